@@ -1,0 +1,68 @@
+"""Every error a user can meet, in one tree.
+
+PrivacyFunnelError
+├── InvalidInput            (also a ValueError)
+│   ├── InvalidJoint        counts or probabilities that are no joint distribution
+│   ├── InvalidPromise      an ε, or a notion, that makes no sense
+│   ├── InvalidChannel      not a matrix of dyadic probabilities
+│   ├── InvalidProtocol     a protocol file that is broken, edited or of another schema
+│   ├── InvalidTable        a table, column or bin specification that cannot be used
+│   └── UnseenValues        rows holding values the protocol was not fitted on
+├── OutputRefused           a file we will not write, or could not write whole
+├── NotCertified            a protocol that failed the exact check
+├── SolverFailure           the linear-programming solver gave up
+└── MissingExtra            an optional dependency that is not installed
+
+Messages say what, where and what next; none quotes a record or a value of the secret.
+"""
+
+
+class PrivacyFunnelError(Exception):
+    """The root: catch this to catch everything we raise on purpose."""
+
+
+class InvalidInput(PrivacyFunnelError, ValueError):
+    """Something the caller gave us cannot be used."""
+
+
+class InvalidJoint(InvalidInput):
+    """The array or table is not a joint distribution of a secret and attributes."""
+
+
+class InvalidPromise(InvalidInput):
+    """The privacy notion, or its ε, makes no sense."""
+
+
+class InvalidChannel(InvalidInput):
+    """The matrix is not a channel with entries that are multiples of 2⁻³²."""
+
+
+class InvalidProtocol(InvalidInput):
+    """The protocol file is broken, edited, too large or of another schema."""
+
+
+class InvalidTable(InvalidInput):
+    """The table, a column of it, or the way it should be encoded cannot be used."""
+
+
+class UnseenValues(InvalidInput):
+    """Rows hold values that the protocol was not fitted on."""
+
+
+class OutputRefused(PrivacyFunnelError):
+    """The output was not written: it exists, is the input, or the folder would not take it."""
+
+
+class NotCertified(PrivacyFunnelError):
+    """A protocol does not keep its promise on this distribution, in exact arithmetic."""
+
+
+class SolverFailure(PrivacyFunnelError):
+    """The linear-programming solver stopped without an answer."""
+
+
+class MissingExtra(PrivacyFunnelError):
+    """An optional dependency is needed and not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; pip install 'privacyfunnel[{extra}]'")

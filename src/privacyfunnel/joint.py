@@ -1,0 +1,233 @@
+"""Joint: the distribution p(s, x) of the secret and the attributes, on the values of X that occur."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privacyfunnel.errors import InvalidJoint
+from privacyfunnel.information import entropy, mutual_information
+from privacyfunnel.typing import Exact, Integers, Matrix, Vector
+
+FITS_INT64 = 2**62
+SMALLEST_PROBABILITY = 1e-290
+"""Below this, quotients of probabilities leave the range of float64."""
+
+
+class Joint:
+    """p(s, x), kept exactly and only where P(x) > 0.
+
+    `array` has shape (c, a) or (c, a1, …, am): counts of people, or probabilities (which are
+    normalised). The values of X that occur are numbered in C order; arrays below have one entry
+    (or column) for each of these n_x values.
+
+    >>> joint = Joint([[30, 10, 0], [10, 50, 0]])
+    >>> joint.n_x, joint.p_x.tolist(), joint.values.ravel().tolist()
+    (2, [0.4, 0.6], [0, 1])
+    """
+
+    weights: Exact
+    """weights[s, x] ∝ p(s, x), exact integers."""
+    values: NDArray[Any]
+    """values[x, j]: the value of attribute j that x stands for."""
+    attributes: tuple[str, ...]
+    secret: str
+    secret_values: tuple[Hashable, ...]
+    counted: bool
+    """Whether the weights are numbers of people (rather than probabilities)."""
+
+    def __init__(
+        self,
+        array: ArrayLike,
+        *,
+        attributes: Sequence[str] | None = None,
+        secret: str = "S",
+        secret_values: Sequence[Hashable] | None = None,
+    ) -> None:
+        dense = _as_numbers(array)
+        if dense.ndim < 2:
+            raise InvalidJoint(
+                f"a joint distribution needs shape (c, a) or (c, a1, …, am); this array has shape {dense.shape}"
+            )
+        c, shape = dense.shape[0], dense.shape[1:]
+        flat = dense.reshape(c, -1)
+        support = np.flatnonzero((flat > 0).any(axis=0))
+        values = np.stack(np.unravel_index(support, shape), axis=1) if support.size else np.empty((0, len(shape)))
+        self._settle(flat[:, support], values, attributes, secret, secret_values)
+
+    @classmethod
+    def from_support(
+        cls,
+        weights: ArrayLike,
+        values: ArrayLike,
+        *,
+        attributes: Sequence[str] | None = None,
+        secret: str = "S",
+        secret_values: Sequence[Hashable] | None = None,
+    ) -> Joint:
+        """The joint whose weights[s, x] belong to the attribute values values[x, :].
+
+        For products too large to hold as an array: only the combinations that occur are listed.
+        """
+        self = cls.__new__(cls)
+        flat, rows = _as_numbers(weights), np.asarray(values)
+        if rows.ndim == 1:
+            rows = rows[:, None]
+        if flat.ndim != 2 or rows.ndim != 2 or rows.shape[0] != flat.shape[1]:
+            raise InvalidJoint(
+                f"weights of shape (c, n) need n rows of values; got {flat.shape} and {rows.shape[0]} rows"
+            )
+        seen = (flat > 0).any(axis=0)
+        self._settle(flat[:, seen], rows[seen], attributes, secret, secret_values)
+        if len(np.unique(self.codes, axis=0)) < self.n_x:
+            raise InvalidJoint("the same combination of attribute values is listed twice")
+        return self
+
+    def _settle(
+        self,
+        flat: NDArray[Any],
+        values: NDArray[Any],
+        attributes: Sequence[str] | None,
+        secret: str,
+        secret_values: Sequence[Hashable] | None,
+    ) -> None:
+        """Check once, freeze, and keep exact weights beside float probabilities."""
+        c, n_x = flat.shape
+        if n_x == 0:
+            raise InvalidJoint("the distribution is zero everywhere")
+        empty = np.flatnonzero(~(flat > 0).any(axis=1))
+        if empty.size:
+            raise InvalidJoint(
+                f"{empty.size} of {c} values of the secret never occur (first: number {empty[0]}); drop them"
+            )
+        m = values.shape[1]
+        self.attributes = tuple(attributes) if attributes is not None else tuple(f"X{j + 1}" for j in range(m))
+        self.secret = secret
+        self.secret_values = tuple(secret_values) if secret_values is not None else tuple(range(c))
+        if len(self.attributes) != m or len(set(self.attributes)) != m:
+            raise InvalidJoint(f"{m} attributes need {m} different names, got {len(set(self.attributes))}")
+        if len(self.secret_values) != c or len(set(self.secret_values)) != c:
+            raise InvalidJoint(f"{c} values of the secret need {c} different labels")
+        self.weights, self.counted = _exact(flat)
+        self.values = values
+        # Floats divide exactly representable numbers, so each probability is right to the last digit or two.
+        scaled = (flat / flat.max()).astype(np.float64)
+        self.p = scaled / scaled.sum()
+        if min(self.p_x.min(), self.p_s.min()) < SMALLEST_PROBABILITY:
+            raise InvalidJoint(f"a value has probability below {SMALLEST_PROBABILITY}; drop it or merge it")
+        for frozen in (self.weights, self.values, self.p):
+            frozen.setflags(write=False)
+
+    p: Matrix
+    """p[s, x] = P(s, x)."""
+
+    @property
+    def n_s(self) -> int:
+        """c, the number of values of the secret."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n_x(self) -> int:
+        """The number of values of X with positive probability."""
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def p_s(self) -> Vector:
+        """P(s)."""
+        return np.asarray(self.p.sum(axis=1))
+
+    @cached_property
+    def p_x(self) -> Vector:
+        """P(x), over the support of X."""
+        return np.asarray(self.p.sum(axis=0))
+
+    @cached_property
+    def p_s_given_x(self) -> Matrix:
+        """B[s, x] = P(s | x)."""
+        return self.p / self.p_x
+
+    @cached_property
+    def p_x_given_s(self) -> Matrix:
+        """P(x | s), at [s, x]."""
+        return self.p / self.p_s[:, None]
+
+    @cached_property
+    def codes(self) -> Integers:
+        """codes[x, j]: the rank of values[x, j] among the values of attribute j that occur."""
+        columns = [np.unique(self.values[:, j], return_inverse=True)[1] for j in range(self.values.shape[1])]
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    @property
+    def total(self) -> int:
+        """The sum of the exact weights; the number of people, if `counted`."""
+        return int(self.weights.sum())
+
+    @cached_property
+    def entropy(self) -> float:
+        """H(X) in nats: what would be kept if X itself were released."""
+        return float(entropy(self.p_x))
+
+    def information(self, channel: Matrix) -> float:
+        """I(X;Y) in nats, for channel[y, x] = P(y | x)."""
+        return mutual_information(channel * self.p_x)
+
+    def leakage(self, channel: Matrix) -> float:
+        """I(S;Y) in nats, for channel[y, x] = P(y | x)."""
+        return mutual_information(channel @ self.p.T)
+
+    def __repr__(self) -> str:
+        what = f"{self.total:,} people" if self.counted else "probabilities"
+        return (
+            f"<Joint of {self.secret} ({self.n_s} values) and {' × '.join(self.attributes)} ({self.n_x} seen), {what}>"
+        )
+
+
+def _as_numbers(array: ArrayLike) -> NDArray[Any]:
+    """The array as int64 or float64, finite and non-negative."""
+    try:
+        numbers = np.asarray(array)
+    except ValueError as ragged:
+        raise InvalidJoint("the rows of the array have different lengths") from ragged
+    if numbers.dtype == bool:
+        numbers = numbers.astype(np.int64)
+    if numbers.dtype.kind == "u" and numbers.size and numbers.max() >= FITS_INT64:
+        raise InvalidJoint("a count is 2**62 or more")
+    if numbers.dtype.kind in "iu":
+        numbers = numbers.astype(np.int64)
+    elif numbers.dtype.kind == "f":
+        numbers = numbers.astype(np.float64)
+    else:
+        raise InvalidJoint(f"counts or probabilities must be numbers, not {numbers.dtype}")
+    if not np.isfinite(numbers).all():
+        raise InvalidJoint(f"{int((~np.isfinite(numbers)).sum())} entries are NaN or infinite")
+    if (numbers < 0).any():
+        raise InvalidJoint(f"{int((numbers < 0).sum())} entries are negative")
+    return numbers
+
+
+def _exact(flat: NDArray[Any]) -> tuple[Exact, bool]:
+    """The entries as exact integers with a common scale, and whether they are counts of people.
+
+    A float64 is an integer times a power of two, so probabilities have exact integer weights too.
+    """
+    if flat.dtype.kind == "i":
+        whole: Exact = flat.astype(object)
+        counted = True
+    else:
+        counted = bool((flat == np.floor(flat)).all() and flat.sum() > 1)
+        mantissa, exponent = np.frexp(flat)
+        least = int(exponent[flat > 0].min())
+        digits = (mantissa * 2.0**53).astype(np.int64).astype(object)
+        whole = digits * np.array([2 ** max(0, int(e) - least) for e in exponent.flat], dtype=object).reshape(
+            flat.shape
+        )
+        scale = math.gcd(*whole.flat)
+        if counted:
+            scale = int(whole.max() // int(flat.max()))
+        whole //= scale
+    return (whole.astype(np.int64) if whole.sum() < FITS_INT64 else whole), counted

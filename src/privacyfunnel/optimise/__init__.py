@@ -1,0 +1,1 @@
+"""Finding the best protocol: a linear program over posteriors, solved by column generation."""

@@ -1,0 +1,82 @@
+"""The one door to the linear-programming solver (HiGHS)."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+
+from privacyfunnel.errors import SolverFailure
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+TOLERANCE = 1e-10
+"""Primal and dual feasibility; the finest HiGHS takes."""
+
+
+class Infeasible(SolverFailure):
+    """The program has no solution."""
+
+
+class LinearProgram:
+    """min cost·x  s.t.  row_lower ≤ A x ≤ row_upper, lower ≤ x ≤ upper; kept warm between solves."""
+
+    def __init__(self, A: Matrix, row_lower: Vector, row_upper: Vector, upper: Vector | float = np.inf) -> None:
+        rows, columns = A.shape
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = rows, columns
+        model.row_lower_, model.row_upper_ = row_lower, row_upper
+        model.col_cost_, model.col_lower_ = np.zeros(columns), np.zeros(columns)
+        model.col_upper_ = np.broadcast_to(np.float64(upper), columns)
+        index, value = A.T.nonzero(), A.T
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = np.searchsorted(index[0], np.arange(columns + 1)).astype(np.int32)
+        model.a_matrix_.index_ = index[1].astype(np.int32)
+        model.a_matrix_.value_ = value[index]
+        self._solver = highspy.Highs()
+        for option, setting in (
+            ("output_flag", False),
+            ("threads", 1),
+            ("presolve", "off"),
+            ("primal_feasibility_tolerance", TOLERANCE),
+            ("dual_feasibility_tolerance", TOLERANCE),
+        ):
+            self._solver.setOptionValue(option, setting)
+        self._solver.passModel(model)
+        self.n_columns = columns
+
+    def add_columns(self, cost: Vector, starts: Integers, index: Integers, value: Vector) -> None:
+        """New variables x ≥ 0; column k holds value[starts[k]:starts[k+1]] at the rows `index`."""
+        count = len(cost)
+        self._solver.addCols(
+            count,
+            cost,
+            np.zeros(count),
+            np.full(count, np.inf),
+            len(index),
+            starts[:-1].astype(np.int32),
+            index.astype(np.int32),
+            value,
+        )
+        self.n_columns += count
+
+    def set_costs(self, cost: Vector) -> None:
+        """Replace the objective."""
+        self._solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+
+    def set_bounds(self, lower: Vector, upper: Vector) -> None:
+        """Replace the box."""
+        self._solver.changeColsBounds(len(lower), np.arange(len(lower), dtype=np.int32), lower, upper)
+
+    def solve(self) -> tuple[Vector, Vector]:
+        """An optimal basic x, and the prices of the rows."""
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise Infeasible("the linear program has no solution")
+        if status != highspy.HighsModelStatus.kOptimal:
+            self._solver.clearSolver()  # a cold start cures most numerical trouble
+            self._solver.run()
+            status = self._solver.getModelStatus()
+            if status != highspy.HighsModelStatus.kOptimal:
+                raise SolverFailure(f"the linear-programming solver stopped: {status.name}")
+        solution = self._solver.getSolution()
+        return np.array(solution.col_value), np.array(solution.row_dual)

@@ -1,0 +1,98 @@
+"""Cheap pricing: posteriors in Δ whose entropy undercuts their price, found by local search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privacyfunnel.optimise.lp import LinearProgram
+from privacyfunnel.polytope import Polytope
+from privacyfunnel.typing import Matrix, Vector
+
+FLOOR = 1e-12
+"""Where the slope of −v ln v is taken for v = 0, where it is infinite."""
+IMPROVES = 1e-12
+ROUNDS = 30
+
+
+class Oracle:
+    """Linear programs over Δ ∩ {lower ≤ v ≤ upper}, warm from one to the next."""
+
+    def __init__(self, polytope: Polytope) -> None:
+        G, n = polytope.G, polytope.n_x
+        rows = len(G)
+        self.G, self.n_x = G, n
+        self._lp = LinearProgram(
+            np.vstack([G, np.ones((1, n))]),
+            np.concatenate([np.full(rows, -np.inf), [1.0]]),
+            np.concatenate([np.zeros(rows), [1.0]]),
+            upper=1.0,
+        )
+
+    def minimise(self, cost: Vector) -> Vector:
+        """A vertex with the least cost·v."""
+        self._lp.set_costs(cost)
+        return self._lp.solve()[0].clip(0)
+
+    def relax(self, cost: Vector, lower: Vector, upper: Vector) -> tuple[Vector, float]:
+        """A minimiser of cost·v in the box, and a bound below the minimum that owes the solver nothing.
+
+        Weak duality: for any μ and any λ ≥ 0, cost·v ≥ μ + Σ_x min over the box of
+        (cost − μ + Gᵀλ)[x]·v[x], because Σv = 1 and G v ≤ 0.
+        """
+        self._lp.set_bounds(lower, upper)
+        self._lp.set_costs(cost)
+        v, duals = self._lp.solve()
+        reduced = cost - duals[-1] + self.G.T @ (-duals[:-1]).clip(0)
+        return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum())
+
+    def reset(self) -> None:
+        """Back to the whole of Δ."""
+        self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
+
+
+def reduced_cost(v: Vector, y: Vector) -> float:
+    """r(v) = H(v) − y·v: negative exactly when v improves the mixture."""
+    seen = v > 0
+    return float(-(v[seen] * np.log(v[seen])).sum() - y @ v)
+
+
+def descend(oracle: Oracle, y: Vector, v: Vector) -> Vector:
+    """From v down to a vertex that is a local minimum of r: r is concave, so its linearisation is above it."""
+    best = np.inf
+    for _ in range(ROUNDS):
+        corner = oracle.minimise(-np.log(np.maximum(v, FLOOR)) - y)
+        value = reduced_cost(corner, y)
+        if value >= best - IMPROVES:
+            break
+        best, v = value, corner
+    return v
+
+
+def extremes(oracle: Oracle) -> tuple[Matrix, Vector]:
+    """For every value x, a vertex with the largest v[x] (row x), and a proven bound on that v[x]."""
+    everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
+    solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
+    corners = np.stack([v for v, _ in solved]).clip(0)
+    return corners, np.minimum(1.0, [-bound for _, bound in solved])
+
+
+def local_search(oracle: Oracle, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:
+    """The different local minima with r(v) < −threshold reached from `starts`, best first."""
+    found = []
+    for v in starts:
+        if stopped():
+            break
+        end = descend(oracle, y, v)
+        value = reduced_cost(end, y)
+        if value < -threshold:
+            found.append((value, end))
+    found.sort(key=lambda pair: pair[0])
+    return distinct(np.array([v for _, v in found]).reshape(-1, oracle.n_x))
+
+
+def distinct(V: Matrix) -> Matrix:
+    """The rows of V, without those that repeat an earlier one up to rounding."""
+    _, first = np.unique(np.round(V, 10), axis=0, return_index=True)
+    return V[np.sort(first)]

@@ -1,0 +1,124 @@
+"""From real weights to an exact channel: multiples of 2⁻³² that keep the promise and add up to 1.
+
+A promise is homogeneous in a row of the channel, so every row can be rounded by itself to integers
+that keep it, with the same non-zeros. What the rounded rows leave of each column, or take too much,
+falls to one row, the sink: it is first drawn a hair's breadth towards a constant row, which gives it
+room. The loss is of the order of 2⁻³² nats per output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacyfunnel.channel import UNIT, Channel
+from privacyfunnel.polytope import Columns, Polytope
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+NEGLIGIBLE = 1e-13
+"""Outputs less probable than this are not worth a row."""
+STRETCHES = 4096
+"""Slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
+SHRINK = 1e-6
+BLENDS = 4.0 ** -np.arange(14, -1, -1)
+"""Shares of a constant row mixed in, when nothing gentler helps."""
+PASSES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    support: Integers
+    numerators: Integers
+
+
+def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float) -> Channel:
+    """The mixture Σ q_y v_y as an exact channel whose rows meet G v ≤ −slack.
+
+    Rows for which no rounding is found, and what they carried, are merged into the sink; if even
+    that fails the channel is constant. `slack` is raised by the caller until the exact check passes.
+    """
+    worth = np.flatnonzero(q > NEGLIGIBLE)
+    order = worth[np.argsort(-q[worth], kind="stable")]
+    # G n ≤ 0 for a row n of numerators: v[x] ∝ p_x[x]·n[x].
+    A = (polytope.G + slack) * polytope.p_x
+    rows = []
+    for i in order:
+        mass = columns.mass[i]
+        used = mass > 0
+        support = columns.support[i][used]
+        rows.append((support, q[i] * mass[used] / polytope.p_x[support] * UNIT))
+    spared = 0.0
+    for _ in range(PASSES):
+        kept = [_round_row(A, support, target * (1 - spared), polytope.p_x) for support, target in rows[1:]]
+        sink = np.full(polytope.n_x, UNIT, dtype=np.int64)
+        for row in kept:
+            if row is not None:
+                np.subtract.at(sink, row.support, row.numerators)
+        missing = _room_needed(A, sink)
+        if missing <= 0:
+            return _assemble(sink, [row for row in kept if row is not None])
+        spared += 1.5 * missing / UNIT
+        if spared >= 1:
+            break
+    return _assemble(np.full(polytope.n_x, UNIT, dtype=np.int64), [])
+
+
+def _room_needed(A: Matrix, sink: Integers) -> float:
+    """How many units must be added to every entry of the sink until it is a row that keeps the promise."""
+    over = A @ sink.astype(np.float64)
+    per_unit = -A.sum(axis=1)
+    broken = over > 0
+    if (per_unit[broken] <= 0).any():
+        return float(UNIT)
+    needed = (over[broken] / per_unit[broken]).max(initial=0.0)
+    return float(max(needed + bool(needed), -sink.min()))
+
+
+def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Row | None:
+    """Integers near `target` with the same support that keep the promise; None if there are none."""
+    a = A[:, support]
+    plain = np.rint(target)
+    if _keeps(a, plain):
+        return _Row(support, plain.astype(np.int64))
+    inward = _inward(a, target)
+    for step in (1, 2, 4):
+        moved = np.rint(target + step * inward).clip(0)
+        if _keeps(a, moved):
+            return _Row(support, moved.astype(np.int64))
+    shrink = max(SHRINK, min(1e-2, 64 / max(1.0, target.max())))
+    copies = np.rint(target * (1 - shrink * np.arange(STRETCHES)[:, None] / STRETCHES))
+    worst = (copies @ a.T).max(axis=1, initial=-np.inf)
+    best = int(worst.argmin())
+    if _keeps(a, copies[best]):
+        return _Row(support, copies[best].astype(np.int64))
+    full = np.zeros(len(p_x))
+    full[support] = target
+    level = float(full @ p_x)
+    for share in BLENDS:
+        blend = np.rint((1 - share) * full + share * level)
+        if _keeps(A, blend):
+            used = np.flatnonzero(blend)
+            return _Row(used, blend[used].astype(np.int64))
+    return None
+
+
+def _keeps(a: Matrix, n: Vector) -> bool:
+    return bool(n.any()) and bool((a @ n <= 0).all())
+
+
+def _inward(a: Matrix, target: Vector) -> Vector:
+    """The shortest step after which rounding by half a unit can no longer overstep the tight rows."""
+    reach = np.abs(a).sum(axis=1)
+    tight = a @ target > -reach
+    return np.asarray(np.linalg.lstsq(a[tight], -0.51 * reach[tight], rcond=None)[0])
+
+
+def _assemble(sink: Integers, rows: list[_Row]) -> Channel:
+    used = np.flatnonzero(sink)
+    rows = [_Row(used, sink[used]), *rows]
+    inputs = np.concatenate([row.support for row in rows])
+    numerators = np.concatenate([row.numerators for row in rows])
+    outputs = np.repeat(np.arange(len(rows)), [len(row.support) for row in rows])
+    some = numerators > 0
+    return Channel.from_entries(inputs[some], outputs[some], numerators[some], (len(rows), len(sink)))

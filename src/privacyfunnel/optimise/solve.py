@@ -1,0 +1,289 @@
+"""optimise: the best protocol for a promise, with a certified bound on what any other could keep."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+import numpy as np
+
+from privacyfunnel.certificate import certify
+from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified
+from privacyfunnel.joint import Joint
+from privacyfunnel.notions import PERFECT_LEVEL, Notion
+from privacyfunnel.optimise import supports
+from privacyfunnel.optimise.branch import prove
+from privacyfunnel.optimise.master import Master
+from privacyfunnel.optimise.pricing import Oracle, extremes, local_search
+from privacyfunnel.optimise.rounding import round_channel
+from privacyfunnel.polytope import Columns, Polytope
+from privacyfunnel.protocol import Block, Protocol, information_kept
+from privacyfunnel.typing import Matrix, Vector
+
+LIST_VERTICES = 1_000_000
+"""Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
+AT_ONCE = 2_000
+"""Up to this many vertices go into the master program at once."""
+ROUND_OFF = 1e-12
+"""What float64 may have cost the bound, in nats."""
+LEAST_SLACK = 2e-16
+MOST_SLACK = 1e-2
+RANDOM_STARTS = 16
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the search stands."""
+
+    utility: float
+    """I(X;Y) of the best mixture so far, in nats, before rounding."""
+    upper_bound: float
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """At most this many nats are still to be gained."""
+        return self.upper_bound - self.utility
+
+
+def optimise(
+    joint: Joint,
+    notion: Notion,
+    *,
+    gap: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Protocol:
+    """The protocol that keeps the most of X, I(X;Y), among all that keep the promise.
+
+    The promise says that every posterior v = P(X=·|y) lies in a polytope Δ, and
+    I(X;Y) = H(X) − Σ_y P(y) H(v_y), so the best protocol solves the linear program
+    min Σ q_v H(v) s.t. Σ q_v v = p_x over the vertices v of Δ.
+
+    Stops when the certified gap is at most `gap` nats, after `time_limit` seconds, or at Ctrl-C;
+    whatever comes back has passed the exact check, and says how far from the best it can be.
+
+    >>> protocol = optimise(Joint([[40, 10], [10, 40]]), LIP(0.3))
+    >>> round(protocol.utility, 4), protocol.gap <= 1e-6
+    (0.0906, True)
+    """
+    return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress)[0]
+
+
+def search(
+    joint: Joint,
+    notion: Notion,
+    *,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+    known: Columns | None = None,
+) -> tuple[Protocol, Columns]:
+    """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
+    _check(joint, notion, gap, time_limit)
+    polytope = Polytope.of(joint, notion)
+    with _interruptible() as interrupted:
+        state = _State(joint, polytope, gap / 2, time_limit, progress, interrupted)
+        rank = notion.rank(joint)
+        if supports.candidates(polytope, rank) <= LIST_VERTICES:
+            how = _list_vertices(state, rank)
+        else:
+            how = _generate(state, known)
+        protocol = _exact(state, notion, how)
+    return protocol, state.columns.take(np.flatnonzero(state.q > 0))
+
+
+@dataclass(eq=False)
+class _State:
+    """The best mixture and the best bound so far, and whether to go on."""
+
+    joint: Joint
+    polytope: Polytope
+    gap: float
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
+        self.columns = Columns(np.arange(self.joint.n_x)[None, :], self.joint.p_x[None, :])
+        self.q: Vector = np.ones(1)
+        self.utility = 0.0
+        self.upper_bound = self.joint.entropy
+
+    def stopped(self) -> bool:
+        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
+        return late or self.interrupted.is_set()
+
+    def keep(self, columns: Columns, q: Vector) -> None:
+        """Remember the mixture if it beats the best so far."""
+        utility = self.joint.entropy - float(q @ columns.entropy())
+        if utility > self.utility:
+            self.columns, self.q, self.utility = columns, q, utility
+
+    def bound(self, y: Vector, least: float) -> None:
+        """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
+        value = self.joint.entropy - float(y @ self.joint.p_x) + max(0.0, -least) + ROUND_OFF
+        self.upper_bound = min(self.upper_bound, value)
+
+    def closed(self) -> bool:
+        return self.upper_bound - self.utility <= self.gap
+
+    def report(self) -> None:
+        if self.progress is None:
+            return
+        try:
+            self.progress(Progress(self.utility, self.upper_bound, time.monotonic() - self.started))
+        except KeyboardInterrupt:
+            self.interrupted.set()
+
+
+def _list_vertices(state: _State, rank: int) -> str:
+    """All vertices are known: the master program over them is the whole problem."""
+    pool = supports.vertices(state.polytope, rank)
+    master = Master(state.joint.p_x, penalty=_penalty(state.joint))
+    inside = np.zeros(len(pool), dtype=bool)
+    cost = pool.entropy()
+    y = np.zeros(state.joint.n_x)
+    if len(pool) > AT_ONCE:
+        y = np.full(state.joint.n_x, float(cost.mean()))
+    while not state.stopped():
+        r = cost - pool.dot(y)
+        fresh = np.flatnonzero(~inside) if len(pool) <= AT_ONCE else _most_improving(pool, r, inside)
+        if fresh.size:
+            master.add(pool.take(fresh))
+            inside[fresh] = True
+        q, y, artificial = master.solve()
+        if artificial > 0:
+            master.raise_penalty()
+        else:
+            state.keep(master.columns, q)
+        state.bound(y, float((cost - pool.dot(y)).min()))
+        state.report()
+        if state.closed() or (inside.all() and not artificial):
+            break
+    return f"all {len(pool):,} extreme posteriors listed, linear program"
+
+
+def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
+    """For every value x, the few columns that use it with the least reduced cost."""
+    order = np.argsort(r, kind="stable")
+    order = order[~inside[order]][: 50 * AT_ONCE]
+    order = order[r[order] < 0] if inside.any() else order
+    used = pool.support[order]
+    seen: dict[int, int] = {}
+    chosen = []
+    for i, support in zip(order, used.tolist(), strict=True):
+        if any(seen.get(x, 0) < 3 for x in support):
+            chosen.append(i)
+            for x in support:
+                seen[x] = seen.get(x, 0) + 1
+        if len(chosen) >= AT_ONCE:
+            break
+    return np.array(chosen, dtype=np.int64)
+
+
+def _generate(state: _State, known: Columns | None) -> str:
+    """Posteriors are generated where they undercut their price, until none can."""
+    joint, polytope = state.joint, state.polytope
+    oracle = Oracle(polytope)
+    rng = np.random.default_rng(0)
+    master = Master(joint.p_x, penalty=_penalty(joint))
+    corners, largest = extremes(oracle)
+    master.add(Columns.from_dense(polytope.draw_in(corners)))
+    if known is not None:
+        master.add(known)
+    rounds = proofs = 0
+    while not state.stopped():
+        rounds += 1
+        q, y, artificial = master.solve()
+        if artificial <= 0:
+            state.keep(master.columns, q)
+        state.report()
+        starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)).dense(joint.n_x), joint.p_x)
+        better = local_search(oracle, y, starts, state.gap / 4, state.stopped)
+        if not len(better) and not state.stopped():
+            proofs += 1
+            proof = prove(oracle, y, largest, state.gap, state.stopped)
+            state.bound(y, proof.bound)
+            better = proof.improving
+            state.report()
+        if len(better):
+            master.add(Columns.from_dense(polytope.draw_in(better)))
+        elif artificial > 0:
+            master.raise_penalty()
+        else:
+            break
+    if len(master.columns) > 1:
+        state.keep(master.columns, master.solve_without_artificial())
+    return f"column generation: {rounds} rounds, {len(master.columns)} posteriors, {proofs} proofs by branch and bound"
+
+
+def _starts(rng: np.random.Generator, used: Matrix, p_x: Vector) -> Matrix:
+    """Points to search from: the posteriors in use, drawn to the middle, and random ones."""
+    random = rng.dirichlet(np.full(len(p_x), 0.5), size=RANDOM_STARTS)
+    return np.vstack([0.5 * used + 0.5 * p_x, random])
+
+
+def _penalty(joint: Joint) -> float:
+    """Dearer than any honest posterior, whose entropy is at most ln n_x."""
+    return 2.0 * (1.0 + math.log(joint.n_x))
+
+
+def _exact(state: _State, notion: Notion, how: str) -> Protocol:
+    """Round the mixture to an exact channel, and return it only if it passes the exact check."""
+    joint = state.joint
+    polytope = Polytope.granted(joint, notion)
+    allowed = notion.epsilon or PERFECT_LEVEL
+    slack = LEAST_SLACK
+    while slack < MOST_SLACK:
+        channel = round_channel(state.columns, state.q, polytope, slack)
+        block = Block(joint.attributes, joint.values, channel)
+        utility = information_kept(channel, joint)
+        protocol = Protocol(notion, (block,), utility, max(state.upper_bound, utility), how)
+        certificate = certify(protocol, joint)
+        if certificate.holds and certificate.level <= allowed:
+            return protocol
+        slack *= 16
+    raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
+
+
+def _check(joint: Joint, notion: Notion, gap: float, time_limit: float | None) -> None:
+    if not isinstance(joint, Joint):
+        raise InvalidJoint(f"optimise needs a Joint, not {type(joint).__name__}; wrap the array in Joint(array)")
+    if not isinstance(notion, Notion):
+        raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
+    if not (isinstance(gap, int | float) and math.isfinite(gap) and gap > 0):
+        raise InvalidInput(f"gap must be a positive number of nats; got {gap}")
+    if time_limit is not None and not time_limit >= 0:
+        raise InvalidInput(f"time_limit must be a number of seconds that is at least 0; got {time_limit}")
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets; the second interrupts as usual."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def first_time(signum: int, frame: FrameType | None) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    if before is None:  # installed by somebody's C code: not ours to replace
+        yield event
+        return
+    signal.signal(signal.SIGINT, first_time)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
