@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privacyfunnel.errors import InvalidJoint
-from privacyfunnel.information import entropy, mutual_information
+from privacyfunnel.information import entropy
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 FITS_INT64 = 2**62
@@ -171,14 +171,6 @@ class Joint:
     def entropy(self) -> float:
         """H(X) in nats: what would be kept if X itself were released."""
         return float(entropy(self.p_x))
-
-    def information(self, channel: Matrix) -> float:
-        """I(X;Y) in nats, for channel[y, x] = P(y | x)."""
-        return mutual_information(channel * self.p_x)
-
-    def leakage(self, channel: Matrix) -> float:
-        """I(S;Y) in nats, for channel[y, x] = P(y | x)."""
-        return mutual_information(channel @ self.p.T)
 
     def __repr__(self) -> str:
         what = f"{self.total:,} people" if self.counted else "probabilities"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.channel import UNIT, Channel
+from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import Notion
 from privacyfunnel.typing import Matrix
@@ -57,3 +58,12 @@ def information_kept(channel: Channel, joint: Joint) -> float:
     mass = Q * joint.p_x[channel.inputs]
     q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs)
     return max(0.0, float((mass * np.log(Q / q[channel.outputs])).sum()))
+
+
+def information_leaked(channel: Channel, joint: Joint) -> float:
+    """I(S;Y) in nats, from the channel's entries."""
+    Q = channel.numerators / UNIT
+    p_sy = [
+        np.bincount(channel.outputs, weights=Q * p[channel.inputs], minlength=channel.n_outputs) for p in joint.p
+    ]
+    return mutual_information(np.stack(p_sy))

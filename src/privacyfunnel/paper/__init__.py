@@ -1,0 +1,1 @@
+"""The source paper's own methods and experiments, to compare with."""
