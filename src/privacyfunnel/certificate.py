@@ -15,7 +15,7 @@ from privacyfunnel.channel import BITS, Channel
 from privacyfunnel.errors import InvalidChannel, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import Limits, Notion
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.protocol import Block, Protocol
 from privacyfunnel.typing import Exact, Integers
 
 PRECISION = 60
@@ -61,18 +61,32 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     A bare channel may be given instead of a protocol, with the notion to check it for.
     """
     if isinstance(protocol, Protocol):
-        channel, notion = protocol.blocks[0].channel, notion or protocol.notion
-    else:
-        if notion is None:
-            raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
-        try:
-            channel = Channel.from_dense(protocol)
-        except InvalidChannel as broken:
-            return _refused(notion, str(broken))
+        notion, block = notion or protocol.notion, protocol.blocks[0]
+        if block.attributes != joint.attributes:
+            return _refused(notion, "the protocol and the distribution have different attributes")
+        inputs = _inputs(block, joint)
+        strangers = int((inputs < 0).sum())
+        if strangers:
+            return _refused(
+                notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted"
+            )
+        weights = np.zeros((joint.n_s, block.channel.n_inputs), dtype=joint.weights.dtype)
+        weights[:, inputs] = joint.weights
+        return _judge(notion, joint, _extremes(_output_weights(block.channel, weights)))
+    if notion is None:
+        raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
+    try:
+        channel = Channel.from_dense(protocol)
+    except InvalidChannel as broken:
+        return _refused(notion, str(broken))
+    return certify_channel(channel, joint, notion)
+
+
+def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certificate:
+    """Whether `channel` keeps `notion` on `joint`, its inputs being the joint's values of X in order."""
     if channel.n_inputs != joint.n_x:
         return _refused(notion, f"the channel takes {channel.n_inputs} values of X, the distribution has {joint.n_x}")
-    extremes = _extremes(*_output_weights(channel, joint))
-    return _judge(notion, joint, extremes)
+    return _judge(notion, joint, _extremes(_output_weights(channel, joint.weights)))
 
 
 def e_to(epsilon: float) -> Fraction:
@@ -102,29 +116,37 @@ class _Extremes:
     """The ratio is None where a secret that is impossible given y makes it infinite."""
 
 
-def _output_weights(channel: Channel, joint: Joint) -> tuple[Exact, Integers]:
-    """N[y, s] = 2³²·W·P(y, s) and W[s] = W·P(s), exact; outputs that never occur are included as zeros."""
-    weights = joint.weights
-    if weights.dtype != object and joint.total >= 2 ** (63 - BITS):
+def _inputs(block: Block, joint: Joint) -> Integers:
+    """For every value of X in the joint, the block's input that stands for the same values; −1 if none does."""
+    if block.columns == joint.columns and np.array_equal(block.codes, joint.codes):
+        return np.arange(joint.n_x)
+    known = {values: x for x, values in enumerate(map(tuple, block.values.tolist()))}
+    return np.array([known.get(values, -1) for values in map(tuple, joint.values.tolist())])
+
+
+def _output_weights(channel: Channel, weights: Exact) -> Exact:
+    """N[y, s] ∝ P(y, s), exact, from weights[s, x] ∝ P(s, x); outputs that never occur have zeros."""
+    if weights.dtype != object and int(weights.sum()) >= 2 ** (63 - BITS):
         weights = weights.astype(object)  # int64 would overflow
     order = np.argsort(channel.outputs, kind="stable")
     outputs, inputs = channel.outputs[order], channel.inputs[order]
     numerators = channel.numerators[order].astype(weights.dtype)
     seen, first = np.unique(outputs, return_index=True)
-    totals = np.zeros((channel.n_outputs, joint.n_s), dtype=weights.dtype)
-    for s in range(joint.n_s):
-        totals[seen, s] = np.add.reduceat(weights[s, inputs] * numerators, first)
-    return totals, joint.weights.sum(axis=1)
+    totals = np.zeros((channel.n_outputs, len(weights)), dtype=weights.dtype)
+    for s, row in enumerate(weights):
+        totals[seen, s] = np.add.reduceat(row[inputs] * numerators, first)
+    return totals
 
 
-def _extremes(totals: Exact, secrets: Exact) -> _Extremes:
-    """Lifts are N[y,s]·W / (N[y]·W[s]); compared by cross-multiplication, in Python integers."""
-    prior = [int(w) for w in secrets]
+def _extremes(totals: Exact) -> _Extremes:
+    """Lifts are N[y,s]·N / (N[y]·N[s]), in Python integers; each x has all its outputs, so N[s] ∝ P(s)."""
+    rows = totals.tolist()
+    prior = [sum(column) for column in zip(*rows, strict=True)]
     whole = sum(prior)
     most, least = (Fraction(0), 0, 0), (Fraction(0), 0, 0)
     first = True
     apart: tuple[Fraction | None, int, int, int] = (Fraction(0), 0, 0, 0)
-    for y, row in enumerate(totals.tolist()):
+    for y, row in enumerate(rows):
         emitted = sum(row)
         if emitted == 0:
             continue

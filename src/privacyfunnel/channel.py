@@ -73,6 +73,13 @@ class Channel:
         starts = np.searchsorted(inputs[order], np.arange(shape[1] + 1))
         return cls(shape[0], starts.astype(np.int64), outputs[order].astype(np.int64), numerators[order])
 
+    def with_outputs_in(self, order: Integers) -> Channel:
+        """The same channel with output order[i] renamed to i."""
+        rank = np.empty(self.n_outputs, dtype=np.int64)
+        rank[order] = np.arange(self.n_outputs)
+        shape = (self.n_outputs, self.n_inputs)
+        return Channel.from_entries(self.inputs, rank[self.outputs], self.numerators, shape)
+
     @property
     def n_inputs(self) -> int:
         """The number of columns."""

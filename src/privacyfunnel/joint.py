@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.information import entropy
+from privacyfunnel.tables.domain import Column, column_of, values_of
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 FITS_INT64 = 2**62
@@ -33,11 +34,16 @@ class Joint:
 
     weights: Exact
     """weights[s, x] ∝ p(s, x), exact integers."""
-    values: NDArray[Any]
-    """values[x, j]: the value of attribute j that x stands for."""
-    attributes: tuple[str, ...]
+    p: Matrix
+    """p[s, x] = P(s, x)."""
+    codes: Integers
+    """codes[x, j]: the number of the value that x has for attribute j."""
+    columns: tuple[Column, ...]
+    """For every attribute, its values and how a table's column becomes them."""
     secret: str
     secret_values: tuple[Hashable, ...]
+    secret_columns: tuple[Column, ...] = ()
+    """How the secret was read, if it was read from a table."""
     counted: bool
     """Whether the weights are numbers of people (rather than probabilities)."""
 
@@ -57,8 +63,13 @@ class Joint:
         c, shape = dense.shape[0], dense.shape[1:]
         flat = dense.reshape(c, -1)
         support = np.flatnonzero((flat > 0).any(axis=0))
-        values = np.stack(np.unravel_index(support, shape), axis=1) if support.size else np.empty((0, len(shape)))
-        self._settle(flat[:, support], values, attributes, secret, secret_values)
+        codes = np.stack(np.unravel_index(support, shape), axis=1).astype(np.int64)
+        columns = tuple(
+            Column(name=name, kind="integer", labels=tuple(range(size)))
+            for name, size in zip(_names(attributes, len(shape)), shape, strict=True)
+            if size
+        )
+        self._settle(flat[:, support], codes, columns, secret, secret_values)
 
     @classmethod
     def from_support(
@@ -74,7 +85,6 @@ class Joint:
 
         For products too large to hold as an array: only the combinations that occur are listed.
         """
-        self = cls.__new__(cls)
         flat, rows = _as_numbers(weights), np.asarray(values)
         if rows.ndim == 1:
             rows = rows[:, None]
@@ -83,48 +93,93 @@ class Joint:
                 f"weights of shape (c, n) need n rows of values; got {flat.shape} and {rows.shape[0]} rows"
             )
         seen = (flat > 0).any(axis=0)
-        self._settle(flat[:, seen], rows[seen], attributes, secret, secret_values)
-        if len(np.unique(self.codes, axis=0)) < self.n_x:
+        names = _names(attributes, rows.shape[1])
+        pairs = [column_of(name, rows[seen, j]) for j, name in enumerate(names)] if seen.any() else []
+        codes = np.stack([code for _, code in pairs], axis=1) if pairs else np.empty((0, 0), dtype=np.int64)
+        return cls.from_codes(flat[:, seen], codes, tuple(column for column, _ in pairs), secret, secret_values)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        secret: str | Sequence[str],
+        attributes: Sequence[str] | None = None,
+        *,
+        bins: Mapping[str, Sequence[float] | int | str] | None = None,
+        top: Mapping[str, int] | None = None,
+        dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        missing: Sequence[str] = (),
+    ) -> Joint:
+        """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow or a DuckDB relation.
+
+        Without `attributes`, every column but the secret is one. Numbers are cut into bins of about
+        equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
+        `top` keeps the most frequent values of a column and calls the rest "other", `dates` says how
+        precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones.
+        """
+        from privacyfunnel.tables.counting import count_table
+        from privacyfunnel.tables.fitting import Wishes
+
+        wishes = Wishes(bins or {}, top or {}, dates or {}, tuple(missing))
+        return count_table(table, secret, attributes, wishes=wishes).joint
+
+    @classmethod
+    def from_codes(
+        cls,
+        weights: ArrayLike,
+        codes: Integers,
+        columns: tuple[Column, ...],
+        secret: str,
+        secret_values: Sequence[Hashable] | None,
+        secret_columns: tuple[Column, ...] = (),
+    ) -> Joint:
+        """The joint whose weights[s, x] belong to the values numbered codes[x, j] of columns[j]."""
+        self = cls.__new__(cls)
+        self._settle(_as_numbers(weights), codes, columns, secret, secret_values)
+        self.secret_columns = secret_columns
+        if len(np.unique(codes, axis=0)) < self.n_x:
             raise InvalidJoint("the same combination of attribute values is listed twice")
         return self
 
     def _settle(
         self,
         flat: NDArray[Any],
-        values: NDArray[Any],
-        attributes: Sequence[str] | None,
+        codes: Integers,
+        columns: tuple[Column, ...],
         secret: str,
         secret_values: Sequence[Hashable] | None,
     ) -> None:
         """Check once, freeze, and keep exact weights beside float probabilities."""
         c, n_x = flat.shape
-        if n_x == 0:
+        if n_x == 0 or c == 0:
             raise InvalidJoint("the distribution is zero everywhere")
         empty = np.flatnonzero(~(flat > 0).any(axis=1))
         if empty.size:
             raise InvalidJoint(
                 f"{empty.size} of {c} values of the secret never occur (first: number {empty[0]}); drop them"
             )
-        m = values.shape[1]
-        self.attributes = tuple(attributes) if attributes is not None else tuple(f"X{j + 1}" for j in range(m))
-        self.secret = secret
+        self.codes, self.columns, self.secret = codes, columns, secret
         self.secret_values = tuple(secret_values) if secret_values is not None else tuple(range(c))
-        if len(self.attributes) != m or len(set(self.attributes)) != m:
-            raise InvalidJoint(f"{m} attributes need {m} different names, got {len(set(self.attributes))}")
         if len(self.secret_values) != c or len(set(self.secret_values)) != c:
             raise InvalidJoint(f"{c} values of the secret need {c} different labels")
         self.weights, self.counted = _exact(flat)
-        self.values = values
-        # Floats divide exactly representable numbers, so each probability is right to the last digit or two.
+        # Scaled first, so that neither huge counts nor tiny probabilities leave the range of float64.
         scaled = (flat / flat.max()).astype(np.float64)
         self.p = scaled / scaled.sum()
         if min(self.p_x.min(), self.p_s.min()) < SMALLEST_PROBABILITY:
             raise InvalidJoint(f"a value has probability below {SMALLEST_PROBABILITY}; drop it or merge it")
-        for frozen in (self.weights, self.values, self.p):
+        for frozen in (self.weights, self.codes, self.p):
             frozen.setflags(write=False)
 
-    p: Matrix
-    """p[s, x] = P(s, x)."""
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """values[x, j]: the value of attribute j that x stands for."""
+        return values_of(self.columns, self.codes)
 
     @property
     def n_s(self) -> int:
@@ -156,12 +211,6 @@ class Joint:
         """P(x | s), at [s, x]."""
         return self.p / self.p_s[:, None]
 
-    @cached_property
-    def codes(self) -> Integers:
-        """codes[x, j]: the rank of values[x, j] among the values of attribute j that occur."""
-        columns = [np.unique(self.values[:, j], return_inverse=True)[1] for j in range(self.values.shape[1])]
-        return np.stack(columns, axis=1).astype(np.int64)
-
     @property
     def total(self) -> int:
         """The sum of the exact weights; the number of people, if `counted`."""
@@ -177,6 +226,13 @@ class Joint:
         return (
             f"<Joint of {self.secret} ({self.n_s} values) and {' × '.join(self.attributes)} ({self.n_x} seen), {what}>"
         )
+
+
+def _names(attributes: Sequence[str] | None, m: int) -> tuple[str, ...]:
+    names = tuple(attributes) if attributes is not None else tuple(f"X{j + 1}" for j in range(m))
+    if len(names) != m or len(set(names)) != m:
+        raise InvalidJoint(f"{m} attributes need {m} different names, got {len(set(names))}")
+    return names
 
 
 def _as_numbers(array: ArrayLike) -> NDArray[Any]:

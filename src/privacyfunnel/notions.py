@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,6 +80,10 @@ class Notion(ABC):
     @abstractmethod
     def words(self) -> str:
         """The promise in a sentence for people who know no mathematics."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The notion as plain data, for files; `notion_from` reads it back."""
+        return {"notion": self.name} | {f.name: getattr(self, f.name) for f in fields(cast(Any, self)) if f.init}
 
     def rows(self, joint: Joint) -> Matrix:
         """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps the promise."""
@@ -236,6 +241,22 @@ class PerfectPrivacy(Notion):
             "A released row says nothing about the secret: no belief in any value of it changes "
             f"by more than one part in {1 / PERFECT_LEVEL:,.0f}."
         )
+
+
+KINDS: dict[str, type[Notion]] = {kind.name: kind for kind in (LDP, LIP, ALIP, PML, PerfectPrivacy)}
+"""The notions by name."""
+
+
+def notion_from(data: Mapping[str, Any]) -> Notion:
+    """The notion that `as_dict` wrote down."""
+    rest = dict(data)
+    kind = KINDS.get(rest.pop("notion", ""))
+    if kind is None:
+        raise InvalidPromise(f"the notion is not one of {', '.join(KINDS)}")
+    try:
+        return kind(**rest)
+    except TypeError:
+        raise InvalidPromise(f"the parameters of {kind.name} are not {', '.join(rest) or 'none'}") from None
 
 
 def _difference(a: Matrix, b: Matrix) -> Matrix:

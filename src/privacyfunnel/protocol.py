@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +14,34 @@ from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import Notion
-from privacyfunnel.typing import Matrix
+from privacyfunnel.tables.domain import Column, Reading, values_of
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+DENSE_ASSIGNMENT = 4_000_000
+"""Up to this many (output, value) pairs, labels are the best assignment; beyond, a sparse or greedy one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A channel for some of the attributes: column x is for the attribute values `values[x]`."""
+    """A channel for some of the attributes: its input x stands for the values numbered codes[x, :]."""
 
-    attributes: tuple[str, ...]
-    values: NDArray[Any]
+    columns: tuple[Column, ...]
+    codes: Integers
     channel: Channel
+    labels: Integers
+    """labels[y]: the input whose values the output y is written as; no two outputs share one."""
+    marginal: Integers
+    """2³²·P(y), rounded: how a value never seen when fitting may be drawn, since it says nothing of x."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes this block releases."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """values[x, j]: the value of attribute j that input x stands for."""
+        return values_of(self.columns, self.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +54,14 @@ class Protocol:
     """I(X;Y) of this very channel, in nats."""
     upper_bound: float
     """No protocol that keeps the promise has a larger I(X;Y)."""
+    entropy: float
+    """H(X) in nats: what releasing X itself would tell."""
     how: str
     """The route that found it."""
+    secret: str
+    """The name of the secret; nothing here tells its values."""
+    secret_readings: tuple[Reading, ...] = ()
+    """How the secret was read, if it was read from a table."""
 
     @property
     def channel(self) -> Matrix:
@@ -43,13 +69,105 @@ class Protocol:
         return self.blocks[0].channel.dense()
 
     @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the released attributes."""
+        return tuple(name for block in self.blocks for name in block.attributes)
+
+    @property
     def gap(self) -> float:
         """At most this many nats are lost to the best protocol."""
         return self.upper_bound - self.utility
 
+    def save(self, path: str | Path, *, force: bool = True) -> None:
+        """Write the publishable file: the promise, the channel, the encoders; no counts and no records."""
+        from privacyfunnel.protocol_file import to_text
+        from privacyfunnel.tables.writing import check_output, whole_file
+
+        check_output(Path(path), force)
+        with whole_file(Path(path), force) as file:
+            file.write(to_text(self).encode("utf-8"))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Protocol:
+        """Read a file written by `save`; an edited, broken or foreign one is refused."""
+        from privacyfunnel.protocol_file import load
+
+        return load(path)
+
+    def sanitise(
+        self,
+        table: Any,
+        output: str | Path | None = None,
+        *,
+        keep_order: bool = False,
+        unseen: Literal["refuse", "draw"] = "refuse",
+        seed: int | None = None,
+        force: bool = False,
+    ) -> Any:
+        """Draw a released row for every row of `table`, with the operating system's randomness.
+
+        pandas, polars or Arrow in, the same kind out. A path streams into `output` (.csv, .csv.gz or
+        .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
+        values that were not there when fitting are refused, or drawn from the marginal of the outputs.
+        A `seed` makes the release repeatable and therefore insecure: for tests only.
+        """
+        from privacyfunnel.tables.release import sanitise
+
+        return sanitise(self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force)
+
     def __repr__(self) -> str:
         shape = " × ".join(f"({b.channel.n_outputs}, {b.channel.n_inputs})" for b in self.blocks)
         return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
+
+
+def block_of(joint: Joint, channel: Channel) -> Block:
+    """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels."""
+    mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
+    q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs).astype(np.float64)
+    labels = _assign(channel, mass / q[channel.outputs])
+    order = np.argsort(labels, kind="stable")
+    ordered = channel.with_outputs_in(order)
+    return Block(joint.columns, joint.codes, ordered, labels[order], _to_units(q[order]))
+
+
+def _assign(channel: Channel, posterior: Vector) -> Integers:
+    """A different input for every output, maximising Σ_y P(x = label(y) | y)."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    shape = channel.n_outputs, channel.n_inputs
+    if channel.n_outputs * channel.n_inputs <= DENSE_ASSIGNMENT:
+        P = np.zeros(shape)
+        P[channel.outputs, channel.inputs] = posterior
+        return np.asarray(linear_sum_assignment(P, maximize=True)[1])
+    entries = csr_array((posterior, (channel.outputs, channel.inputs)), shape=shape)
+    try:
+        outputs, inputs = min_weight_full_bipartite_matching(entries, maximize=True)
+    except ValueError:  # some outputs share all their likely inputs: the surest choose first
+        outputs, inputs = _greedy(channel, posterior)
+    labels = np.empty(channel.n_outputs, dtype=np.int64)
+    labels[outputs] = inputs
+    return labels
+
+
+def _greedy(channel: Channel, posterior: Vector) -> tuple[Integers, Integers]:
+    label = np.full(channel.n_outputs, -1)
+    free = np.ones(channel.n_inputs, dtype=bool)
+    for i in np.argsort(-posterior, kind="stable"):
+        y, x = channel.outputs[i], channel.inputs[i]
+        if label[y] < 0 and free[x]:
+            label[y], free[x] = x, False
+    left = np.flatnonzero(label < 0)
+    label[left] = np.flatnonzero(free)[: len(left)]
+    return np.arange(channel.n_outputs), label
+
+
+def _to_units(q: Vector) -> Integers:
+    """The distribution q as integers that sum to 2³²; the largest entry takes up the rounding."""
+    units: Integers = np.rint(q / q.sum() * UNIT).astype(np.int64)
+    units[units.argmax()] += UNIT - units.sum()
+    return units
 
 
 def information_kept(channel: Channel, joint: Joint) -> float:
@@ -63,7 +181,5 @@ def information_kept(channel: Channel, joint: Joint) -> float:
 def information_leaked(channel: Channel, joint: Joint) -> float:
     """I(S;Y) in nats, from the channel's entries."""
     Q = channel.numerators / UNIT
-    p_sy = [
-        np.bincount(channel.outputs, weights=Q * p[channel.inputs], minlength=channel.n_outputs) for p in joint.p
-    ]
+    p_sy = [np.bincount(channel.outputs, weights=Q * p[channel.inputs], minlength=channel.n_outputs) for p in joint.p]
     return mutual_information(np.stack(p_sy))

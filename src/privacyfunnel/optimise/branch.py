@@ -47,7 +47,7 @@ def prove(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callabl
     try:
         return _search(oracle, y, upper, gap, stopped)
     finally:
-        oracle.reset()
+        oracle.unrestrict()
 
 
 def _search(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callable[[], bool]) -> Proof:
@@ -81,7 +81,7 @@ def _search(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Calla
     bound = min(settled, heap[0].bound) if heap else settled
     if not improving:
         return Proof(bound, np.empty((0, oracle.n_x)))
-    oracle.reset()
+    oracle.unrestrict()
     polished = [descend(oracle, y, v) for v in distinct(np.array(improving))]
     return Proof(bound, distinct(np.array(polished)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import highspy
 import numpy as np
 
@@ -31,7 +33,7 @@ class LinearProgram:
         model.a_matrix_.start_ = np.searchsorted(index[0], np.arange(columns + 1)).astype(np.int32)
         model.a_matrix_.index_ = index[1].astype(np.int32)
         model.a_matrix_.value_ = value[index]
-        self._solver = highspy.Highs()
+        self._solver: Any = highspy.Highs()
         for option, setting in (
             ("output_flag", False),
             ("threads", 1),
@@ -65,6 +67,10 @@ class LinearProgram:
     def set_bounds(self, lower: Vector, upper: Vector) -> None:
         """Replace the box."""
         self._solver.changeColsBounds(len(lower), np.arange(len(lower), dtype=np.int32), lower, upper)
+
+    def set_row_bounds(self, lower: Vector, upper: Vector) -> None:
+        """Replace the bounds of the rows."""
+        self._solver.changeRowsBounds(len(lower), np.arange(len(lower), dtype=np.int32), lower, upper)
 
     def solve(self) -> tuple[Vector, Vector]:
         """An optimal basic x, and the prices of the rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.optimise.lp import LinearProgram
 from privacyfunnel.polytope import Polytope
@@ -21,14 +22,10 @@ class Oracle:
 
     def __init__(self, polytope: Polytope) -> None:
         G, n = polytope.G, polytope.n_x
-        rows = len(G)
         self.G, self.n_x = G, n
-        self._lp = LinearProgram(
-            np.vstack([G, np.ones((1, n))]),
-            np.concatenate([np.full(rows, -np.inf), [1.0]]),
-            np.concatenate([np.zeros(rows), [1.0]]),
-            upper=1.0,
-        )
+        self._row_lower = np.concatenate([np.full(len(G), -np.inf), [1.0]])
+        self._row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
+        self._lp = LinearProgram(np.vstack([G, np.ones((1, n))]), self._row_lower, self._row_upper, upper=1.0)
 
     def minimise(self, cost: Vector) -> Vector:
         """A vertex with the least cost·v."""
@@ -47,8 +44,14 @@ class Oracle:
         reduced = cost - duals[-1] + self.G.T @ (-duals[:-1]).clip(0)
         return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum())
 
-    def reset(self) -> None:
+    def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
+        """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
+        self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self._row_lower), self._row_upper)
+        self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
+
+    def unrestrict(self) -> None:
         """Back to the whole of Δ."""
+        self._lp.set_row_bounds(self._row_lower, self._row_upper)
         self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
 
 

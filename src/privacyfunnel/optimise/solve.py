@@ -13,17 +13,20 @@ from types import FrameType
 
 import numpy as np
 
-from privacyfunnel.certificate import certify
+from privacyfunnel.certificate import certify_channel
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified
+from privacyfunnel.information import entropy
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import PERFECT_LEVEL, Notion
 from privacyfunnel.optimise import supports
 from privacyfunnel.optimise.branch import prove
 from privacyfunnel.optimise.master import Master
+from privacyfunnel.optimise.peel import peel
 from privacyfunnel.optimise.pricing import Oracle, extremes, local_search
+from privacyfunnel.optimise.reduce import Classes
 from privacyfunnel.optimise.rounding import round_channel
 from privacyfunnel.polytope import Columns, Polytope
-from privacyfunnel.protocol import Block, Protocol, information_kept
+from privacyfunnel.protocol import Protocol, block_of, information_kept
 from privacyfunnel.typing import Matrix, Vector
 
 LIST_VERTICES = 1_000_000
@@ -35,6 +38,7 @@ ROUND_OFF = 1e-12
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 RANDOM_STARTS = 16
+USED_STARTS = 64
 
 
 @dataclass(frozen=True)
@@ -87,24 +91,26 @@ def search(
 ) -> tuple[Protocol, Columns]:
     """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
     _check(joint, notion, gap, time_limit)
-    polytope = Polytope.of(joint, notion)
+    classes = Classes.find(Polytope.of(joint, notion))
     with _interruptible() as interrupted:
-        state = _State(joint, polytope, gap / 2, time_limit, progress, interrupted)
+        state = _State(classes.polytope, joint.entropy, gap / 2, time_limit, progress, interrupted)
         rank = notion.rank(joint)
-        if supports.candidates(polytope, rank) <= LIST_VERTICES:
+        if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
             how = _list_vertices(state, rank)
         else:
-            how = _generate(state, known)
-        protocol = _exact(state, notion, how)
-    return protocol, state.columns.take(np.flatnonzero(state.q > 0))
+            how = _generate(state, classes.merge(known) if known is not None else None)
+        columns, q = classes.split(state.columns, state.q)
+        protocol = _exact(joint, columns, q, state.upper_bound, notion, how)
+    return protocol, columns.take(np.flatnonzero(q > 0))
 
 
 @dataclass(eq=False)
 class _State:
     """The best mixture and the best bound so far, and whether to go on."""
 
-    joint: Joint
     polytope: Polytope
+    entropy: float
+    """H(X) of the values, which is more than that of their classes."""
     gap: float
     time_limit: float | None
     progress: Callable[[Progress], None] | None
@@ -113,10 +119,10 @@ class _State:
 
     def __post_init__(self) -> None:
         # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
-        self.columns = Columns(np.arange(self.joint.n_x)[None, :], self.joint.p_x[None, :])
+        self.columns = Columns(np.arange(self.polytope.n_x)[None, :], self.polytope.p_x[None, :])
         self.q: Vector = np.ones(1)
-        self.utility = 0.0
-        self.upper_bound = self.joint.entropy
+        self.utility = self.entropy - float(entropy(self.polytope.p_x))
+        self.upper_bound = self.entropy
 
     def stopped(self) -> bool:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
@@ -124,13 +130,13 @@ class _State:
 
     def keep(self, columns: Columns, q: Vector) -> None:
         """Remember the mixture if it beats the best so far."""
-        utility = self.joint.entropy - float(q @ columns.entropy())
+        utility = self.entropy - float(q @ columns.entropy())
         if utility > self.utility:
             self.columns, self.q, self.utility = columns, q, utility
 
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
-        value = self.joint.entropy - float(y @ self.joint.p_x) + max(0.0, -least) + ROUND_OFF
+        value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + ROUND_OFF
         self.upper_bound = min(self.upper_bound, value)
 
     def closed(self) -> bool:
@@ -148,12 +154,12 @@ class _State:
 def _list_vertices(state: _State, rank: int) -> str:
     """All vertices are known: the master program over them is the whole problem."""
     pool = supports.vertices(state.polytope, rank)
-    master = Master(state.joint.p_x, penalty=_penalty(state.joint))
+    master = Master(state.polytope.p_x, penalty=_penalty(state.polytope))
     inside = np.zeros(len(pool), dtype=bool)
     cost = pool.entropy()
-    y = np.zeros(state.joint.n_x)
+    y = np.zeros(state.polytope.n_x)
     if len(pool) > AT_ONCE:
-        y = np.full(state.joint.n_x, float(cost.mean()))
+        y = np.full(state.polytope.n_x, float(cost.mean()))
     while not state.stopped():
         r = cost - pool.dot(y)
         fresh = np.flatnonzero(~inside) if len(pool) <= AT_ONCE else _most_improving(pool, r, inside)
@@ -192,14 +198,17 @@ def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
 
 def _generate(state: _State, known: Columns | None) -> str:
     """Posteriors are generated where they undercut their price, until none can."""
-    joint, polytope = state.joint, state.polytope
+    polytope = state.polytope
     oracle = Oracle(polytope)
     rng = np.random.default_rng(0)
-    master = Master(joint.p_x, penalty=_penalty(joint))
-    corners, largest = extremes(oracle)
-    master.add(Columns.from_dense(polytope.draw_in(corners)))
+    master = Master(polytope.p_x, penalty=_penalty(polytope))
+    start, weights = peel(polytope, oracle, state.stopped)
+    state.keep(start, weights)
+    state.report()
+    master.add(start)
     if known is not None:
         master.add(known)
+    largest: Vector | None = None
     rounds = proofs = 0
     while not state.stopped():
         rounds += 1
@@ -207,50 +216,60 @@ def _generate(state: _State, known: Columns | None) -> str:
         if artificial <= 0:
             state.keep(master.columns, q)
         state.report()
-        starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)).dense(joint.n_x), joint.p_x)
+        starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x)
         better = local_search(oracle, y, starts, state.gap / 4, state.stopped)
         if not len(better) and not state.stopped():
-            proofs += 1
-            proof = prove(oracle, y, largest, state.gap, state.stopped)
-            state.bound(y, proof.bound)
-            better = proof.improving
-            state.report()
+            if largest is None:
+                corners, largest = extremes(oracle)
+                better = corners
+            else:
+                proofs += 1
+                proof = prove(oracle, y, largest, state.gap, state.stopped)
+                state.bound(y, proof.bound)
+                better = proof.improving
+                state.report()
+                if not len(better) and artificial <= 0:
+                    break
         if len(better):
             master.add(Columns.from_dense(polytope.draw_in(better)))
         elif artificial > 0:
             master.raise_penalty()
-        else:
-            break
-    if len(master.columns) > 1:
-        state.keep(master.columns, master.solve_without_artificial())
+    state.keep(master.columns, master.solve_without_artificial())
     return f"column generation: {rounds} rounds, {len(master.columns)} posteriors, {proofs} proofs by branch and bound"
 
 
-def _starts(rng: np.random.Generator, used: Matrix, p_x: Vector) -> Matrix:
-    """Points to search from: the posteriors in use, drawn to the middle, and random ones."""
+def _starts(rng: np.random.Generator, used: Columns, p_x: Vector) -> Matrix:
+    """Points to search from: some of the posteriors in use, drawn to the middle, and random ones."""
+    some = used.take(rng.permutation(len(used))[:USED_STARTS]).dense(len(p_x))
     random = rng.dirichlet(np.full(len(p_x), 0.5), size=RANDOM_STARTS)
-    return np.vstack([0.5 * used + 0.5 * p_x, random])
+    return np.vstack([0.5 * some + 0.5 * p_x, random])
 
 
-def _penalty(joint: Joint) -> float:
+def _penalty(polytope: Polytope) -> float:
     """Dearer than any honest posterior, whose entropy is at most ln n_x."""
-    return 2.0 * (1.0 + math.log(joint.n_x))
+    return 2.0 * (1.0 + math.log(polytope.n_x))
 
 
-def _exact(state: _State, notion: Notion, how: str) -> Protocol:
+def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str) -> Protocol:
     """Round the mixture to an exact channel, and return it only if it passes the exact check."""
-    joint = state.joint
     polytope = Polytope.granted(joint, notion)
     allowed = notion.epsilon or PERFECT_LEVEL
     slack = LEAST_SLACK
     while slack < MOST_SLACK:
-        channel = round_channel(state.columns, state.q, polytope, slack)
-        block = Block(joint.attributes, joint.values, channel)
-        utility = information_kept(channel, joint)
-        protocol = Protocol(notion, (block,), utility, max(state.upper_bound, utility), how)
-        certificate = certify(protocol, joint)
+        channel = round_channel(columns, q, polytope, slack)
+        certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= allowed:
-            return protocol
+            utility = information_kept(channel, joint)
+            return Protocol(
+                notion,
+                (block_of(joint, channel),),
+                utility,
+                max(upper_bound, utility),
+                joint.entropy,
+                how,
+                joint.secret,
+                tuple(column.reading() for column in joint.secret_columns),
+            )
         slack *= 16
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 

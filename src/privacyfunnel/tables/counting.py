@@ -1,0 +1,134 @@
+"""Counting: from a table to the joint distribution of its secret and its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.joint import Joint
+from privacyfunnel.tables.domain import UNSEEN, Column
+from privacyfunnel.tables.fitting import Fitted, Wishes, fit_columns
+from privacyfunnel.tables.sources import VIEW, Source, open_source, quoted
+from privacyfunnel.typing import Integers
+
+MOST_CELLS = 5_000_000
+"""Different combinations of secret and attributes that are worth holding in memory."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A joint distribution, and what was decided for each column on the way."""
+
+    joint: Joint
+    secrets: tuple[Fitted, ...]
+    attributes: tuple[Fitted, ...]
+    dropped: tuple[str, ...]
+    """Columns of the table that play no part."""
+
+
+def count_table(
+    table: Any,
+    secret: str | Sequence[str],
+    attributes: Sequence[str] | None = None,
+    *,
+    wishes: Wishes | None = None,
+    allow_secret_attribute: bool = False,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> Counted:
+    """Fit the columns of a table and count them. Without `attributes`, all columns but the secret are meant."""
+    source = open_source(table, delimiter=delimiter, encoding=encoding)
+    secrets = [secret] if isinstance(secret, str) else list(secret)
+    if attributes is None:
+        attributes = [name for name in source.columns if name not in secrets]
+    wishes = wishes or Wishes()
+    _check_names(secrets, attributes, allow_secret_attribute)
+    used = {*secrets, *attributes}
+    source.require([*secrets, *attributes, *sorted(wishes.columns())])
+    idle = sorted(wishes.columns() - used)
+    if idle:
+        raise InvalidTable(f"there are wishes for column {idle[0]!r}, which is neither secret nor attribute")
+    hidden = sorted(set(wishes.top) & set(secrets))
+    if hidden:
+        raise InvalidTable(f"the secret {hidden[0]!r} cannot keep only its most frequent values; merge them beforehand")
+    fitted_secrets = fit_columns(source, secrets, wishes)
+    fitted = fit_columns(source, attributes, wishes)
+    joint = count(source, [f.column for f in fitted_secrets], [f.column for f in fitted])
+    dropped = tuple(name for name in source.columns if name not in used)
+    return Counted(joint, fitted_secrets, fitted, dropped)
+
+
+def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret_attribute: bool) -> None:
+    if not secrets or not attributes:
+        raise InvalidTable("name at least one secret column and one attribute")
+    for names, what in ((secrets, "secret"), (attributes, "attribute")):
+        twice = sorted({name for name in names if list(names).count(name) > 1})
+        if twice:
+            raise InvalidTable(f"column {twice[0]!r} is named twice as {what}")
+    both = sorted(set(secrets) & set(attributes))
+    if both and not allow_secret_attribute:
+        raise InvalidTable(
+            f"column {both[0]!r} is both secret and attribute; leave it out of the attributes, "
+            "or pass --allow-secret-attribute to release a sanitised form of it"
+        )
+
+
+def count(source: Source, secrets: Sequence[Column], attributes: Sequence[Column]) -> Joint:
+    """The joint distribution of columns that have been fitted. DuckDB groups the raw values, out of core."""
+    columns = [*secrets, *attributes]
+    names = list(dict.fromkeys(column.name for column in columns))
+    listed = ", ".join(quoted(name) for name in names)
+    grouped = source.stream(f"SELECT {listed}, count(*) FROM {VIEW} GROUP BY ALL")  # noqa: S608
+    cells: Integers = np.empty((0, len(columns)), dtype=np.int64)
+    people: Integers = np.empty(0, dtype=np.int64)
+    unseen = np.zeros(len(columns), dtype=np.int64)
+    for batch in grouped:
+        codes = np.stack([column.encode(batch.column(names.index(column.name))) for column in columns], axis=1)
+        counts = batch.column(len(names)).to_numpy(zero_copy_only=False)
+        unseen += ((codes == UNSEEN) * counts[:, None]).sum(axis=0)
+        cells, people = _merge(np.vstack([cells, codes]), np.concatenate([people, counts]))
+        if len(cells) > MOST_CELLS:
+            raise InvalidTable(
+                f"the columns have over {MOST_CELLS:,} combinations of values; use fewer attributes, bins or --top"
+            )
+    return _assemble(source, secrets, attributes, cells, people, unseen)
+
+
+def _merge(cells: Integers, people: Integers) -> tuple[Integers, Integers]:
+    different, place = np.unique(cells, axis=0, return_inverse=True)
+    total = np.zeros(len(different), dtype=np.int64)
+    np.add.at(total, place.ravel(), people)
+    return different, total
+
+
+def _assemble(
+    source: Source,
+    secrets: Sequence[Column],
+    attributes: Sequence[Column],
+    cells: Integers,
+    people: Integers,
+    unseen: Integers,
+) -> Joint:
+    lost = [f"{n} in {c.name!r}" for n, c in zip(unseen, [*secrets, *attributes], strict=True) if n]
+    if lost:
+        raise InvalidTable(f"{source.name} has rows with values that were not there when fitting: {', '.join(lost)}")
+    if not len(cells):
+        raise InvalidTable(f"{source.name} has a header but no rows")
+    k = len(secrets)
+    secret_cells, s = np.unique(cells[:, :k], axis=0, return_inverse=True)
+    codes, x = np.unique(cells[:, k:], axis=0, return_inverse=True)
+    weights = np.zeros((len(secret_cells), len(codes)), dtype=np.int64)
+    weights[s.ravel(), x.ravel()] = people
+    values = [tuple(c.labels[i] for c, i in zip(secrets, row, strict=True)) for row in secret_cells.tolist()]
+    return Joint.from_codes(
+        weights,
+        codes,
+        tuple(attributes),
+        secret=" and ".join(column.name for column in secrets),
+        secret_values=[value[0] if k == 1 else value for value in values],
+        secret_columns=tuple(secrets),
+    )

@@ -1,0 +1,205 @@
+"""sanitise: from a table to the table that is released."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.kernel import permutation
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.randomness import Randomness
+from privacyfunnel.tables.arrow import Sanitiser, Unseen
+from privacyfunnel.tables.sources import Source, open_source
+from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
+
+SHUFFLE_ROWS = 32_000_000
+"""Rows shuffled in memory at a time; larger tables are dealt into that many rows' worth of piles first."""
+WRITE_ROWS = 1 << 18
+PILES = 256
+"""A byte is then a fair die."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was released, for a summary: no value of any row is in it."""
+
+    rows: int
+    attributes: tuple[str, ...]
+    dropped: tuple[str, ...]
+    drawn: int
+    """Entries of rows not seen when fitting, which were drawn from the marginal."""
+    shuffled: bool
+    secure: bool
+    """Whether the randomness was the operating system's; a seeded release is for tests only."""
+    seed: int | None
+
+    def metadata(self) -> dict[str, Any]:
+        """What is written into the released file about its making."""
+        if self.secure:
+            return {"software": "privacyfunnel", "randomness": "AES-128-CTR, key from the operating system"}
+        return {
+            "software": "privacyfunnel",
+            "randomness": f"INSECURE: seeded with {self.seed}; whoever knows the seed can undo the noise",
+        }
+
+
+def sanitise(
+    protocol: Protocol,
+    table: Any,
+    output: str | Path | None = None,
+    *,
+    keep_order: bool = False,
+    unseen: Unseen = "refuse",
+    seed: int | None = None,
+    force: bool = False,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    progress: Callable[[int], None] | None = None,
+) -> Any:
+    """Draw a released row for every row of `table`.
+
+    With `output`, rows stream into that file (.csv, .csv.gz or .parquet) and a `Release` comes back.
+    Without, the released table comes back, of the same kind as `table` (Arrow, for a path).
+    """
+    if unseen not in ("refuse", "draw"):
+        raise InvalidInput(f"unseen is 'refuse' or 'draw', not {unseen!r}")
+    target = Path(output) if output is not None else None
+    if target is not None:
+        format_of(target)
+        check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
+    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    source = open_source(table, delimiter=delimiter, encoding=encoding)
+    source.require(protocol.attributes)
+    sanitiser = Sanitiser(protocol, randomness, unseen)
+    if target is None:
+        return _like(table, _in_memory(sanitiser, source, randomness, keep_order, progress))
+    release = _summary(sanitiser, source, 0, keep_order, seed)
+    rows = 0
+    with table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
+        for y in _released_codes(sanitiser, source, randomness, keep_order, progress):
+            write(sanitiser.release(y))
+            rows += len(y)
+        if not rows:
+            raise InvalidTable(f"{source.name} has a header but no rows")
+    release = _summary(sanitiser, source, rows, keep_order, seed)
+    if not release.secure and format_of(target) != ".parquet":
+        _note_beside(target, release)
+    return release
+
+
+def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:
+    attributes = sanitiser.protocol.attributes
+    dropped = tuple(name for name in source.columns if name not in attributes)
+    return Release(rows, attributes, dropped, sanitiser.strangers.total(), not keep_order, seed is None, seed)
+
+
+def _note_beside(target: Path, release: Release) -> None:
+    """CSV has no place for metadata: a seeded release says so in a file beside it."""
+    with whole_file(target.with_name(target.name + ".metadata.json"), force=True) as file:
+        file.write(json.dumps(release.metadata(), indent=1).encode() + b"\n")
+
+
+def _released_codes(
+    sanitiser: Sanitiser,
+    source: Source,
+    randomness: Randomness,
+    keep_order: bool,
+    progress: Callable[[int], None] | None,
+) -> Iterator[NDArray[np.int32]]:
+    """The outputs of all rows, in batches; refused as a whole if some rows must be."""
+
+    def drawn() -> Iterator[NDArray[np.int32]]:
+        done = 0
+        for batch in source.batches(list(sanitiser.protocol.attributes)):
+            y = sanitiser.draw(batch)
+            done += len(y)
+            if progress is not None:
+                progress(done)
+            yield y
+        sanitiser.finish()
+
+    yield from drawn() if keep_order else shuffled(drawn(), randomness)
+
+
+def shuffled(
+    batches: Iterator[NDArray[np.int32]], randomness: Randomness, rows: int = SHUFFLE_ROWS
+) -> Iterator[NDArray[np.int32]]:
+    """All rows of all batches, in an order drawn uniformly from all orders.
+
+    Up to `rows` rows, in memory. Beyond, every row is dealt to one of several piles by a fair die and each
+    pile is shuffled: that is a uniform order of the whole. Piles are unnamed temporary files, and hold
+    released codes only, nothing of the original rows.
+    """
+    held: list[NDArray[np.int32]] = []
+    count, width = 0, 1
+    with ExitStack() as stack:
+        piles: list[IO[bytes]] = []
+        for y in batches:
+            width = y.shape[1]
+            held.append(y)
+            count += len(y)
+            if count >= rows:
+                piles = piles or [stack.enter_context(TemporaryFile()) for _ in range(PILES)]
+                _deal(np.concatenate(held), piles, randomness)
+                held, count = [], 0
+        if piles and held:
+            _deal(np.concatenate(held), piles, randomness)
+            held = []
+        for pile in piles:
+            pile.seek(0)
+            yield from _in_random_order(np.frombuffer(pile.read(), dtype=np.int32).reshape(-1, width), randomness)
+        if held:
+            yield from _in_random_order(np.concatenate(held), randomness)
+
+
+def _deal(y: NDArray[np.int32], piles: list[IO[bytes]], randomness: Randomness) -> None:
+    die = np.empty(len(y), dtype=np.uint8)
+    randomness.fill(die)
+    order = np.argsort(die, kind="stable")
+    ends = np.cumsum(np.bincount(die, minlength=PILES))
+    for pile, part in zip(piles, np.split(y[order], ends[:-1]), strict=True):
+        pile.write(np.ascontiguousarray(part).tobytes())
+
+
+def _in_random_order(y: NDArray[np.int32], randomness: Randomness) -> Iterator[NDArray[np.int32]]:
+    order = permutation(len(y), randomness)
+    for start in range(0, len(y), WRITE_ROWS):
+        yield y[order[start : start + WRITE_ROWS]]
+
+
+def _in_memory(
+    sanitiser: Sanitiser,
+    source: Source,
+    randomness: Randomness,
+    keep_order: bool,
+    progress: Callable[[int], None] | None,
+) -> pa.Table:
+    schema = sanitiser.schema()
+    codes = _released_codes(sanitiser, source, randomness, keep_order, progress)
+    return pa.Table.from_batches([plain(sanitiser.release(y), schema) for y in codes], schema=schema)
+
+
+def _like(table: Any, released: pa.Table) -> Any:
+    """The released table in the kind the original came in."""
+    kind = type(table).__module__.split(".")[0]
+    if kind == "pandas":
+        return released.to_pandas()
+    if kind == "polars":
+        import polars
+
+        return polars.from_arrow(released)
+    return released
+
+
+def _is_path(table: Any) -> bool:
+    return isinstance(table, str | Path)

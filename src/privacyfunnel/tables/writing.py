@@ -1,0 +1,136 @@
+"""Writing: output files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from privacyfunnel.errors import OutputRefused
+
+Write = Callable[[pa.RecordBatch], None]
+FORMATS = (".csv", ".csv.gz", ".parquet")
+
+
+def format_of(path: Path) -> str:
+    """The format that the name of an output file asks for."""
+    for suffix in FORMATS:
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise OutputRefused(f"{path} should end in {', '.join(FORMATS)}")
+
+
+def check_output(path: Path, force: bool, inputs: tuple[Path | None, ...] = ()) -> None:
+    """Refuse an output that is an input, exists without --force, or lies in no folder."""
+    for other in inputs:
+        if other is not None and other.exists() and path.exists() and path.samefile(other):
+            raise OutputRefused(f"{path} is the input itself; choose another output")
+    if not path.parent.is_dir():
+        raise OutputRefused(f"there is no folder {path.parent}")
+    if path.is_dir():
+        raise OutputRefused(f"{path} is a folder")
+    if path.exists() and not force:
+        raise OutputRefused(f"{path} exists; pass --force to replace it")
+
+
+@contextmanager
+def whole_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
+    """A file that takes its name only when all of it is on the disk.
+
+    It is written under a hidden name in the same folder, flushed, and renamed. A process that is
+    killed leaves at most that hidden file, which ends in ".part".
+    """
+    part = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
+    try:
+        with part.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _name(part, path, force)
+        _sync_folder(path.parent)
+    except OSError as trouble:
+        raise OutputRefused(f"{path} was not written: {_words(trouble)}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _name(part: Path, path: Path, force: bool) -> None:
+    if force:
+        part.replace(path)
+        return
+    try:
+        os.link(part, path)  # unlike a rename, this fails if somebody else made the file meanwhile
+    except FileExistsError:
+        raise OutputRefused(f"{path} exists; pass --force to replace it") from None
+    except OSError:  # a file system without hard links
+        if path.exists():
+            raise OutputRefused(f"{path} exists; pass --force to replace it") from None
+        part.replace(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _words(trouble: OSError) -> str:
+    known = {
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EROFS: "the folder is read-only",
+        errno.EACCES: "the folder may not be written to",
+        errno.EPERM: "the folder may not be written to",
+        errno.ENAMETOOLONG: "its name is too long",
+    }
+    return known.get(trouble.errno or 0, trouble.strerror or "the folder would not take it")
+
+
+@contextmanager
+def table_writer(path: Path, schema: pa.Schema, metadata: dict[str, Any], force: bool) -> Iterator[Write]:
+    """A function that appends batches to a new table file, which appears when all is written."""
+    kind = format_of(path)
+    with whole_file(path, force) as file:
+        if kind == ".parquet":
+            # Dictionary columns are written as they are, and read back as plain ones: no Arrow schema is stored.
+            packed_schema = pa.schema([(field.name, pa.dictionary(pa.int32(), field.type)) for field in schema])
+            with pq.ParquetWriter(file, packed_schema, store_schema=False) as parquet:
+                parquet.add_key_value_metadata({"privacyfunnel": json.dumps(metadata)})
+                yield parquet.write_batch
+        elif kind == ".csv.gz":
+            with pa.CompressedOutputStream(pa.PythonFile(file, "wb"), "gzip") as packed, _csv(packed, schema) as write:
+                yield write
+        else:
+            with _csv(file, schema) as write:
+                yield write
+
+
+@contextmanager
+def _csv(sink: Any, schema: pa.Schema) -> Iterator[Write]:
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(schema.names)
+    sink.write(header.getvalue().encode())
+    options = pa_csv.WriteOptions(include_header=False)
+    with pa_csv.CSVWriter(sink, schema, write_options=options) as writer:
+        yield lambda batch: writer.write_batch(plain(batch, schema))
+
+
+def plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Dictionary columns as plain values."""
+    arrays = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
