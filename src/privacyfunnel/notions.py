@@ -81,9 +81,14 @@ class Notion(ABC):
     def words(self) -> str:
         """The promise in a sentence for people who know no mathematics."""
 
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """The names of what must be given."""
+        return tuple(f.name for f in fields(cast(Any, cls)) if f.init)
+
     def as_dict(self) -> dict[str, Any]:
         """The notion as plain data, for files; `notion_from` reads it back."""
-        return {"notion": self.name} | {f.name: getattr(self, f.name) for f in fields(cast(Any, self)) if f.init}
+        return {"notion": self.name} | {name: getattr(self, name) for name in self.parameters()}
 
     def rows(self, joint: Joint) -> Matrix:
         """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps the promise."""

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.channel import UNIT, Channel
-from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import Notion
 from privacyfunnel.tables.domain import Column, Reading, values_of
@@ -178,8 +177,8 @@ def information_kept(channel: Channel, joint: Joint) -> float:
     return max(0.0, float((mass * np.log(Q / q[channel.outputs])).sum()))
 
 
-def information_leaked(channel: Channel, joint: Joint) -> float:
-    """I(S;Y) in nats, from the channel's entries."""
+def released_joint(channel: Channel, joint: Joint) -> Matrix:
+    """P(s, y) at [s, y], from the channel's entries."""
     Q = channel.numerators / UNIT
-    p_sy = [np.bincount(channel.outputs, weights=Q * p[channel.inputs], minlength=channel.n_outputs) for p in joint.p]
-    return mutual_information(np.stack(p_sy))
+    rows = [np.bincount(channel.outputs, weights=Q * p[channel.inputs], minlength=channel.n_outputs) for p in joint.p]
+    return np.stack(rows).astype(np.float64)

@@ -8,10 +8,11 @@ from typing import Any
 
 from privacyfunnel.certificate import certify
 from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import Notion
 from privacyfunnel.optimise.solve import Progress, search
-from privacyfunnel.protocol import Protocol, information_leaked
+from privacyfunnel.protocol import Protocol, released_joint
 from privacyfunnel.typing import Vector
 
 
@@ -81,7 +82,7 @@ def tradeoff(
             asked[i].epsilon,
             protocol.utility,
             protocol.upper_bound,
-            information_leaked(protocol.blocks[0].channel, joint),
+            mutual_information(released_joint(protocol.blocks[0].channel, joint)),
             max(reached.lower, reached.upper),
             reached.spread,
             protocol,

@@ -1,0 +1,56 @@
+"""funnel audit: does a protocol keep its promise on a table?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privacyfunnel.certificate import Certificate
+from privacyfunnel.cli import options, show
+from privacyfunnel.findings import findings
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.tables.auditing import audit_table
+
+BROKEN = 1
+
+
+def audit(
+    protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
+    table: Annotated[Path, typer.Option(help="The table whose people the promise was made to.")],
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    json: options.Json = False,
+) -> None:
+    """Check in exact arithmetic that a protocol keeps its promise on a table. Exit code 0: kept, 1: broken.
+
+    Example: funnel audit protocol.json --table people.csv
+    """
+    loaded = Protocol.load(protocol)
+    joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
+    found = findings(loaded, joint, certificate)
+    if json:
+        show.as_json({**found.as_dict(), "certificate": _data(certificate)})
+    else:
+        screen = show.console()
+        screen.print(f"Promise: {found.promise}")
+        screen.print(f"{'KEPT' if certificate.holds else 'BROKEN'}, in exact arithmetic: {certificate.reason}.")
+        if certificate.worst is not None:
+            lift = certificate.worst.lift
+            screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}.")
+        screen.print(show.findings_table(found))
+    if not certificate.holds:
+        raise typer.Exit(BROKEN)
+
+
+def _data(certificate: Certificate) -> dict[str, object]:
+    """The certificate for machines; which value of the secret is worst is not told."""
+    worst = certificate.worst
+    return {
+        "holds": certificate.holds,
+        "level": certificate.level,
+        "reason": certificate.reason,
+        "worst_output": worst.output if worst else None,
+        "worst_lift": str(worst.lift) if worst else None,
+    }

@@ -1,0 +1,69 @@
+"""funnel fit: from a table to the protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privacyfunnel.certificate import certify
+from privacyfunnel.cli import options, show
+from privacyfunnel.findings import findings
+from privacyfunnel.optimise.solve import optimise
+from privacyfunnel.tables.writing import check_output
+
+
+def fit(
+    table: options.Table,
+    secret: options.Secret,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the protocol (JSON).")],
+    attributes: options.Attributes = None,
+    notion: options.NotionName = "lip",
+    epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
+    lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
+    upper: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that grow.")] = None,
+    bins: options.BinsOption = None,
+    top: options.TopOption = None,
+    dates: options.DatesOption = None,
+    missing: options.Missing = None,
+    allow_secret_attribute: options.AllowSecret = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    gap: options.Gap = 1e-6,
+    time_limit: options.TimeLimit = 60.0,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Find the protocol that keeps the most of a table's columns without giving away its secret.
+
+    Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
+    """
+    promise = options.notion(notion, epsilon, lower, upper)
+    check_output(output, force, (table,))
+    asked = options.wishes(bins, top, dates, missing)
+    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding)
+    screen = show.console()
+    if not json:
+        screen.print(show.columns_table(counted))
+    with show.search_progress() as progress:
+        protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
+    found = findings(protocol, counted.joint, certify(protocol, counted.joint))
+    protocol.save(output, force=force)
+    if json:
+        show.as_json(
+            {
+                "protocol": str(output),
+                "columns": show.columns_data(counted),
+                "not_used": counted.dropped,
+                "found_by": protocol.how,
+                **found.as_dict(),
+            }
+        )
+        return
+    if counted.dropped:
+        screen.print(f"Not used: {', '.join(counted.dropped)}.", markup=False)
+    screen.print(f"Promise: {found.promise}")
+    screen.print(show.kept_line(found))
+    screen.print(show.findings_table(found))
+    screen.print(f"Written: {output}. Next: funnel sanitise {table} --protocol {output} -o OUT.csv", markup=False)

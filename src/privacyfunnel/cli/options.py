@@ -1,0 +1,131 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from privacyfunnel.errors import InvalidPromise, InvalidTable
+from privacyfunnel.notions import KINDS, Notion, notion_from
+from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.fitting import Bins, Wishes
+
+Table = Annotated[Path, typer.Argument(help="CSV, CSV.GZ, Parquet or JSON lines, with column names.")]
+Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
+Attributes = Annotated[
+    str | None, typer.Option(help="The columns to release, joined by commas (default: all but the secret).")
+]
+NotionName = Annotated[str, typer.Option("--notion", help=f"The kind of promise: {', '.join(KINDS)}.")]
+BinsOption = Annotated[
+    list[str] | None,
+    typer.Option("--bins", help="Bins of a column: age=0,18,30,65 or age=6 or age=width:5 or age=each. Repeatable."),
+]
+TopOption = Annotated[
+    list[str] | None, typer.Option("--top", help="Keep the most frequent values of a column: town=20. Repeatable.")
+]
+DatesOption = Annotated[
+    list[str] | None, typer.Option("--dates", help="Keep dates by year, month or day: born=year. Repeatable.")
+]
+Missing = Annotated[list[str] | None, typer.Option(help="A text that means “missing”, beside empty ones. Repeatable.")]
+AllowSecret = Annotated[
+    bool, typer.Option("--allow-secret-attribute", help="Let the secret itself be among the attributes.")
+]
+Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV (default: found out).")]
+Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+Gap = Annotated[float, typer.Option(help="Stop when at most this many nats can be gained.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds, with the best found so far.")]
+
+
+def names(text: str) -> list[str]:
+    """A list of columns, as typed."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
+    """Options of the form column=value."""
+    found: dict[str, str] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InvalidTable(f"{option} takes column=value; got {text!r}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def read_bins(text: str) -> Bins:
+    """Edges, a number of bins, or a word."""
+    if text.isdigit():
+        return int(text)
+    if "," not in text:
+        return text
+    try:
+        return [float(edge) for edge in text.split(",")]
+    except ValueError:
+        raise InvalidTable(f"the bin edges {text!r} are not numbers") from None
+
+
+def whole_number(text: str, option: str) -> int:
+    """A positive whole number, as typed."""
+    if not text.isdigit() or int(text) < 1:
+        raise InvalidTable(f"{option} takes a positive whole number; got {text!r}")
+    return int(text)
+
+
+def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | None, missing: list[str] | None) -> Wishes:
+    """What the steward asked for, as typed."""
+    by_date = pairs(dates, "--dates")
+    for column, by in by_date.items():
+        if by not in ("year", "month", "day"):
+            raise InvalidTable(f"--dates {column} takes year, month or day; got {by!r}")
+    return Wishes(
+        {column: read_bins(text) for column, text in pairs(bins, "--bins").items()},
+        {column: whole_number(text, "--top") for column, text in pairs(top, "--top").items()},
+        cast(Any, by_date),
+        tuple(missing or ()),
+    )
+
+
+def notion(name: str, epsilon: float | None, lower: float | None, upper: float | None) -> Notion:
+    """The promise that --notion, --epsilon, --lower and --upper ask for."""
+    if name not in KINDS:
+        raise InvalidPromise(f"--notion is one of {', '.join(KINDS)}; got {name!r}")
+    given = {"epsilon": epsilon, "lower": lower, "upper": upper}
+    wanted = [field for field in KINDS[name].parameters()]
+    for field, value in given.items():
+        if field in wanted and value is None:
+            raise InvalidPromise(f"--notion {name} needs --{field}")
+        if field not in wanted and value is not None:
+            raise InvalidPromise(f"--notion {name} takes no --{field}")
+    return notion_from({"notion": name} | {field: given[field] for field in wanted})
+
+
+def kind(name: str) -> type[Notion]:
+    """The kind of promise called `name`."""
+    if name not in KINDS:
+        raise InvalidPromise(f"--notion is one of {', '.join(KINDS)}; got {name!r}")
+    return KINDS[name]
+
+
+def counted(
+    table: Path,
+    secret: str,
+    attributes: str | None,
+    asked: Wishes,
+    allow_secret_attribute: bool,
+    delimiter: str | None,
+    encoding: str,
+) -> Counted:
+    """The table, counted."""
+    return count_table(
+        table,
+        names(secret),
+        names(attributes) if attributes is not None else None,
+        wishes=asked,
+        allow_secret_attribute=allow_secret_attribute,
+        delimiter=delimiter,
+        encoding=encoding,
+    )

@@ -1,0 +1,66 @@
+"""funnel sanitise: from a table to the released table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from privacyfunnel.cli import options, show
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.release import sanitise as release_table
+
+
+def sanitise(
+    table: options.Table,
+    protocol: Annotated[Path, typer.Option(help="The protocol, as written by funnel fit.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")],
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Release rows in the order of the table (default: shuffled).")
+    ] = False,
+    unseen: Annotated[
+        str, typer.Option(help="Rows with values not seen when fitting: refuse (all), or draw (them at random).")
+    ] = "refuse",
+    seed: Annotated[
+        int | None, typer.Option(help="INSECURE: repeatable randomness, for tests only; noted in the output.")
+    ] = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Draw a released row for every row of a table. Only the protocol's attributes are released.
+
+    Example: funnel sanitise people.csv --protocol protocol.json -o open.csv
+    """
+    if unseen not in ("refuse", "draw"):
+        raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
+    with show.row_progress(None) as progress:
+        release: Release = release_table(
+            Protocol.load(protocol),
+            table,
+            output,
+            keep_order=keep_order,
+            unseen=cast(Any, unseen),
+            seed=seed,
+            force=force,
+            delimiter=delimiter,
+            encoding=encoding,
+            progress=progress,
+        )
+    if json:
+        show.as_json({"output": str(output), **asdict(release), **release.metadata()})
+        return
+    screen = show.console()
+    order = "in shuffled order" if release.shuffled else "in the order of the table"
+    screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
+    if release.dropped:
+        screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
+    if release.drawn:
+        screen.print(f"{release.drawn:,} values not seen when fitting were drawn at random.")
+    if not release.secure:
+        screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")

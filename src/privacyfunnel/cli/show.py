@@ -1,0 +1,102 @@
+"""How results look on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from privacyfunnel.findings import Findings, View
+from privacyfunnel.optimise.solve import Progress as SearchProgress
+from privacyfunnel.tables.counting import Counted
+
+NARROW = 100
+
+
+def console() -> Console:
+    """Standard output: as wide as the terminal, plain when piped."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else NARROW)
+
+
+def as_json(content: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(content, ensure_ascii=False, default=str) + "\n")
+
+
+def columns_table(counted: Counted) -> Table:
+    """What was done to each column."""
+    table = Table(title="How each column is read", title_justify="left", header_style="bold")
+    for heading in ("column", "part", "values", "what was done"):
+        table.add_column(heading, justify="right" if heading == "values" else "left", overflow="fold")
+    for fitted, part in [*((f, "secret") for f in counted.secrets), *((f, "released") for f in counted.attributes)]:
+        table.add_row(escape(fitted.column.name), part, str(len(fitted.column)), escape(fitted.notice))
+    return table
+
+
+def columns_data(counted: Counted) -> list[dict[str, Any]]:
+    """The same for machines. The values of the secret are not listed."""
+    return [
+        {"column": f.column.name, "part": part, "values": len(f.column), "done": f.notice}
+        for part, group in (("secret", counted.secrets), ("released", counted.attributes))
+        for f in group
+    ]
+
+
+def findings_table(found: Findings) -> Table:
+    """What somebody learns of the secret: from nothing, from the original rows, from the released ones."""
+    table = Table(title="What a row tells about the secret", title_justify="left", header_style="bold")
+    for heading in ("seen", "bits about it", "belief grows at most", "belief falls at most", "best guess right"):
+        table.add_column(heading, justify="left" if heading == "seen" else "right")
+    table.add_row("nothing", "0", "×1", "×1", f"{found.blind_guess:.1%}")
+    table.add_row("the original row", *_view(found.original))
+    table.add_row("the released row", *_view(found.released))
+    return table
+
+
+def _view(view: View) -> tuple[str, str, str, str]:
+    falls = f"×{view.smallest_lift:.3g}" if view.smallest_lift > 0 else "to nothing"
+    return f"{view.leakage_bits:.3g}", f"×{view.largest_lift:.4g}", falls, f"{view.best_guess:.1%}"
+
+
+def kept_line(found: Findings) -> str:
+    """What is kept, in a line."""
+    gap = f"no protocol keeps {found.gap_share:.2g} of it more" if found.gap_share > 1e-12 else "nothing is lost"
+    kept = f"Kept: {found.kept_bits:.3f} of {found.entropy_bits:.3f} bits"
+    return f"{kept} ({found.kept_share:.1%} of the information in the attributes); certified: {gap}."
+
+
+@contextmanager
+def search_progress() -> Iterator[Callable[[SearchProgress], None] | None]:
+    """A line that follows the optimiser, on stderr and only on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("looking for the best protocol; Ctrl-C takes the best so far")
+
+        def follow(state: SearchProgress) -> None:
+            bar.update(
+                task, description=f"kept {state.utility:.4f} nats, at most {state.gap:.2g} to gain; Ctrl-C takes it"
+            )
+
+        yield follow
+
+
+@contextmanager
+def row_progress(total: int | None) -> Iterator[Callable[[int], None] | None]:
+    """A bar that counts rows, on stderr and only on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("sanitising", total=total)
+        yield lambda rows: bar.update(task, completed=rows)

@@ -1,0 +1,27 @@
+"""Auditing: the exact check of a protocol on the people in a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privacyfunnel.certificate import Certificate, certify
+from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.joint import Joint
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.tables.counting import count
+from privacyfunnel.tables.fitting import fit_reading
+from privacyfunnel.tables.sources import open_source
+
+
+def audit_table(
+    protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> tuple[Joint, Certificate]:
+    """The distribution of a table, read as the protocol says, and whether the promise is kept on it."""
+    if not protocol.secret_readings:
+        raise InvalidProtocol("this protocol was not fitted on a table, so it does not say how to read the secret")
+    source = open_source(table, delimiter=delimiter, encoding=encoding)
+    source.require([reading.name for reading in protocol.secret_readings])
+    source.require(protocol.attributes)
+    secrets = [fit_reading(source, reading) for reading in protocol.secret_readings]
+    joint = count(source, secrets, [column for block in protocol.blocks for column in block.columns])
+    return joint, certify(protocol, joint)
