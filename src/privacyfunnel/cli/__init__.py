@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from typing import cast
 
 import typer
 
@@ -41,7 +42,7 @@ def run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     usage_error = typer.BadParameter.__mro__[1]
-    click_error = usage_error.__mro__[1]
+    click_error = cast(type[Exception], usage_error.__mro__[1])
     try:
         code = app(arguments, prog_name="funnel", standalone_mode=False)
         sys.stdout.flush()

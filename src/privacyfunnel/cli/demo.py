@@ -25,9 +25,9 @@ from privacyfunnel.tables.sources import open_source
 
 PEOPLE = 20_000
 ATTRIBUTES = ("sex", "town", "height", "weight")
-WISHES = Wishes(
-    bins={"height": [120, 160, 165, 170, 175, 180, 185, 220], "weight": [35, 60, 70, 80, 90, 100, 110, 250]}
-)
+HEIGHTS = [120, 160, 165, 170, 175, 180, 185, 220]
+WEIGHTS = [35, 60, 70, 80, 90, 100, 110, 250]
+WISHES = Wishes(bins={"height": HEIGHTS, "weight": WEIGHTS})
 
 
 def demo(
@@ -77,8 +77,9 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
     screen.rule("4. The proof")
     joint, certificate = audit_table(protocol, original)
     found = findings(protocol, joint, certificate)
+    verdict = "KEPT" if found.holds else "BROKEN"
     screen.print(
-        f"Checked in exact arithmetic, every row and every output: [bold]{'KEPT' if found.holds else 'BROKEN'}[/bold]."
+        f"Checked in exact arithmetic, for every output and every value of the secret: [bold]{verdict}[/bold]."
     )
     screen.print(show.findings_table(found))
     screen.print(_in_words(found))
@@ -107,5 +108,6 @@ def _in_words(found: Findings) -> str:
         f"Before: the original row lets anybody guess the secret right {before.best_guess:.1%} of the time, raises the "
         f"belief in it by up to a factor {before.largest_lift:.1f}, and rules it out {certain}. "
         f"After: the guess is right {after.best_guess:.1%} of the time (who sees nothing: {found.blind_guess:.1%}), "
-        f"and no belief grows by more than a factor {after.largest_lift:.3f} or falls below {after.smallest_lift:.3f} of it."
+        f"and no belief grows by more than a factor {after.largest_lift:.3f} or falls below {after.smallest_lift:.3f} "
+        "of what it was."
     )

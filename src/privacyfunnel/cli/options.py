@@ -94,7 +94,7 @@ def notion(name: str, epsilon: float | None, lower: float | None, upper: float |
     if name not in KINDS:
         raise InvalidPromise(f"--notion is one of {', '.join(KINDS)}; got {name!r}")
     given = {"epsilon": epsilon, "lower": lower, "upper": upper}
-    wanted = [field for field in KINDS[name].parameters()]
+    wanted = KINDS[name].parameters()
     for field, value in given.items():
         if field in wanted and value is None:
             raise InvalidPromise(f"--notion {name} needs --{field}")
