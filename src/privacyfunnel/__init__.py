@@ -8,8 +8,8 @@ from privacyfunnel.certificate import Certificate, certify
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import ALIP, LDP, LIP, PML, Notion, PerfectPrivacy
-from privacyfunnel.optimise.curve import Tradeoff, tradeoff
-from privacyfunnel.optimise.solve import Progress, optimise
+from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
+from privacyfunnel.optimiser.solve import Progress, optimise
 from privacyfunnel.protocol import Protocol
 
 __all__ = [

@@ -52,9 +52,13 @@ class Channel:
     @classmethod
     def from_dense(cls, matrix: ArrayLike) -> Channel:
         """From floats Q[y, x] that are multiples of 2⁻³²."""
-        Q = np.asarray(matrix, dtype=np.float64)
+        try:
+            Q = np.asarray(matrix)
+            Q = Q.astype(np.float64) if Q.dtype.kind in "biuf" else np.empty(0)
+        except ValueError:
+            Q = np.empty(0)
         if Q.ndim != 2 or not np.isfinite(Q).all():
-            raise InvalidChannel("a channel is a finite matrix Q[y, x]")
+            raise InvalidChannel("a channel is a matrix of finite numbers Q[y, x]")
         scaled = Q * UNIT
         if (np.abs(scaled) > UNIT).any() or (scaled != np.rint(scaled)).any():
             raise InvalidChannel("an entry is not a probability that is a multiple of 2**-32")

@@ -26,6 +26,6 @@ def mutual_information(joint: Matrix) -> float:
     0.0
     """
     joint = np.asarray(joint, dtype=np.float64)
-    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    seen = joint > 0
-    return max(0.0, float((joint[seen] * np.log(joint[seen] / independent[seen])).sum()))
+    a, b = np.nonzero(joint > 0)
+    logs = np.log(joint[a, b]) - np.log(joint.sum(axis=1)[a]) - np.log(joint.sum(axis=0)[b])
+    return max(0.0, float(joint[a, b] @ logs))

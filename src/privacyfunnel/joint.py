@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privacyfunnel.errors import InvalidJoint
+from privacyfunnel.exact import as_numbers, exact_weights
 from privacyfunnel.information import entropy
 from privacyfunnel.tables.domain import Column, column_of, values_of
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
-FITS_INT64 = 2**62
 SMALLEST_PROBABILITY = 1e-290
 """Below this, quotients of probabilities leave the range of float64."""
 
@@ -55,11 +54,13 @@ class Joint:
         secret: str = "S",
         secret_values: Sequence[Hashable] | None = None,
     ) -> None:
-        dense = _as_numbers(array)
+        dense = as_numbers(array)
         if dense.ndim < 2:
             raise InvalidJoint(
                 f"a joint distribution needs shape (c, a) or (c, a1, …, am); this array has shape {dense.shape}"
             )
+        if dense.size == 0:
+            raise InvalidJoint(f"the array is empty: its shape is {dense.shape}")
         c, shape = dense.shape[0], dense.shape[1:]
         flat = dense.reshape(c, -1)
         support = np.flatnonzero((flat > 0).any(axis=0))
@@ -67,7 +68,6 @@ class Joint:
         columns = tuple(
             Column(name=name, kind="integer", labels=tuple(range(size)))
             for name, size in zip(_names(attributes, len(shape)), shape, strict=True)
-            if size
         )
         self._settle(flat[:, support], codes, columns, secret, secret_values)
 
@@ -85,16 +85,23 @@ class Joint:
 
         For products too large to hold as an array: only the combinations that occur are listed.
         """
-        flat, rows = _as_numbers(weights), np.asarray(values)
+        flat = as_numbers(weights)
+        try:
+            rows = np.asarray(values)
+        except ValueError:
+            raise InvalidJoint("the rows of values have different lengths") from None
         if rows.ndim == 1:
             rows = rows[:, None]
         if flat.ndim != 2 or rows.ndim != 2 or rows.shape[0] != flat.shape[1]:
             raise InvalidJoint(
-                f"weights of shape (c, n) need n rows of values; got {flat.shape} and {rows.shape[0]} rows"
+                f"weights of shape (c, n) need n rows of values; got {flat.shape} and values of shape {rows.shape}"
             )
         seen = (flat > 0).any(axis=0)
         names = _names(attributes, rows.shape[1])
-        pairs = [column_of(name, rows[seen, j]) for j, name in enumerate(names)] if seen.any() else []
+        try:
+            pairs = [column_of(name, rows[seen, j]) for j, name in enumerate(names)] if seen.any() else []
+        except TypeError:
+            raise InvalidJoint("the values of an attribute are of kinds that cannot be compared") from None
         codes = np.stack([code for _, code in pairs], axis=1) if pairs else np.empty((0, 0), dtype=np.int64)
         return cls.from_codes(flat[:, seen], codes, tuple(column for column, _ in pairs), secret, secret_values)
 
@@ -135,7 +142,7 @@ class Joint:
     ) -> Joint:
         """The joint whose weights[s, x] belong to the values numbered codes[x, j] of columns[j]."""
         self = cls.__new__(cls)
-        self._settle(_as_numbers(weights), codes, columns, secret, secret_values)
+        self._settle(as_numbers(weights), codes, columns, secret, secret_values)
         self.secret_columns = secret_columns
         if len(np.unique(codes, axis=0)) < self.n_x:
             raise InvalidJoint("the same combination of attribute values is listed twice")
@@ -159,17 +166,15 @@ class Joint:
                 f"{empty.size} of {c} values of the secret never occur (first: number {empty[0]}); drop them"
             )
         self.codes, self.columns, self.secret = codes, columns, secret
-        self.secret_values = tuple(secret_values) if secret_values is not None else tuple(range(c))
-        if len(self.secret_values) != c or len(set(self.secret_values)) != c:
-            raise InvalidJoint(f"{c} values of the secret need {c} different labels")
-        self.weights, self.counted = _exact(flat)
+        self.secret_values = _labels(secret_values, c)
+        self.weights, self.counted = exact_weights(flat)
         # Scaled first, so that neither huge counts nor tiny probabilities leave the range of float64.
         scaled = (flat / flat.max()).astype(np.float64)
         self.p = scaled / scaled.sum()
         if min(self.p_x.min(), self.p_s.min()) < SMALLEST_PROBABILITY:
             raise InvalidJoint(f"a value has probability below {SMALLEST_PROBABILITY}; drop it or merge it")
-        for frozen in (self.weights, self.codes, self.p):
-            frozen.setflags(write=False)
+        for array in (self.weights, self.codes, self.p):
+            _frozen(array)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -179,7 +184,7 @@ class Joint:
     @cached_property
     def values(self) -> NDArray[Any]:
         """values[x, j]: the value of attribute j that x stands for."""
-        return values_of(self.columns, self.codes)
+        return _frozen(values_of(self.columns, self.codes))
 
     @property
     def n_s(self) -> int:
@@ -194,22 +199,22 @@ class Joint:
     @cached_property
     def p_s(self) -> Vector:
         """P(s)."""
-        return np.asarray(self.p.sum(axis=1))
+        return _frozen(np.asarray(self.p.sum(axis=1)))
 
     @cached_property
     def p_x(self) -> Vector:
         """P(x), over the support of X."""
-        return np.asarray(self.p.sum(axis=0))
+        return _frozen(np.asarray(self.p.sum(axis=0)))
 
     @cached_property
     def p_s_given_x(self) -> Matrix:
         """B[s, x] = P(s | x)."""
-        return self.p / self.p_x
+        return _frozen(self.p / self.p_x)
 
     @cached_property
     def p_x_given_s(self) -> Matrix:
         """P(x | s), at [s, x]."""
-        return self.p / self.p_s[:, None]
+        return _frozen(self.p / self.p_s[:, None])
 
     @property
     def total(self) -> int:
@@ -229,53 +234,29 @@ class Joint:
 
 
 def _names(attributes: Sequence[str] | None, m: int) -> tuple[str, ...]:
-    names = tuple(attributes) if attributes is not None else tuple(f"X{j + 1}" for j in range(m))
+    if attributes is None:
+        return tuple(f"X{j + 1}" for j in range(m))
+    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+        raise InvalidJoint("attributes are a list of names")
+    names = tuple(attributes)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidJoint("the names of attributes are texts")
     if len(names) != m or len(set(names)) != m:
         raise InvalidJoint(f"{m} attributes need {m} different names, got {len(set(names))}")
     return names
 
 
-def _as_numbers(array: ArrayLike) -> NDArray[Any]:
-    """The array as int64 or float64, finite and non-negative."""
+def _labels(values: Sequence[Hashable] | None, c: int) -> tuple[Hashable, ...]:
     try:
-        numbers = np.asarray(array)
-    except ValueError as ragged:
-        raise InvalidJoint("the rows of the array have different lengths") from ragged
-    if numbers.dtype == bool:
-        numbers = numbers.astype(np.int64)
-    if numbers.dtype.kind == "u" and numbers.size and numbers.max() >= FITS_INT64:
-        raise InvalidJoint("a count is 2**62 or more")
-    if numbers.dtype.kind in "iu":
-        numbers = numbers.astype(np.int64)
-    elif numbers.dtype.kind == "f":
-        numbers = numbers.astype(np.float64)
-    else:
-        raise InvalidJoint(f"counts or probabilities must be numbers, not {numbers.dtype}")
-    if not np.isfinite(numbers).all():
-        raise InvalidJoint(f"{int((~np.isfinite(numbers)).sum())} entries are NaN or infinite")
-    if (numbers < 0).any():
-        raise InvalidJoint(f"{int((numbers < 0).sum())} entries are negative")
-    return numbers
+        labels = tuple(values) if values is not None else tuple(range(c))
+        different = len(set(labels))
+    except TypeError:
+        raise InvalidJoint("the values of the secret are a list of labels") from None
+    if len(labels) != c or different != c:
+        raise InvalidJoint(f"{c} values of the secret need {c} different labels")
+    return labels
 
 
-def _exact(flat: NDArray[Any]) -> tuple[Exact, bool]:
-    """The entries as exact integers with a common scale, and whether they are counts of people.
-
-    A float64 is an integer times a power of two, so probabilities have exact integer weights too.
-    """
-    if flat.dtype.kind == "i":
-        whole: Exact = flat.astype(object)
-        counted = True
-    else:
-        counted = bool((flat == np.floor(flat)).all() and flat.sum() > 1)
-        mantissa, exponent = np.frexp(flat)
-        least = int(exponent[flat > 0].min())
-        digits = (mantissa * 2.0**53).astype(np.int64).astype(object)
-        whole = digits * np.array([2 ** max(0, int(e) - least) for e in exponent.flat], dtype=object).reshape(
-            flat.shape
-        )
-        scale = math.gcd(*whole.flat)
-        if counted:
-            scale = int(whole.max() // int(flat.max()))
-        whole //= scale
-    return (whole.astype(np.int64) if whole.sum() < FITS_INT64 else whole), counted
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array

@@ -1,8 +1,8 @@
 """The promises: what a released value may say about the secret.
 
-Everything is said in terms of the lift P(s|y) / P(s) = P(y|s) / P(y): the factor by which seeing y
-changes the belief in s. A promise limits the lifts, so a notion is data: three limits (`Limits`).
-The optimiser reads them as linear rows, the certificate as exact inequalities, `level` as numbers.
+A promise limits the lifts P(s|y) / P(s) for those who know certain things beforehand, so a notion is
+data: three limits and a list of views. The optimiser reads them as linear rows, the certificate as exact
+inequalities, `level` as numbers; nobody asks which notion it is.
 """
 
 from __future__ import annotations
@@ -18,46 +18,8 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.errors import InvalidChannel, InvalidPromise
 from privacyfunnel.joint import Joint
+from privacyfunnel.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.typing import Matrix
-
-PERFECT_LEVEL = 1e-8
-"""ε = 0 asks for equalities that multiples of 2⁻³² cannot meet; they are kept up to this level."""
-
-ROUND_OFF = 1e-14
-"""Differences below this, relative to their terms, are equalities blurred by float64."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """−lower ≤ ln lift ≤ upper for every secret, and ln lift − ln lift′ ≤ spread for every two."""
-
-    lower: float = math.inf
-    upper: float = math.inf
-    spread: float = math.inf
-
-    def rows(self, joint: Joint) -> Matrix:
-        """The limits as rows G of G v ≤ 0, for v[x] = P(x|y).
-
-        They say lift ≤ e^upper, lift ≥ e^-lower and lift ≤ e^spread·lift′, with
-        lift[s] = Σ_x P(s|x)v[x] / P(s), made homogeneous by Σv = 1. Each is scaled to a largest
-        coefficient of 1; rows that every v ≥ 0 meets are left out.
-        """
-        lift = joint.p_s_given_x / joint.p_s[:, None]
-        groups = [np.empty((0, joint.n_x))]
-        if math.isfinite(self.upper):
-            groups.append(_difference(math.exp(-self.upper) * lift, np.ones_like(lift)))
-        if math.isfinite(self.lower):
-            groups.append(_difference(np.full_like(lift, math.exp(-self.lower)), lift))
-        if math.isfinite(self.spread):
-            one, other = np.nonzero(~np.eye(joint.n_s, dtype=bool))
-            groups.append(_difference(math.exp(-self.spread) * lift[one], lift[other]))
-        G = np.concatenate(groups)
-        G = G[G.max(axis=1) > 0]
-        return np.asarray(G / np.abs(G).max(axis=1, keepdims=True))
-
-    def granted(self) -> Limits:
-        """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, all else stays."""
-        return Limits(*(PERFECT_LEVEL if limit == 0 else limit for limit in (self.lower, self.upper, self.spread)))
 
 
 class Notion(ABC):
@@ -90,38 +52,50 @@ class Notion(ABC):
         """The notion as plain data, for files; `notion_from` reads it back."""
         return {"notion": self.name} | {name: getattr(self, name) for name in self.parameters()}
 
+    def views(self, joint: Joint) -> list[View]:
+        """What attackers may know beforehand: nothing, unless a notion says otherwise."""
+        return [View.of((), joint)]
+
     def rows(self, joint: Joint) -> Matrix:
         """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps the promise."""
-        return self.limits.rows(joint)
+        return self.limits.rows(joint, self.views(joint))
+
+    def granted_rows(self, joint: Joint) -> Matrix:
+        """The same for what a certificate lets pass, which is a hair's breadth more at ε = 0."""
+        return self.limits.granted().rows(joint, self.views(joint))
 
     def rank(self, joint: Joint) -> int:
-        """The most non-zeros a vertex of Δ can have: tight rows lie in the span of the c lifts."""
-        return min(joint.n_s, joint.n_x)
+        """The most non-zeros a vertex of Δ can have: with one view, tight rows lie in the span of the c lifts."""
+        return min(joint.n_s, joint.n_x) if len(self.views(joint)) == 1 else joint.n_x
 
     def level(self, joint: Joint, channel: ArrayLike) -> float:
         """The smallest ε at which channel[y, x] = P(y|x) keeps this kind of promise.
 
         Computed in float64, for exploring; `certify` gives the exact answer.
         """
-        Q = np.asarray(channel, dtype=np.float64)
+        try:
+            Q = np.asarray(channel, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidChannel("a channel is a matrix of numbers Q[y, x]") from None
         if Q.ndim != 2 or Q.shape[1] != joint.n_x:
             raise InvalidChannel(f"the channel needs {joint.n_x} columns, its shape is {Q.shape}")
-        given_s = Q @ joint.p_x_given_s.T
-        given_nothing = Q @ joint.p_x
-        emitted = given_nothing > 0
-        with np.errstate(divide="ignore"):
-            logs = np.log(given_s[emitted] / given_nothing[emitted, None])
-        least, most = logs.min(axis=1), logs.max(axis=1)
-        reached = Limits(float(-least.min()), float(most.max()), float((most - least).max()))
-        return self.level_of(reached)
+        if not np.isfinite(Q).all() or (Q < 0).any() or not Q.any(axis=0).all():
+            raise InvalidChannel("a column of the channel is not a distribution")
+        return self.level_of(self.limits.reached(joint, Q, self.views(joint)))
 
     def level_of(self, reached: Limits) -> float:
         """The smallest ε whose limits allow what a channel reaches."""
         asked = self.limits
         pairs = ((reached.lower, asked.lower), (reached.upper, asked.upper), (reached.spread, asked.spread))
-        # With two different limits (ALIP), ε stands for the larger one and both scale together.
-        scale = self.epsilon or 1.0
-        return max(0.0, *(got * (scale / limit if limit else 1.0) for got, limit in pairs if math.isfinite(limit)))
+        return max(0.0, *(self._share(got, limit) for got, limit in pairs if math.isfinite(limit)))
+
+    def _share(self, got: float, limit: float) -> float:
+        """The ε that one limit asks for; with two different ones (ALIP), both scale with ε."""
+        if self.epsilon == 0:
+            return got
+        if limit == 0:
+            return 0.0 if got <= PERFECT_LEVEL else math.inf
+        return got * (self.epsilon / limit)
 
 
 @dataclass(frozen=True)
@@ -131,7 +105,7 @@ class _OneEpsilon(Notion):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _check(self.epsilon, "ε")
+        object.__setattr__(self, "epsilon", _check(self.epsilon, "ε"))
 
     @classmethod
     def at(cls, epsilon: float) -> Self:
@@ -188,8 +162,8 @@ class ALIP(Notion):
     name: ClassVar[str] = "alip"
 
     def __post_init__(self) -> None:
-        _check(self.lower, "the lower ε")
-        _check(self.upper, "the upper ε")
+        object.__setattr__(self, "lower", _check(self.lower, "the lower ε"))
+        object.__setattr__(self, "upper", _check(self.upper, "the upper ε"))
         object.__setattr__(self, "epsilon", max(self.lower, self.upper))
 
     @property
@@ -264,30 +238,26 @@ def notion_from(data: Mapping[str, Any]) -> Notion:
         raise InvalidPromise(f"the parameters of {kind.name} are not {', '.join(rest) or 'none'}") from None
 
 
-def _difference(a: Matrix, b: Matrix) -> Matrix:
-    """A − b, with what is only rounding error set to 0."""
-    d = a - b
-    d[np.abs(d) <= ROUND_OFF * (a + b)] = 0.0
-    return d
-
-
 def factor(epsilon: float) -> str:
     """e^ε for people, rounded up: a promise may sound weaker than it is, never stronger.
 
-    >>> factor(0.5)
-    '1.65'
+    >>> factor(0.5), factor(0), factor(20.00001)
+    ('1.65', '1.00000001', 'e^20.0001')
     """
-    if epsilon == 0:
-        return f"1.{'0' * (-round(math.log10(PERFECT_LEVEL)) - 1)}1"
+    epsilon = epsilon or PERFECT_LEVEL
     if epsilon > 13:
-        return f"e^{epsilon:g}"
-    value = math.exp(epsilon)
-    digits = 2 if value >= 1.1 else 2 - math.floor(math.log10(value - 1)) if value > 1 else 17
-    return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}"
+        return f"e^{math.ceil(epsilon * 1e4) / 1e4:.10g}"
+    excess = math.expm1(epsilon)
+    digits = 2 if excess >= 0.1 else min(20, 2 - math.floor(math.log10(excess)))
+    if epsilon == PERFECT_LEVEL:
+        return "1.00000001"
+    whole, rest = divmod(math.ceil(excess * 10**digits), 10**digits)
+    return f"{1 + whole:,}.{rest:0{digits}d}"
 
 
-def _check(epsilon: float, name: str) -> None:
+def _check(epsilon: float, name: str) -> float:
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.floating | np.integer):
         raise InvalidPromise(f"{name} must be a number, not {type(epsilon).__name__}")
     if not math.isfinite(epsilon) or epsilon < 0:
         raise InvalidPromise(f"{name} must be a finite number that is at least 0; got {epsilon}")
+    return float(epsilon)

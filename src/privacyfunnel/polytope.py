@@ -30,7 +30,7 @@ class Polytope:
     @classmethod
     def granted(cls, joint: Joint, notion: Notion) -> Polytope:
         """The posteriors that a certificate lets pass: the same, but for ε = 0 a hair's breadth wider."""
-        return cls(notion.limits.granted().rows(joint), joint.p_x)
+        return cls(notion.granted_rows(joint), joint.p_x)
 
     @property
     def n_x(self) -> int:
@@ -42,10 +42,9 @@ class Polytope:
         if not self.G.size:
             return V
         over = V @ self.G.T
+        over[over <= FEASIBLE * (V @ np.abs(self.G).T)] = 0.0  # what rounding will mend
         slack = self.G @ self.p_x
-        with np.errstate(divide="ignore", invalid="ignore"):
-            theta = np.where(over > 0, over / (over - slack), 0.0)
-        theta = np.clip(np.nan_to_num(theta, nan=1.0), 0, 1).max(axis=1, keepdims=True)
+        theta = np.divide(over, over - slack, out=np.zeros_like(over), where=over > 0).max(axis=1, keepdims=True)
         return np.asarray((1 - theta) * V + theta * self.p_x)
 
 

@@ -14,7 +14,7 @@ from privacyfunnel.cli import show
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.findings import Findings, findings
 from privacyfunnel.notions import LIP
-from privacyfunnel.optimise.solve import optimise
+from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.population import OBESE, as_csv, people
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table

@@ -10,7 +10,7 @@ import typer
 from privacyfunnel.certificate import certify
 from privacyfunnel.cli import options, show
 from privacyfunnel.findings import findings
-from privacyfunnel.optimise.solve import optimise
+from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.tables.writing import check_output
 
 

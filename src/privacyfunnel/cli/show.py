@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from privacyfunnel.findings import Findings, View
-from privacyfunnel.optimise.solve import Progress as SearchProgress
+from privacyfunnel.optimiser.solve import Progress as SearchProgress
 from privacyfunnel.tables.counting import Counted
 
 NARROW = 100

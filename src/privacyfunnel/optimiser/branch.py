@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from privacyfunnel.information import plogp
-from privacyfunnel.optimise.lp import Infeasible
-from privacyfunnel.optimise.pricing import Oracle, descend, distinct, reduced_cost
+from privacyfunnel.optimiser.lp import Infeasible
+from privacyfunnel.optimiser.pricing import Oracle, descend, distinct, reduced_cost
 from privacyfunnel.typing import Matrix, Vector
 
 CUT_INSIDE = 0.1

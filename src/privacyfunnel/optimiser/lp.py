@@ -14,6 +14,18 @@ TOLERANCE = 1e-10
 """Primal and dual feasibility; the finest HiGHS takes."""
 
 
+REMEDIES: tuple[dict[str, Any], ...] = (
+    {},
+    {"presolve": "on"},
+    {"solver": "ipm"},
+    {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+    {"primal_feasibility_tolerance": 1e-8, "dual_feasibility_tolerance": 1e-8, "simplex_scale_strategy": 0},
+)
+"""What is tried in turn when the simplex method meets numerical trouble: first a cold start."""
+SMALLEST_ENTRY = 1e-12
+"""Entries below this are dropped by HiGHS; the least it takes."""
+
+
 class Infeasible(SolverFailure):
     """The program has no solution."""
 
@@ -38,6 +50,7 @@ class LinearProgram:
             ("output_flag", False),
             ("threads", 1),
             ("presolve", "off"),
+            ("small_matrix_value", SMALLEST_ENTRY),
             ("primal_feasibility_tolerance", TOLERANCE),
             ("dual_feasibility_tolerance", TOLERANCE),
         ):
@@ -74,15 +87,29 @@ class LinearProgram:
 
     def solve(self) -> tuple[Vector, Vector]:
         """An optimal basic x, and the prices of the rows."""
-        self._solver.run()
-        status = self._solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            raise Infeasible("the linear program has no solution")
+        status = self._run()
+        for remedy in REMEDIES:
+            if status == highspy.HighsModelStatus.kOptimal:
+                break
+            if status == highspy.HighsModelStatus.kInfeasible:
+                raise Infeasible("the linear program has no solution")
+            status = self._retry(remedy)
         if status != highspy.HighsModelStatus.kOptimal:
-            self._solver.clearSolver()  # a cold start cures most numerical trouble
-            self._solver.run()
-            status = self._solver.getModelStatus()
-            if status != highspy.HighsModelStatus.kOptimal:
-                raise SolverFailure(f"the linear-programming solver stopped: {status.name}")
+            raise SolverFailure(f"the linear-programming solver stopped: {status.name}")
         solution = self._solver.getSolution()
         return np.array(solution.col_value), np.array(solution.row_dual)
+
+    def _run(self) -> Any:
+        self._solver.run()
+        return self._solver.getModelStatus()
+
+    def _retry(self, remedy: dict[str, Any]) -> Any:
+        """Solve once more from nothing, with other settings for this once."""
+        before = {option: self._solver.getOptionValue(option)[1] for option in remedy}
+        self._solver.clearSolver()
+        for option, setting in remedy.items():
+            self._solver.setOptionValue(option, setting)
+        status = self._run()
+        for option, setting in before.items():
+            self._solver.setOptionValue(option, setting)
+        return status

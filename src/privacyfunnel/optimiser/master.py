@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.information import entropy
-from privacyfunnel.optimise.lp import TOLERANCE, LinearProgram
+from privacyfunnel.optimiser.lp import TOLERANCE, LinearProgram
 from privacyfunnel.polytope import Columns
 from privacyfunnel.typing import Vector
 

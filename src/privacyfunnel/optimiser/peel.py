@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
-from privacyfunnel.optimise.pricing import Oracle
+from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Vector
 

@@ -11,7 +11,7 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import Notion
-from privacyfunnel.optimise.solve import Progress, search
+from privacyfunnel.optimiser.solve import Progress, search
 from privacyfunnel.protocol import Protocol, released_joint
 from privacyfunnel.typing import Vector
 

@@ -9,6 +9,7 @@ room. The loss is of the order of 2⁻³² nats per output.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -19,10 +20,13 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 NEGLIGIBLE = 1e-13
 """Outputs less probable than this are not worth a row."""
 STRETCHES = 4096
-"""Slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
+"""Neighbours and slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
+SHRINKS = 64
 SHRINK = 1e-6
 BLENDS = 4.0 ** -np.arange(14, -1, -1)
 """Shares of a constant row mixed in, when nothing gentler helps."""
+NEARBY = 64
+"""Units that an entry may be moved; a row whose tight rows are nearly parallel would otherwise be blown up."""
 PASSES = 12
 FORGIVEN = 0.01
 
@@ -83,17 +87,22 @@ def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Ro
     plain = np.floor(target + FORGIVEN)
     if _keeps(a, plain):
         return _Row(support, plain.astype(np.int64))
+    near = _first_kept(a, np.floor(target) + _offsets(len(support)))
+    if near is not None:
+        return _Row(support, near)
+    shrunk = np.floor(target * (1 - 2 * np.arange(SHRINKS)[:, None] / max(target.max(), 2.0 * SHRINKS)))
+    near = _first_kept(a, (shrunk[:, None, :] + _offsets(len(support))[:SHRINKS]).reshape(-1, len(support)))
+    if near is not None:
+        return _Row(support, near)
     inward = _inward(a, target)
     for step in (1, 2, 4):
         moved = np.floor(target + step * inward).clip(0)
-        if _keeps(a, moved):
+        if np.abs(moved - target).max() <= NEARBY and _keeps(a, moved):
             return _Row(support, moved.astype(np.int64))
     shrink = max(SHRINK, min(1e-2, 64 / max(1.0, target.max())))
-    copies = np.rint(target * (1 - shrink * np.arange(STRETCHES)[:, None] / STRETCHES))
-    worst = (copies @ a.T).max(axis=1, initial=-np.inf)
-    best = int(worst.argmin())
-    if _keeps(a, copies[best]):
-        return _Row(support, copies[best].astype(np.int64))
+    copies = _first_kept(a, np.rint(target * (1 - shrink * np.arange(STRETCHES)[:, None] / STRETCHES)))
+    if copies is not None:
+        return _Row(support, copies)
     full = np.zeros(len(p_x))
     full[support] = target
     level = float(full @ p_x)
@@ -103,6 +112,22 @@ def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Ro
             used = np.flatnonzero(blend)
             return _Row(used, blend[used].astype(np.int64))
     return None
+
+
+@cache
+def _offsets(k: int) -> Matrix:
+    """Ways to move k entries by a unit or two, the smallest moves first; all of them while they are few."""
+    if 4**k <= STRETCHES:
+        moves = np.stack(np.meshgrid(*[np.arange(-1.0, 3.0)] * k, indexing="ij"), axis=-1).reshape(-1, k)
+    else:
+        moves = np.random.default_rng(0).integers(-1, 3, size=(STRETCHES, k)).astype(np.float64)
+    return np.asarray(moves[np.argsort(np.abs(moves).sum(axis=1), kind="stable")])
+
+
+def _first_kept(a: Matrix, candidates: Matrix) -> Integers | None:
+    """The first of several rows that keeps the promise."""
+    good = (candidates @ a.T <= 0).all(axis=1) & (candidates >= 0).all(axis=1) & candidates.any(axis=1)
+    return candidates[good.argmax()].astype(np.int64) if good.any() else None
 
 
 def _keeps(a: Matrix, n: Vector) -> bool:

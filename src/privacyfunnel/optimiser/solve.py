@@ -14,17 +14,18 @@ from types import FrameType
 import numpy as np
 
 from privacyfunnel.certificate import certify_channel
-from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified
+from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified, SolverFailure
 from privacyfunnel.information import entropy
 from privacyfunnel.joint import Joint
-from privacyfunnel.notions import PERFECT_LEVEL, Notion
-from privacyfunnel.optimise import supports
-from privacyfunnel.optimise.branch import prove
-from privacyfunnel.optimise.master import Master
-from privacyfunnel.optimise.peel import peel
-from privacyfunnel.optimise.pricing import Oracle, extremes, local_search
-from privacyfunnel.optimise.reduce import Classes
-from privacyfunnel.optimise.rounding import round_channel
+from privacyfunnel.limits import PERFECT_LEVEL
+from privacyfunnel.notions import Notion
+from privacyfunnel.optimiser import supports
+from privacyfunnel.optimiser.branch import prove
+from privacyfunnel.optimiser.master import Master
+from privacyfunnel.optimiser.peel import peel
+from privacyfunnel.optimiser.pricing import Oracle, extremes, local_search
+from privacyfunnel.optimiser.reduce import Classes
+from privacyfunnel.optimiser.rounding import round_channel
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.protocol import Protocol, block_of, information_kept
 from privacyfunnel.typing import Matrix, Vector
@@ -35,8 +36,12 @@ AT_ONCE = 2_000
 """Up to this many vertices go into the master program at once."""
 ROUND_OFF = 1e-12
 """What float64 may have cost the bound, in nats."""
+PRICE_ERROR = 1e-11
+"""How exactly posteriors are known: what a wrong digit there costs the bound grows with the prices."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
+LEANING = 1e-9
+"""Weight of p_x itself in a mixture that is more than rounding error."""
 RANDOM_STARTS = 16
 USED_STARTS = 64
 
@@ -90,15 +95,18 @@ def search(
     known: Columns | None = None,
 ) -> tuple[Protocol, Columns]:
     """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
-    _check(joint, notion, gap, time_limit)
+    _check(joint, notion, gap, time_limit, progress)
     classes = Classes.find(Polytope.of(joint, notion))
     with _interruptible() as interrupted:
         state = _State(classes.polytope, joint.entropy, gap / 2, time_limit, progress, interrupted)
         rank = notion.rank(joint)
-        if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
-            how = _list_vertices(state, rank)
-        else:
-            how = _generate(state, classes.merge(known) if known is not None else None)
+        try:
+            if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
+                how = _list_vertices(state, rank)
+            else:
+                how = _generate(state, classes.merge(known) if known is not None else None)
+        except SolverFailure:
+            how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
         protocol = _exact(joint, columns, q, state.upper_bound, notion, how)
     return protocol, columns.take(np.flatnonzero(q > 0))
@@ -136,7 +144,8 @@ class _State:
 
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
-        value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + ROUND_OFF
+        doubt = ROUND_OFF + PRICE_ERROR * float(np.abs(y).max())
+        value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + doubt
         self.upper_bound = min(self.upper_bound, value)
 
     def closed(self) -> bool:
@@ -157,6 +166,9 @@ def _list_vertices(state: _State, rank: int) -> str:
     master = Master(state.polytope.p_x, penalty=_penalty(state.polytope))
     inside = np.zeros(len(pool), dtype=bool)
     cost = pool.entropy()
+    # p_x is a mixture of vertices, so a mixture that needs p_x itself (column 0) was spoilt by rounding errors
+    # in the vertices, and its prices bound nothing. If p_x is a vertex, it may be used.
+    whole = bool((np.abs(cost - entropy(state.polytope.p_x)) < LEANING).any())
     y = np.zeros(state.polytope.n_x)
     if len(pool) > AT_ONCE:
         y = np.full(state.polytope.n_x, float(cost.mean()))
@@ -171,9 +183,10 @@ def _list_vertices(state: _State, rank: int) -> str:
             master.raise_penalty()
         else:
             state.keep(master.columns, q)
-        state.bound(y, float((cost - pool.dot(y)).min()))
+        if q[0] <= LEANING or whole:
+            state.bound(y, float((cost - pool.dot(y)).min()))
         state.report()
-        if state.closed() or (inside.all() and not artificial):
+        if state.closed() or (not fresh.size and not artificial):
             break
     return f"all {len(pool):,} extreme posteriors listed, linear program"
 
@@ -210,7 +223,7 @@ def _generate(state: _State, known: Columns | None) -> str:
         master.add(known)
     largest: Vector | None = None
     rounds = proofs = 0
-    while not state.stopped():
+    while not state.stopped() and not state.closed():
         rounds += 1
         q, y, artificial = master.solve()
         if artificial <= 0:
@@ -220,20 +233,21 @@ def _generate(state: _State, known: Columns | None) -> str:
         better = local_search(oracle, y, starts, state.gap / 4, state.stopped)
         if not len(better) and not state.stopped():
             if largest is None:
-                corners, largest = extremes(oracle)
-                better = corners
+                better, largest = extremes(oracle)
             else:
                 proofs += 1
                 proof = prove(oracle, y, largest, state.gap, state.stopped)
                 state.bound(y, proof.bound)
                 better = proof.improving
                 state.report()
-                if not len(better) and artificial <= 0:
-                    break
-        if len(better):
-            master.add(Columns.from_dense(polytope.draw_in(better)))
-        elif artificial > 0:
+        new = Columns.from_dense(polytope.draw_in(better))
+        new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -state.gap / 8))
+        if len(new):
+            master.add(new)
+        elif proofs and artificial > 0:
             master.raise_penalty()
+        elif proofs:
+            break  # proven, or all that is left to gain lies outside of Δ by rounding errors
     state.keep(master.columns, master.solve_without_artificial())
     return f"column generation: {rounds} rounds, {len(master.columns)} posteriors, {proofs} proofs by branch and bound"
 
@@ -274,15 +288,21 @@ def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
-def _check(joint: Joint, notion: Notion, gap: float, time_limit: float | None) -> None:
+def _check(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
     if not isinstance(joint, Joint):
         raise InvalidJoint(f"optimise needs a Joint, not {type(joint).__name__}; wrap the array in Joint(array)")
     if not isinstance(notion, Notion):
         raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
-    if not (isinstance(gap, int | float) and math.isfinite(gap) and gap > 0):
-        raise InvalidInput(f"gap must be a positive number of nats; got {gap}")
-    if time_limit is not None and not time_limit >= 0:
-        raise InvalidInput(f"time_limit must be a number of seconds that is at least 0; got {time_limit}")
+    if not _is_number(gap) or not math.isfinite(gap) or gap <= 0:
+        raise InvalidInput(f"gap must be a positive number of nats; got {gap!r}")
+    if time_limit is not None and (not _is_number(time_limit) or not time_limit >= 0):
+        raise InvalidInput(f"time_limit must be a number of seconds that is at least 0; got {time_limit!r}")
+    if progress is not None and not callable(progress):
+        raise InvalidInput("progress must be a function that takes a Progress")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 @contextmanager

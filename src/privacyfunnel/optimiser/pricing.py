@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from privacyfunnel.optimise.lp import LinearProgram
+from privacyfunnel.optimiser.lp import LinearProgram
 from privacyfunnel.polytope import Polytope
 from privacyfunnel.typing import Matrix, Vector
 

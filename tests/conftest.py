@@ -1,0 +1,25 @@
+"""Shared set-up: Hypothesis profiles, and where the shared reference data lies."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_COMMON = {
+    "deadline": None,
+    "max_examples": 40,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("local", **_COMMON)
+settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with the reference optima, beside the repository."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("the shared folder with the reference data is not beside the repository")
+    return folder
