@@ -22,6 +22,8 @@ REMEDIES: tuple[dict[str, Any], ...] = (
     {"primal_feasibility_tolerance": 1e-8, "dual_feasibility_tolerance": 1e-8, "simplex_scale_strategy": 0},
 )
 """What is tried in turn when the simplex method meets numerical trouble: first a cold start."""
+LONGEST_SECONDS = 60.0
+"""For one linear program."""
 SMALLEST_ENTRY = 1e-12
 """Entries below this are dropped by HiGHS; the least it takes."""
 
@@ -100,6 +102,10 @@ class LinearProgram:
         return np.array(solution.col_value), np.array(solution.row_dual)
 
     def _run(self) -> Any:
+        """Solve with limits: on badly scaled programs the simplex method may turn in circles."""
+        size = self.n_columns + self._solver.getNumRow()
+        self._solver.setOptionValue("simplex_iteration_limit", 10_000 + 20 * size)
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + LONGEST_SECONDS)
         self._solver.run()
         return self._solver.getModelStatus()
 

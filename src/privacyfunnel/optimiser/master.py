@@ -62,10 +62,11 @@ class Master:
         finally:
             self._set_penalty(self._penalty)
 
-    def raise_penalty(self) -> None:
-        """Make artificial columns dearer, when the optimum still leans on them."""
+    def raise_penalty(self) -> bool:
+        """Make artificial columns dearer, when the optimum still leans on them; False if that is in vain."""
         self._penalty *= 4
         self._set_penalty(self._penalty)
+        return self._penalty <= BANISHED
 
     def _set_penalty(self, penalty: float) -> None:
         self._lp.set_costs(np.concatenate([self._cost[:1], penalty * self.p_x, self._cost[1:]]))

@@ -21,7 +21,8 @@ NEGLIGIBLE = 1e-13
 """Outputs less probable than this are not worth a row."""
 STRETCHES = 4096
 """Neighbours and slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
-SHRINKS = 64
+REACHES = (1, 8, 64)
+"""Units by which the entries of a row may be moved, nearer places first."""
 SHRINK = 1e-6
 BLENDS = 4.0 ** -np.arange(14, -1, -1)
 """Shares of a constant row mixed in, when nothing gentler helps."""
@@ -87,13 +88,10 @@ def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Ro
     plain = np.floor(target + FORGIVEN)
     if _keeps(a, plain):
         return _Row(support, plain.astype(np.int64))
-    near = _first_kept(a, np.floor(target) + _offsets(len(support)))
-    if near is not None:
-        return _Row(support, near)
-    shrunk = np.floor(target * (1 - 2 * np.arange(SHRINKS)[:, None] / max(target.max(), 2.0 * SHRINKS)))
-    near = _first_kept(a, (shrunk[:, None, :] + _offsets(len(support))[:SHRINKS]).reshape(-1, len(support)))
-    if near is not None:
-        return _Row(support, near)
+    for reach in REACHES:
+        near = _first_kept(a, np.floor(target) + _offsets(len(support), reach))
+        if near is not None:
+            return _Row(support, near)
     inward = _inward(a, target)
     for step in (1, 2, 4):
         moved = np.floor(target + step * inward).clip(0)
@@ -115,12 +113,13 @@ def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Ro
 
 
 @cache
-def _offsets(k: int) -> Matrix:
-    """Ways to move k entries by a unit or two, the smallest moves first; all of them while they are few."""
-    if 4**k <= STRETCHES:
-        moves = np.stack(np.meshgrid(*[np.arange(-1.0, 3.0)] * k, indexing="ij"), axis=-1).reshape(-1, k)
+def _offsets(k: int, reach: int) -> Matrix:
+    """Ways to move k entries by up to `reach` units, the smallest moves first; all of them while they are few."""
+    span = 2 * reach + 2
+    if span**k <= STRETCHES:
+        moves = np.stack(np.meshgrid(*[np.arange(-reach, reach + 2.0)] * k, indexing="ij"), axis=-1).reshape(-1, k)
     else:
-        moves = np.random.default_rng(0).integers(-1, 3, size=(STRETCHES, k)).astype(np.float64)
+        moves = np.random.default_rng(0).integers(-reach, reach + 2, size=(STRETCHES, k)).astype(np.float64)
     return np.asarray(moves[np.argsort(np.abs(moves).sum(axis=1), kind="stable")])
 
 

@@ -35,13 +35,14 @@ LIST_VERTICES = 1_000_000
 AT_ONCE = 2_000
 """Up to this many vertices go into the master program at once."""
 ROUND_OFF = 1e-12
-"""What float64 may have cost the bound, in nats."""
+"""What float64 may cost a bound, in nats."""
 PRICE_ERROR = 1e-11
 """How exactly posteriors are known: what a wrong digit there costs the bound grows with the prices."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 LEANING = 1e-9
 """Weight of p_x itself in a mixture that is more than rounding error."""
+MOST_COMPARED = 500
 RANDOM_STARTS = 16
 USED_STARTS = 64
 
@@ -99,6 +100,8 @@ def search(
     classes = Classes.find(Polytope.of(joint, notion))
     with _interruptible() as interrupted:
         state = _State(classes.polytope, joint.entropy, gap / 2, time_limit, progress, interrupted)
+        if notion.limits != notion.limits.granted():
+            state.doubt = _doubt(classes.polytope)
         rank = notion.rank(joint)
         try:
             if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
@@ -124,6 +127,8 @@ class _State:
     progress: Callable[[Progress], None] | None
     interrupted: threading.Event
     started: float = field(default_factory=time.monotonic)
+    doubt: float = ROUND_OFF
+    """What float64 may have cost the bound, in nats."""
 
     def __post_init__(self) -> None:
         # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
@@ -144,7 +149,7 @@ class _State:
 
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
-        doubt = ROUND_OFF + PRICE_ERROR * float(np.abs(y).max())
+        doubt = self.doubt + PRICE_ERROR * float(np.abs(y).max())
         value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + doubt
         self.upper_bound = min(self.upper_bound, value)
 
@@ -163,13 +168,15 @@ class _State:
 def _list_vertices(state: _State, rank: int) -> str:
     """All vertices are known: the master program over them is the whole problem."""
     pool = supports.vertices(state.polytope, rank)
+    if not len(pool):
+        raise SolverFailure("no extreme posterior was found")
     master = Master(state.polytope.p_x, penalty=_penalty(state.polytope))
     inside = np.zeros(len(pool), dtype=bool)
     cost = pool.entropy()
     # p_x is a mixture of vertices, so a mixture that needs p_x itself (column 0) was spoilt by rounding errors
     # in the vertices, and its prices bound nothing. If p_x is a vertex, it may be used.
     whole = bool((np.abs(cost - entropy(state.polytope.p_x)) < LEANING).any())
-    y = np.zeros(state.polytope.n_x)
+    artificial, y = 0.0, np.zeros(state.polytope.n_x)
     if len(pool) > AT_ONCE:
         y = np.full(state.polytope.n_x, float(cost.mean()))
     while not state.stopped():
@@ -179,16 +186,25 @@ def _list_vertices(state: _State, rank: int) -> str:
             master.add(pool.take(fresh))
             inside[fresh] = True
         q, y, artificial = master.solve()
-        if artificial > 0:
-            master.raise_penalty()
-        else:
+        settled = artificial <= 0 or not master.raise_penalty()
+        if artificial <= 0:
             state.keep(master.columns, q)
         if q[0] <= LEANING or whole:
             state.bound(y, float((cost - pool.dot(y)).min()))
         state.report()
-        if state.closed() or (not fresh.size and not artificial):
+        if state.closed() or (not fresh.size and settled):
             break
+    if artificial > 0:
+        state.keep(master.columns, master.solve_without_artificial())
     return f"all {len(pool):,} extreme posteriors listed, linear program"
+
+
+def _doubt(polytope: Polytope) -> float:
+    """What a bound at ε = 0 may be wrong by: vertices are then as uncertain as columns of G are alike."""
+    some = polytope.G[:, :MOST_COMPARED]
+    apart = np.abs(some[:, :, None] - some[:, None, :]).max(axis=0, initial=0.0)
+    apart[np.diag_indices(len(apart))] = 1.0
+    return ROUND_OFF + 1e-15 / float(apart.min(initial=1.0))
 
 
 def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
@@ -244,9 +260,7 @@ def _generate(state: _State, known: Columns | None) -> str:
         new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -state.gap / 8))
         if len(new):
             master.add(new)
-        elif proofs and artificial > 0:
-            master.raise_penalty()
-        elif proofs:
+        elif proofs and (artificial <= 0 or not master.raise_penalty()):
             break  # proven, or all that is left to gain lies outside of Δ by rounding errors
     state.keep(master.columns, master.solve_without_artificial())
     return f"column generation: {rounds} rounds, {len(master.columns)} posteriors, {proofs} proofs by branch and bound"

@@ -35,7 +35,7 @@ def vertices(polytope: Polytope, rank: int) -> Columns:
         step = max(1, CHUNK // (max(len(tight), rows) * k * k))
         for start in range(0, len(supports), step):
             found.extend(_with_support(polytope, supports[start : start + step], tight))
-    return Columns.join([columns for columns in found if len(columns)])
+    return Columns.join(found)
 
 
 def _choose(n: int, k: int) -> Integers:
