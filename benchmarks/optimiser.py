@@ -101,7 +101,8 @@ def row(
 
 
 if __name__ == "__main__":
-    from benchmarks.__main__ import show
     from rich.console import Console
+
+    from benchmarks.__main__ import show
 
     show(Console(width=200), "optimiser", run())

@@ -7,7 +7,7 @@ channel Y of X that keeps the most of X while a worst-case promise bounds what Y
 from privacyfunnel.certificate import Certificate, certify
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.joint import Joint
-from privacyfunnel.notions import ALIP, LDP, LIP, PML, Notion, PerfectPrivacy
+from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, Notion, PerfectPrivacy
 from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
 from privacyfunnel.optimiser.solve import Progress, optimise
 from privacyfunnel.protocol import Protocol
@@ -17,6 +17,8 @@ __all__ = [
     "LDP",
     "LIP",
     "PML",
+    "SRLDP",
+    "SRLIP",
     "Certificate",
     "Joint",
     "Notion",

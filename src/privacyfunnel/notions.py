@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from itertools import combinations
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -20,6 +21,8 @@ from privacyfunnel.errors import InvalidChannel, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.typing import Matrix
+
+MOST_FAMILIES = 4096
 
 
 class Notion(ABC):
@@ -45,8 +48,13 @@ class Notion(ABC):
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:
-        """The names of what must be given."""
+        """The names of what can be given."""
         return tuple(f.name for f in fields(cast(Any, cls)) if f.init)
+
+    @classmethod
+    def required(cls) -> tuple[str, ...]:
+        """The names of what must be given."""
+        return tuple(f.name for f in fields(cast(Any, cls)) if f.init and f.default is MISSING)
 
     def as_dict(self) -> dict[str, Any]:
         """The notion as plain data, for files; `notion_from` reads it back."""
@@ -222,7 +230,96 @@ class PerfectPrivacy(Notion):
         )
 
 
-KINDS: dict[str, type[Notion]] = {kind.name: kind for kind in (LDP, LIP, ALIP, PML, PerfectPrivacy)}
+@dataclass(frozen=True)
+class _SideChannels(_OneEpsilon):
+    """A promise that also holds for attackers who know some attributes of a person beforehand.
+
+    `known` says which attackers: None, those who know any attributes; a number, those who know at most
+    so many; a list of names, those who know some of these.
+    """
+
+    known: int | tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known: Any = self.known
+        if known is None or (isinstance(known, int) and not isinstance(known, bool) and known >= 0):
+            return
+        if isinstance(known, str) or not isinstance(known, Iterable):
+            raise InvalidPromise("known is a number of attributes, a list of their names, or nothing")
+        names = tuple(known)
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise InvalidPromise("known lists different names of attributes")
+        object.__setattr__(self, "known", names)
+
+    def views(self, joint: Joint) -> list[View]:
+        """One view for every set of attributes that an attacker may know; sets that tell the same are one."""
+        different: dict[bytes, View] = {}
+        for known in self._families(joint):
+            view = View.of(known, joint)
+            different.setdefault(view.cell.tobytes(), view)
+        return list(different.values())
+
+    def _families(self, joint: Joint) -> list[tuple[int, ...]]:
+        m = len(joint.attributes)
+        usable, most = list(range(m)), m - 1  # who knows everything learns nothing more
+        if isinstance(self.known, int):
+            most = min(most, self.known)
+        elif self.known is not None:
+            strange = [name for name in self.known if name not in joint.attributes]
+            if strange:
+                raise InvalidPromise(f"known names {strange[0]!r}, which is none of the attributes")
+            usable = [joint.attributes.index(name) for name in self.known]
+        families = [J for size in range(min(most, len(usable)) + 1) for J in combinations(usable, size)]
+        if len(families) > MOST_FAMILIES:
+            many = f"{len(families):,} sets of attributes that an attacker may know"
+            raise InvalidPromise(f"{many} are too many; restrict them with known=2")
+        return families
+
+    def _who(self) -> str:
+        """The attackers, in words."""
+        if self.known is None:
+            return "even somebody who already knows any of a person's released attributes"
+        if isinstance(self.known, int):
+            return f"even somebody who already knows up to {self.known} of a person's released attributes"
+        return f"even somebody who already knows any of a person's {', '.join(self.known)}"
+
+
+@dataclass(frozen=True)
+class SRLIP(_SideChannels):
+    """ε-SRLIP: ε-LIP given X^J = x^J, for every set J of attributes that attackers may know, and every x^J."""
+
+    name: ClassVar[str] = "srlip"
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(lower=self.epsilon, upper=self.epsilon)
+
+    def words(self) -> str:
+        return (
+            f"Whoever sees a released row, {self._who()}, can raise or lower their belief in any value of the "
+            f"secret by at most a factor {factor(self.epsilon)}."
+        )
+
+
+@dataclass(frozen=True)
+class SRLDP(_SideChannels):
+    """ε-SRLDP: ε-LDP given X^J = x^J, for every set J of attributes that attackers may know, and every x^J."""
+
+    name: ClassVar[str] = "srldp"
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(spread=self.epsilon)
+
+    def words(self) -> str:
+        return (
+            "For any two values of the secret, the odds between them change by at most a factor "
+            f"{factor(self.epsilon)} when a released row is seen, {self._who()}."
+        )
+
+
+KINDS: dict[str, type[Notion]] = {kind.name: kind for kind in (LDP, LIP, ALIP, PML, PerfectPrivacy, SRLIP, SRLDP)}
 """The notions by name."""
 
 

@@ -23,6 +23,9 @@ def fit(
     epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
     lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
     upper: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that grow.")] = None,
+    known: Annotated[
+        str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
+    ] = None,
     bins: options.BinsOption = None,
     top: options.TopOption = None,
     dates: options.DatesOption = None,
@@ -39,7 +42,7 @@ def fit(
 
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
-    promise = options.notion(notion, epsilon, lower, upper)
+    promise = options.notion(notion, epsilon, lower, upper, known)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
     counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding)

@@ -89,18 +89,26 @@ def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | Non
     )
 
 
-def notion(name: str, epsilon: float | None, lower: float | None, upper: float | None) -> Notion:
-    """The promise that --notion, --epsilon, --lower and --upper ask for."""
+def notion(
+    name: str, epsilon: float | None, lower: float | None, upper: float | None, known: str | None = None
+) -> Notion:
+    """The promise that --notion, --epsilon, --lower, --upper and --known ask for."""
     if name not in KINDS:
         raise InvalidPromise(f"--notion is one of {', '.join(KINDS)}; got {name!r}")
-    given = {"epsilon": epsilon, "lower": lower, "upper": upper}
-    wanted = KINDS[name].parameters()
+    given = {"epsilon": epsilon, "lower": lower, "upper": upper, "known": _known(known)}
     for field, value in given.items():
-        if field in wanted and value is None:
+        if field in KINDS[name].required() and value is None:
             raise InvalidPromise(f"--notion {name} needs --{field}")
-        if field not in wanted and value is not None:
+        if field not in KINDS[name].parameters() and value is not None:
             raise InvalidPromise(f"--notion {name} takes no --{field}")
-    return notion_from({"notion": name} | {field: given[field] for field in wanted})
+    return notion_from({"notion": name} | {field: value for field, value in given.items() if value is not None})
+
+
+def _known(text: str | None) -> int | list[str] | None:
+    """A number of attributes, or their names."""
+    if text is None:
+        return None
+    return int(text) if text.strip().isdigit() else names(text)
 
 
 def kind(name: str) -> type[Notion]:

@@ -1,0 +1,643 @@
+"""The command line: the whole way on real and made-up tables, and one clear line for everything that is wrong."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel import protocol_file
+from privacyfunnel.cli import run
+
+CANARY = "CANARY"
+COMMANDS = ("fit", "sanitise", "audit", "tradeoff", "demo")
+FUNNEL = Path(sys.executable).with_name("funnel")
+
+
+def not_json(constant):
+    raise AssertionError(f"{constant} is not JSON")
+
+
+def one_object(text):
+    """The one JSON object that standard output must be."""
+    assert text.count("\n") == 1
+    found = json.loads(text, parse_constant=not_json)
+    assert isinstance(found, dict)
+    return found
+
+
+def people(n=2_000, seed=0, dependence=0.3):
+    """Text, numbers, dates, missing entries, and a secret that follows the town; values of the secret are canaries."""
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, 3, n)
+    sick = rng.random(n) < 0.3 + dependence * (town == 0)
+    ages = [str(age) if age > 20 else ["", "?"][age % 2] for age in rng.integers(18, 90, n)]
+    born = [f"{year}-0{1 + year % 9}-15" for year in rng.integers(1950, 1954, n)]
+    return pa.table(
+        {
+            "diagnosis": [f"{CANARY} {'sick' if s else 'well'}" for s in sick],
+            "town": np.array(["Ash", "Birch, Hill", "Dún"])[town],
+            "age": ages,
+            "born": born,
+            "name": [f"{CANARY} record {i}" for i in range(n)],
+        }
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "people.csv"
+    pa_csv.write_csv(people(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A protocol for `people`, released attributes town and age."""
+    folder = tmp_path_factory.mktemp("fitted")
+    pa_csv.write_csv(people(), folder / "people.csv")
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": 3})
+    pf.optimise(joint, pf.LIP(0.1)).save(folder / "protocol.json")
+    return folder / "protocol.json"
+
+
+def funnel(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+# --- the whole way -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "out"), [("csv", ".csv"), ("csv.gz", ".parquet"), ("parquet", ".csv.gz"), ("jsonl", ".csv")]
+)
+def test_fit_sanitise_audit_works_for_every_kind_of_file(kind, out, tmp_path, capsys):
+    table = people()
+    path = tmp_path / f"people.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    else:
+        sink = pa.BufferOutputStream()
+        pa_csv.write_csv(table, sink)
+        data = sink.getvalue().to_pybytes()
+        path.write_bytes(gzip.compress(data) if kind == "csv.gz" else data)
+    protocol, released = tmp_path / "protocol.json", tmp_path / f"open{out}"
+    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "--epsilon", "0.2", "--bins", "age=4"]
+    assert funnel("fit", path, *asked, "-o", protocol) == 0
+    shown = capsys.readouterr().out
+    assert "How each column is read" in shown
+    assert "Not used: name." in shown
+    assert "4 bins of about equal counts; '?' read as missing" in " ".join(shown.replace("│", " ").split())
+    assert funnel("sanitise", path, "--protocol", protocol, "-o", released) == 0
+    shown = capsys.readouterr().out
+    assert "Released 2,000 rows of town, age, born" in shown
+    assert "Dropped: diagnosis, name." in shown
+    assert funnel("audit", protocol, "--table", path) == 0
+    assert "KEPT" in capsys.readouterr().out
+    found = pq.read_table(released) if out == ".parquet" else pa_csv.read_csv(released)
+    assert found.column_names == ["town", "age", "born"]
+    assert found.num_rows == 2_000
+    assert CANARY not in str(found.to_pydict())
+
+
+REAL = [
+    ("adult", "income", "education,occupation,sex", []),
+    ("adult", "income", "sex,race,marital_status,education", []),
+    ("adult", "marital_status", "age,education,occupation,sex,income", ["--bins", "age=0,20,30,40,50,60,70,80,100"]),
+    ("adult", "race", "workclass,education,marital_status,occupation,sex", ["--missing", "?"]),
+    ("compas", "race", "age_cat,sex,c_charge_degree,decile_score,two_year_recid", []),
+    ("compas", "two_year_recid", "is_recid,score_text,age_cat,r_charge_degree", []),
+    ("diabetes130", "readmitted", "race,gender,age,A1Cresult,insulin,change", []),
+    ("dutch_census2001", "household_position", "household_size,marital_status,age,sex", []),
+    ("adult", "income,sex", "age,hours_per_week,workclass", ["--bins", "age=5", "--bins", "hours_per_week=width:4"]),
+]
+NUMBERED = [f"{name}-{secret}-{i}" for i, (name, secret, _, _) in enumerate(REAL)]
+
+
+@pytest.mark.parametrize(("name", "secret", "attributes", "options"), REAL, ids=NUMBERED)
+def test_fit_sanitise_audit_works_on_real_tables(name, secret, attributes, options, shared, tmp_path, capsys):
+    table = shared / "data" / f"{name}.csv.gz"
+    if not table.exists():
+        pytest.skip(f"{table.name} is not in the shared folder")
+    protocol, released = tmp_path / "protocol.json", tmp_path / "open.parquet"
+    asked = ["--secret", secret, "--attributes", attributes, "--epsilon", "0.5", "--time-limit", "2", *options]
+    assert funnel("fit", table, *asked, "-o", protocol, "--json") == 0
+    fit = one_object(capsys.readouterr().out)
+    assert fit["holds"] is True
+    assert 0 <= fit["kept_share"] <= 1
+    assert 0 <= fit["gap_share"] <= 1
+    assert funnel("sanitise", table, "--protocol", protocol, "-o", released, "--json") == 0
+    release = one_object(capsys.readouterr().out)
+    assert funnel("audit", protocol, "--table", table, "--json") == 0
+    audit = one_object(capsys.readouterr().out)
+    assert audit["certificate"]["holds"] is True
+    assert audit["level"] <= 0.5
+    assert audit["kept_share"] == pytest.approx(fit["kept_share"])
+    assert audit["released"]["largest_lift"] <= np.exp(0.5) * (1 + 1e-9)
+    found = pq.read_table(released)
+    assert found.column_names == attributes.split(",")
+    assert found.num_rows == release["rows"]
+    assert set(release["dropped"]) >= set(secret.split(","))
+
+
+def test_adult_keeps_87_percent_at_a_tenth_certified(shared, tmp_path, capsys):
+    table = shared / "data" / "adult.csv.gz"
+    if not table.exists():
+        pytest.skip("adult.csv.gz is not in the shared folder")
+    asked = ["--secret", "income", "--attributes", "sex,race,marital_status,education", "--epsilon", "0.1"]
+    assert funnel("fit", table, *asked, "-o", tmp_path / "p.json", "--json") == 0
+    found = one_object(capsys.readouterr().out)
+    assert found["kept_share"] >= 0.87
+    assert found["gap_share"] < 1e-4
+    assert found["holds"] is True
+    assert found["level"] <= 0.1
+
+
+# --- audit -------------------------------------------------------------------------------------------
+
+
+def test_audit_exits_1_when_the_promise_is_broken(fitted, tmp_path, capsys):
+    pa_csv.write_csv(people(seed=1, dependence=0.7), tmp_path / "other.csv")
+    assert funnel("audit", fitted, "--table", tmp_path / "other.csv") == 1
+    out, err = capsys.readouterr()
+    assert "BROKEN" in out
+    assert err == ""
+    assert funnel("audit", fitted, "--table", tmp_path / "other.csv", "--json") == 1
+    found = one_object(capsys.readouterr().out)
+    assert found["holds"] is False
+    assert found["level"] > 0.1
+
+
+def test_audit_of_a_table_where_a_secret_is_ruled_out_is_still_json(fitted, tmp_path, capsys):
+    rows = people()
+    split = rows.set_column(0, "diagnosis", pa.array([f"{CANARY} {t}" for t in rows["town"].to_pylist()]))
+    keep = pa.array([town != "Dún" for town in rows["town"].to_pylist()])
+    pa_csv.write_csv(split, tmp_path / "split.csv")
+    pa_csv.write_csv(split.filter(keep), tmp_path / "part.csv")
+    for name in ("split.csv", "part.csv"):
+        assert funnel("audit", fitted, "--table", tmp_path / name, "--json") == 1
+        out, err = capsys.readouterr()
+        assert one_object(out)["holds"] is False
+        assert CANARY not in out + err
+
+
+def test_audit_measures_a_table_in_which_some_values_do_not_occur(fitted, tmp_path, capsys):
+    """The numbers are of the audited table, value by value."""
+    rows = people(seed=5)
+    part = rows.filter(pa.array([town != "Ash" for town in rows["town"].to_pylist()]))
+    pa_csv.write_csv(part, tmp_path / "part.csv")
+    assert funnel("audit", fitted, "--table", tmp_path / "part.csv", "--json") in (0, 1)
+    found = one_object(capsys.readouterr().out)
+    protocol = pf.Protocol.load(fitted)
+    block = protocol.blocks[0]
+    places = {values: x for x, values in enumerate(map(tuple, block.values.tolist()))}
+    coded = zip(*(c.encode(part[c.name].combine_chunks()) for c in block.columns), strict=True)
+    p = np.zeros((2, block.channel.n_inputs))
+    for codes, secret in zip(coded, part["diagnosis"].to_pylist(), strict=True):
+        values = tuple(c.labels[i] for c, i in zip(block.columns, codes, strict=True))
+        p[int(secret.endswith("sick")), places[values]] += 1
+    released = p @ protocol.channel.T / p.sum()
+    lifts = released / released.sum(axis=0) / released.sum(axis=1, keepdims=True)
+    assert found["released"]["largest_lift"] == pytest.approx(lifts.max())
+    assert found["released"]["best_guess"] == pytest.approx(released.max(axis=0).sum())
+    assert 0 <= found["kept_share"] <= 1
+
+
+def test_audit_of_a_table_with_combinations_the_protocol_does_not_know_is_no_approval(tmp_path, capsys):
+    (tmp_path / "one.csv").write_text("s,x,y\n" + "a,p,u\nb,q,u\na,q,v\nb,p,u\n" * 20)
+    (tmp_path / "two.csv").write_text("s,x,y\n" + "a,p,u\nb,q,u\na,q,v\nb,p,v\n" * 20)
+    assert funnel("fit", tmp_path / "one.csv", "--secret", "s", "--epsilon", "0.1", "-o", tmp_path / "p.json") == 0
+    capsys.readouterr()
+    assert funnel("audit", tmp_path / "p.json", "--table", tmp_path / "two.csv") in (1, 2)
+    assert "KEPT" not in capsys.readouterr().out
+
+
+def test_audit_reads_a_secret_with_many_values_as_fit_did(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    n = 6_000
+    lines = [f"v{rng.integers(0, 130)},{'pq'[rng.integers(2)]}\n" for _ in range(n)]
+    (tmp_path / "t.csv").write_text("s,x\n" + "".join(lines))
+    code = funnel("fit", tmp_path / "t.csv", "--secret", "s", "--epsilon", "0.5", "-o", tmp_path / "p.json")
+    if code == 2:  # refusing such a secret is as good
+        return
+    assert code == 0
+    assert funnel("audit", tmp_path / "p.json", "--table", tmp_path / "t.csv") == 0
+
+
+# --- JSON, help, completion --------------------------------------------------------------------------
+
+
+def test_json_of_every_command_is_one_object(table, fitted, tmp_path, capsys):
+    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3"]
+    for arguments in (
+        ["fit", table, *asked, "--epsilon", "0.1", "-o", tmp_path / "p.json"],
+        ["sanitise", table, "--protocol", fitted, "-o", tmp_path / "o.csv"],
+        ["audit", fitted, "--table", table],
+        ["tradeoff", table, *asked, "--epsilons", "0.1,1"],
+        ["tradeoff", table, *asked, "--epsilons", "3", "--notion", "pml"],
+        ["tradeoff", table, *asked, "--epsilons", "50", "--notion", "ldp"],
+    ):
+        assert funnel(*arguments, "--json") == 0
+        out, err = capsys.readouterr()
+        assert one_object(out)
+        assert err == ""
+        assert CANARY not in out
+
+
+def test_json_of_a_curve_is_json_where_a_level_is_infinite(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("s,x\n" + "a,p\nb,q\nb,p\n" * 20)
+    assert funnel("tradeoff", tmp_path / "t.csv", "--secret", "s", "--notion", "pml", "--epsilons", "5", "--json") == 0
+    assert one_object(capsys.readouterr().out)
+
+
+def test_a_curve_rises_with_the_promise(table, capsys):
+    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3"]
+    assert funnel("tradeoff", table, *asked, "--epsilons", "0.05,0.2,1", "--json") == 0
+    points = one_object(capsys.readouterr().out)["points"]
+    kept = [point["utility"] for point in points]
+    assert kept == sorted(kept)
+    assert all(point["utility"] <= point["upper_bound"] + 1e-9 for point in points)
+    assert funnel("tradeoff", table, *asked, "--epsilons", "0.05,0.2,1") == 0
+    assert "What is kept under lip" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command, capsys):
+    assert funnel(command, "--help") == 0
+    out, err = capsys.readouterr()
+    assert f"Example: funnel {command}" in " ".join(out.split())
+    assert "--json" in out
+    assert err == ""
+
+
+def test_help_lists_every_command(capsys):
+    assert funnel("--help") == 0
+    out = capsys.readouterr().out
+    assert all(command in out for command in COMMANDS)
+
+
+def test_no_command_shows_the_help_and_not_one_endless_line(capsys):
+    funnel()
+    shown = "".join(capsys.readouterr())
+    assert "Usage" in shown
+    assert max(map(len, shown.splitlines())) < 200
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion_exists(shell):
+    done = subprocess.run([FUNNEL, "--show-completion", shell], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "_FUNNEL_COMPLETE" in done.stdout
+
+
+def test_completion_completes_commands():
+    asked = {"_FUNNEL_COMPLETE": "complete_bash", "COMP_WORDS": "funnel sa", "COMP_CWORD": "1"}
+    done = subprocess.run([FUNNEL], env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["sanitise"]
+
+
+# --- everything that is wrong ------------------------------------------------------------------------
+
+
+def refused(arguments, capsys, folder, says=""):
+    """Exactly one line on stderr, exit code 2, nothing written, nothing quoted."""
+    before = sorted(path.name for path in folder.iterdir())
+    capsys.readouterr()
+    code = funnel(*arguments)
+    out, err = capsys.readouterr()
+    assert code == 2, err
+    assert err.startswith("funnel: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert says in err
+    assert CANARY not in out + err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def broken_tables():
+    ok = "diagnosis,town\n" + f"{CANARY} a,Ash\n{CANARY} b,Birch\n" * 10
+    packed = gzip.compress(ok.encode() * 300)
+    flipped = packed[:200] + bytes(40) + packed[240:]
+    sink = pa.BufferOutputStream()
+    pq.write_table(people(), sink)
+    parquet = sink.getvalue().to_pybytes()
+    footer = len(parquet) - 8 - int.from_bytes(parquet[-8:-4], "little")
+    return {
+        "empty.csv": (b"", "is empty"),
+        "empty.parquet": (b"", "is empty"),
+        "empty.jsonl": (b"", "is empty"),
+        "header.csv": (b"diagnosis,town\n", "no rows"),
+        "ragged.csv": (ok.encode() + f"{CANARY} c\n{CANARY} a,b,c\n".encode(), "2 rows"),
+        "unquoted.csv": (ok.encode() + f'"{CANARY} c,b\n'.encode(), "1 rows"),
+        "twice.csv": (ok.replace("town", "diagnosis").encode(), "twice"),
+        "case.csv": (ok.replace("town", "Diagnosis").encode(), ""),
+        "latin.csv": (ok.replace("Ash", "Äsh").encode("latin-1"), "latin-1"),
+        "utf16.csv": (ok.encode("utf-16"), ""),
+        "binary.csv": (np.random.default_rng(0).bytes(3_000), ""),
+        "short.csv.gz": (packed[:-20], ""),
+        "flipped.csv.gz": (flipped, ""),
+        "none.csv.gz": (ok.encode(), "gzip"),
+        "line.csv": (b"x" * 300_000, ""),
+        "blank.csv": (b"\n" + ok.encode(), ""),
+        "unnamed.csv": (ok.replace("diagnosis,", ",").encode(), ""),
+        "short.parquet": (parquet[: len(parquet) // 2], ""),
+        "text.parquet": (ok.encode(), ""),
+        "footer.parquet": (parquet[:footer] + bytes(60) + parquet[footer + 60 :], ""),
+        "broken.jsonl": (f'{{"diagnosis": "{CANARY}", "town": \n'.encode(), ""),
+        "array.json": (f'[{{"diagnosis": "{CANARY}", "town": "a"}}]'.encode(), ""),
+        "nested.jsonl": (f'{{"diagnosis": "{CANARY}", "town": ["a"]}}\n'.encode() * 3, "nested"),
+        "other.xlsx": (b"PK", "should end in"),
+    }
+
+
+BROKEN = broken_tables()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_table_is_one_line(name, fitted, tmp_path, capsys):
+    content, says = BROKEN[name]
+    (tmp_path / name).write_bytes(content)
+    fit = ["fit", tmp_path / name, "--secret", "diagnosis", "--epsilon", "1", "-o", tmp_path / "p.json"]
+    refused(fit, capsys, tmp_path, says)
+    refused(["sanitise", tmp_path / name, "--protocol", fitted, "-o", tmp_path / "o.csv"], capsys, tmp_path)
+    refused(["audit", fitted, "--table", tmp_path / name], capsys, tmp_path)
+    refused(["tradeoff", tmp_path / name, "--secret", "diagnosis"], capsys, tmp_path, says)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--secret", "none"], "no column 'none'"),
+        (["--attributes", "town,none"], "no column 'none'"),
+        (["--attributes", "town,diagnosis"], "--allow-secret-attribute"),
+        (["--attributes", "town,town"], "twice"),
+        (["--attributes", ","], "at least one"),
+        (["--secret", ","], "at least one"),
+        (["--epsilon", "-0.1"], "at least 0"),
+        (["--epsilon", "nan"], "finite"),
+        (["--epsilon", "inf"], "finite"),
+        (["--epsilon", "much"], "--epsilon"),
+        (["--notion", "trust"], "--notion is one of"),
+        (["--notion", "alip"], "--notion alip needs"),
+        (["--notion", "perfect"], "takes no --epsilon"),
+        (["--lower", "1"], "takes no --lower"),
+        (["--bins", "age"], "column=value"),
+        (["--bins", "age="], "column=value"),
+        (["--bins", "=3"], "column=value"),
+        (["--bins", "age=3,2,1"], "increasing"),
+        (["--bins", "age=a,b"], "not numbers"),
+        (["--bins", "age=5,"], "not numbers"),
+        (["--bins", "age=0"], "at least one bin"),
+        (["--bins", "age=-3"], "should be"),
+        (["--bins", "age=²"], ""),
+        (["--bins", "age=width:x"], "should be"),
+        (["--bins", "age=0,30"], "outside its bins"),
+        (["--bins", "town=3"], "no numbers"),
+        (["--bins", "none=3"], "no column"),
+        (["--bins", "name=3"], "neither secret nor attribute"),
+        (["--top", "town"], "column=value"),
+        (["--top", "town=0"], "positive"),
+        (["--top", "town=x"], "positive"),
+        (["--top", "town=²"], ""),
+        (["--top", "diagnosis=1"], "secret"),
+        (["--dates", "born=week"], "year, month or day"),
+        (["--dates", "town=year"], "no dates"),
+        (["--delimiter", "ab"], ""),
+        (["--delimiter", "\\t"], ""),
+        (["--delimiter", '"'], ""),
+        (["--delimiter", ";"], ""),
+        (["--encoding", "ebcdic"], "encoding"),
+        (["--gap", "-1"], "gap"),
+        (["--gap", "nan"], "gap"),
+        (["--time-limit", "-1"], "time"),
+        (["--colour", "red"], "--colour"),
+        (["--output", "no/folder/p.json"], "no folder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_option_of_fit_is_one_line(options, says, table, tmp_path, capsys):
+    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "-o", tmp_path / "p.json"]
+    asked += ["--epsilon", "0.5"] if "alip" not in options else []
+    refused(["fit", table, *asked, *options], capsys, tmp_path, says)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["fit"], "Missing"),
+        (["fit", "{table}", "--epsilon", "1", "-o", "p.json"], "--secret"),
+        (["fit", "{table}", "--secret", "diagnosis", "-o", "p.json"], "needs --epsilon"),
+        (["fit", "{folder}/none.csv", "--secret", "a", "--epsilon", "1", "-o", "{folder}/p.json"], "no file"),
+        (["fit", "{folder}", "--secret", "a", "--epsilon", "1", "-o", "{folder}/p.json"], "not a file"),
+        (["fit", "{table}", "--secret", "diagnosis", "--epsilon", "1", "-o", "{table}", "--force"], "input itself"),
+        (["fit", "{table}", "--secret", "diagnosis", "--epsilon", "1", "-o", "{folder}"], "is a folder"),
+        (["sanitise", "{folder}/none.csv", "--protocol", "{protocol}", "-o", "{folder}/o.csv"], "no file"),
+        (["sanitise", "{folder}", "--protocol", "{protocol}", "-o", "{folder}/o.csv"], "not a file"),
+        (["sanitise", "{table}", "--protocol", "{folder}/none.json", "-o", "{folder}/o.csv"], "no file"),
+        (["sanitise", "{table}", "--protocol", "{folder}", "-o", "{folder}/o.csv"], "cannot be read"),
+        (["sanitise", "{table}", "--protocol", "{table}", "-o", "{folder}/o.csv"], "JSON"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{table}", "--force"], "input itself"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/o.xlsx"], "should end in"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/no/o.csv"], "no folder"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/o.csv", "--unseen", "x"], "--unseen"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/o.csv", "--seed", "x"], "--seed"),
+        (["audit", "{folder}/none.json", "--table", "{table}"], "no file"),
+        (["audit", "{protocol}", "--table", "{folder}/none.csv"], "no file"),
+        (["audit", "{protocol}"], "--table"),
+        (["tradeoff", "{table}", "--secret", "diagnosis", "--epsilons", "a,b"], "--epsilons"),
+        (["tradeoff", "{table}", "--secret", "diagnosis", "--epsilons", ""], "at least one"),
+        (["tradeoff", "{table}", "--secret", "diagnosis", "--epsilons", "-1"], "at least 0"),
+        (["demo", "--epsilon", "-1"], "at least 0"),
+        (["demo", "--folder", "{folder}"], "not empty"),
+        (["demo", "--folder", "{table}"], ""),
+        (["publish"], "publish"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_call_is_one_line(arguments, says, table, fitted, tmp_path, capsys):
+    given = [a.format(table=table, folder=tmp_path, protocol=fitted) for a in arguments]
+    refused(given, capsys, tmp_path, says)
+
+
+def edited(text, what):
+    content = json.loads(text)
+    if what == "another schema":
+        return text.replace("privacyfunnel-protocol/1", "privacyfunnel-protocol/2")
+    if what == "a changed digit":
+        return text.replace('"epsilon": 0.1', '"epsilon": 0.2')
+    if what == "cut short":
+        return text[: len(text) // 2]
+    if what == "forged notion":
+        content["promise"] = {"notion": []}
+    if what == "forged ε":
+        content["promise"] = {"notion": "lip", "epsilon": 10**400}
+    if what == "forged labels":
+        content["blocks"][0]["labels"][0] = 10**30
+    if what == "forged kind":
+        content["blocks"][0]["columns"][0]["kind"] = "integer"
+    content.pop("digest")
+    return protocol_file._write({**content, "digest": protocol_file._digest(content)})
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["another schema", "a changed digit", "cut short", "forged notion", "forged ε", "forged labels", "forged kind"],
+)
+def test_a_protocol_that_is_not_the_original_is_one_line(what, table, fitted, tmp_path, capsys):
+    (tmp_path / "p.json").write_text(edited(fitted.read_text(), what))
+    arguments = ["sanitise", table, "--protocol", tmp_path / "p.json", "-o", tmp_path / "o.csv"]
+    refused(arguments, capsys, tmp_path, "p.json")
+    refused(["audit", tmp_path / "p.json", "--table", table], capsys, tmp_path, "p.json")
+
+
+def test_unseen_values_are_one_line_with_counts(table, fitted, tmp_path, capsys):
+    table.write_text(f"town,age\n{CANARY},30\nAsh,{CANARY}\nAsh,30\n")
+    arguments = ["sanitise", table, "--protocol", fitted, "-o", tmp_path / "o.csv"]
+    refused(arguments, capsys, tmp_path, "1 rows in town, 1 rows in age")
+    assert funnel(*arguments, "--unseen", "draw") == 0
+    out = capsys.readouterr().out
+    assert "2 values not seen when fitting were drawn" in out
+    assert CANARY not in out + (tmp_path / "o.csv").read_text()
+
+
+def test_a_table_without_header_does_not_have_its_first_record_quoted(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text(f"{CANARY} 1,{CANARY} Ash\n{CANARY} 2,{CANARY} Birch\n")
+    arguments = ["fit", tmp_path / "t.csv", "--secret", "diagnosis", "--epsilon", "1", "-o", tmp_path / "p.json"]
+    refused(arguments, capsys, tmp_path, "no column 'diagnosis'")
+
+
+def test_debug_shows_the_traceback(tmp_path, capsys):
+    assert funnel("audit", tmp_path / "none.json", "--table", "x.csv", "--debug") == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+# --- nothing of the people is told -------------------------------------------------------------------
+
+
+def test_no_output_contains_a_value_of_the_secret_or_a_record(table, tmp_path, capsys):
+    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "--bins", "age=3"]
+    protocol = tmp_path / "p.json"
+    for extra in ([], ["--json"]):
+        assert funnel("fit", table, *asked, "--epsilon", "0.1", "-o", protocol, "--force", *extra) == 0
+        assert funnel("audit", protocol, "--table", table, *extra) == 0
+        assert funnel("tradeoff", table, *asked, "--epsilons", "0.1", *extra) == 0
+        for suffix in (".csv", ".parquet"):
+            for seed in ([], ["--seed", "1"]):
+                output = tmp_path / f"open{suffix}"
+                assert funnel("sanitise", table, "--protocol", protocol, "-o", output, "--force", *seed, *extra) == 0
+    out, err = capsys.readouterr()
+    assert out
+    assert CANARY not in out + err
+    written = [path for path in tmp_path.iterdir() if path != table]
+    assert len(written) == 4
+    for path in written:
+        assert CANARY.encode() not in path.read_bytes()
+
+
+def test_a_secret_of_numbers_keeps_its_values_out_of_the_protocol(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.choice([7654321, 8765432, 9876543])},{'pq'[rng.integers(2)]}\n" for _ in range(200)]
+    (tmp_path / "t.csv").write_text("s,x\n" + "".join(lines))
+    assert funnel("fit", tmp_path / "t.csv", "--secret", "s", "--epsilon", "1", "-o", tmp_path / "p.json") == 0
+    told = "".join(capsys.readouterr()) + (tmp_path / "p.json").read_text()
+    assert not any(value in told for value in ("7654321", "8765432", "9876543"))
+
+
+# --- demo --------------------------------------------------------------------------------------------
+
+
+def test_the_demo_tells_what_was_promised_kept_and_learned_and_leaves_nothing(tmp_path):
+    begin = time.perf_counter()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "HOME": str(tmp_path / "home")}
+    for name in ("tmp", "home", "here"):
+        (tmp_path / name).mkdir()
+    done = subprocess.run(
+        [FUNNEL, "demo"], capture_output=True, text=True, check=False, cwd=tmp_path / "here", env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert time.perf_counter() - begin < 60
+    for told in ("The promise.", "KEPT", "Kept:", "bits", "% of the information", "Before:", "After:", "best guess"):
+        assert told in done.stdout
+    assert done.stderr == ""
+    assert [list((tmp_path / name).iterdir()) for name in ("tmp", "here")] == [[], []]
+
+
+def test_the_demo_keeps_its_files_in_a_folder_when_asked(tmp_path, capsys):
+    assert funnel("demo", "--folder", tmp_path / "demo", "--json") == 0
+    found = one_object(capsys.readouterr().out)
+    assert found["holds"] is True
+    assert found["released"]["largest_lift"] <= np.exp(0.2) * (1 + 1e-9)
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["open.csv", "people.csv", "protocol.json"]
+    assert funnel("audit", tmp_path / "demo" / "protocol.json", "--table", tmp_path / "demo" / "people.csv") == 0
+
+
+# --- the process around it ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["--help", "fit", "audit", "tradeoff"])
+def test_a_reader_that_leaves_early_is_no_error(command, table, fitted, tmp_path):
+    asked = ["--secret", "diagnosis", "--attributes", "town"]
+    arguments = {
+        "--help": ["--help"],
+        "fit": ["fit", table, *asked, "--epsilon", "1", "-o", tmp_path / "p.json"],
+        "audit": ["audit", fitted, "--table", table],
+        "tradeoff": ["tradeoff", table, *asked, "--epsilons", "1", "--json"],
+    }[command]
+    read, write = os.pipe()
+    os.close(read)  # nobody will ever read
+    done = subprocess.run(
+        [str(part) for part in (FUNNEL, *arguments)], stdout=write, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write)
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_is_no_error(encoding, table, fitted, tmp_path):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    for arguments in (
+        ["fit", "--help"],
+        ["audit", fitted, "--table", table],
+    ):
+        command = [str(part) for part in (FUNNEL, *arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, errors="replace")
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_importing_the_package_is_light():
+    heavy = "duckdb pyarrow numba pandas polars sklearn pyspark shiny altair vl_convert ppl matplotlib"
+    code = f"import sys, privacyfunnel; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_secret_may_be_released_when_that_is_said(table, tmp_path, capsys):
+    asked = ["--secret", "diagnosis", "--attributes", "town,diagnosis", "--epsilon", "0.1", "-o", tmp_path / "p.json"]
+    assert funnel("fit", table, *asked, "--allow-secret-attribute") == 0
+    assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
+    assert "KEPT" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--notion", "ldp"], ["--notion", "pml"], ["--notion", "alip"], ["--notion", "perfect"]],
+    ids=lambda options: options[-1],
+)
+def test_every_notion_is_fitted_and_audited(options, table, tmp_path, capsys):
+    more = {"alip": ["--lower", "0.1", "--upper", "0.3"], "perfect": []}.get(options[-1], ["--epsilon", "0.3"])
+    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3", "-o", tmp_path / "p.json"]
+    assert funnel("fit", table, *asked, *options, *more) == 0
+    assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
+    assert "KEPT" in capsys.readouterr().out
