@@ -218,7 +218,7 @@ UNUSUAL = [
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "arrow", "pandas", "polars"])
 def test_unusual_column_names_are_only_names(kind, tmp_path):
     rng = np.random.default_rng(1)
-    rows = [("xy"[rng.integers(2)], *(f"{c}{rng.integers(3)}" for c in range(len(UNUSUAL)))) for _ in range(40)]
+    rows = [("xy"[rng.integers(2)], *(f"w{c}.{rng.integers(4)}" for c in range(len(UNUSUAL)))) for _ in range(40)]
     names = ("secret!", *UNUSUAL)
     columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
     table = pa.table(columns)

@@ -178,12 +178,12 @@ def _wait_for_part(folder, process):
 
 @pytest.fixture
 def small_disk():
-    """A disk of one MiB."""
+    """A disk of a quarter of a MiB."""
     folder = Path(tempfile.mkdtemp(prefix="small-disk-"))
     mount = shutil.which("mount")
     if os.geteuid() != 0 or mount is None:
         pytest.skip("only root can mount a small disk")
-    made = subprocess.run([mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False)
+    made = subprocess.run([mount, "-t", "tmpfs", "-o", "size=256k", "tmpfs", folder], capture_output=True, check=False)
     if made.returncode:
         pytest.skip("a small disk cannot be mounted here")
     yield folder
@@ -210,7 +210,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(suffix, order, work, small_d
 
 def test_a_full_disk_takes_no_protocol(work, small_disk, capsys):
     filler = small_disk / "filler"
-    filler.write_bytes(bytes(2**20 - 4096))
+    filler.write_bytes(bytes(2**18 - 4096))
     arguments = ["fit", work / "small.csv", "--secret", "s", "--epsilon", "0.2", "-o", small_disk / "p.json"]
     code = run(list(map(str, arguments)))
     assert code == 2

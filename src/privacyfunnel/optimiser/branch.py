@@ -19,6 +19,8 @@ from privacyfunnel.typing import Matrix, Vector
 
 CUT_INSIDE = 0.1
 """A box is cut at the relaxation's solution, but at least this fraction away from its ends."""
+HELPS = 0.02
+"""Shrinking a box goes on while each time closes at least this share of the distance to −gap."""
 PATIENCE = 200
 """Boxes looked at after an improving posterior was found, before it is handed back."""
 
@@ -45,12 +47,14 @@ def prove(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callabl
     `upper[x]` is at least the largest v[x] in Δ.
     """
     try:
-        return _search(oracle, y, upper, gap, stopped)
+        bound, improving = _search(oracle, y, upper, gap, stopped)
     finally:
         oracle.unrestrict()
+    polished = [descend(oracle, y, v) for v in distinct(improving)]
+    return Proof(bound, distinct(np.array(polished).reshape(-1, oracle.n_x)))
 
 
-def _search(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callable[[], bool]) -> Proof:
+def _search(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callable[[], bool]) -> tuple[float, Matrix]:
     heap: list[_Box] = []
     improving: list[Vector] = []
     settled = np.inf  # the least bound among boxes that need no further cutting
@@ -60,7 +64,7 @@ def _search(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Calla
         for lower_box, upper_box in pending:
             looked_at += 1
             try:
-                box = _bound(oracle, y, lower_box, upper_box)
+                box = _bound(oracle, y, lower_box, upper_box, gap)
             except Infeasible:
                 continue
             if reduced_cost(box.v, y) < -gap:
@@ -79,17 +83,30 @@ def _search(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Calla
         if not pending:  # chord and curve agree at v: the bound is r(v), and v is among the improving
             settled = min(settled, box.bound)
     bound = min(settled, heap[0].bound) if heap else settled
-    if not improving:
-        return Proof(bound, np.empty((0, oracle.n_x)))
-    oracle.unrestrict()
-    polished = [descend(oracle, y, v) for v in distinct(np.array(improving))]
-    return Proof(bound, distinct(np.array(polished)))
+    return bound, np.array(improving).reshape(-1, oracle.n_x)
 
 
-def _bound(oracle: Oracle, y: Vector, lower: Vector, upper: Vector) -> _Box:
-    h_lower, slope = _chord(lower, upper)
-    v, value = oracle.relax(slope - y, lower, upper)
-    return _Box(value + float((h_lower - slope * lower).sum()), lower, upper, v.clip(lower, upper))
+def _bound(oracle: Oracle, y: Vector, lower: Vector, upper: Vector, gap: float) -> _Box:
+    """The box with its bound, shrunk to where r(v) < −gap is still possible.
+
+    The bound is a sum of terms that are each least at an end of the box: a v[x] so far from that end that
+    the sum reaches −gap can be cut off. Smaller boxes have better chords, so this is repeated while it helps.
+    """
+    before = -np.inf
+    while True:
+        h_lower, slope = _chord(lower, upper)
+        v, value, reduced = oracle.relax(slope - y, lower, upper)
+        bound = value + float((h_lower - slope * lower).sum())
+        box = _Box(bound, lower, upper, v.clip(lower, upper))
+        room = -gap - bound
+        if room <= 0 or bound < before + HELPS * room:
+            return box
+        before = bound
+        reach = np.divide(room, np.abs(reduced), out=np.full_like(reduced, np.inf), where=reduced != 0)
+        lower, upper = (
+            np.where(reduced < 0, np.maximum(lower, upper - reach), lower),
+            np.where(reduced > 0, np.minimum(upper, lower + reach), upper),
+        )
 
 
 def _chord(lower: Vector, upper: Vector) -> tuple[Vector, Vector]:

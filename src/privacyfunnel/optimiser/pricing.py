@@ -32,17 +32,17 @@ class Oracle:
         self._lp.set_costs(cost)
         return self._lp.solve()[0].clip(0)
 
-    def relax(self, cost: Vector, lower: Vector, upper: Vector) -> tuple[Vector, float]:
-        """A minimiser of cost·v in the box, and a bound below the minimum that owes the solver nothing.
+    def relax(self, cost: Vector, lower: Vector, upper: Vector) -> tuple[Vector, float, Vector]:
+        """A minimiser of cost·v in the box, a bound below the minimum that owes the solver nothing, reduced costs.
 
-        Weak duality: for any μ and any λ ≥ 0, cost·v ≥ μ + Σ_x min over the box of
-        (cost − μ + Gᵀλ)[x]·v[x], because Σv = 1 and G v ≤ 0.
+        Weak duality: for any μ and any λ ≥ 0, cost·v ≥ μ + Σ_x reduced[x]·v[x] with
+        reduced = cost − μ + Gᵀλ, because Σv = 1 and G v ≤ 0; each term is least at an end of the box.
         """
         self._lp.set_bounds(lower, upper)
         self._lp.set_costs(cost)
         v, duals = self._lp.solve()
         reduced = cost - duals[-1] + self.G.T @ (-duals[:-1]).clip(0)
-        return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum())
+        return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
     def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
         """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
@@ -77,8 +77,8 @@ def extremes(oracle: Oracle) -> tuple[Matrix, Vector]:
     """For every value x, a vertex with the largest v[x] (row x), and a proven bound on that v[x]."""
     everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
     solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
-    corners = np.stack([v for v, _ in solved]).clip(0)
-    return corners, np.minimum(1.0, [-bound for _, bound in solved])
+    corners = np.stack([v for v, _, _ in solved]).clip(0)
+    return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
 
 
 def local_search(oracle: Oracle, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:

@@ -99,7 +99,7 @@ def search(
     _check(joint, notion, gap, time_limit, progress)
     classes = Classes.find(Polytope.of(joint, notion))
     with _interruptible() as interrupted:
-        state = _State(classes.polytope, joint.entropy, gap / 2, time_limit, progress, interrupted)
+        state = _State(classes.polytope, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
         if notion.limits != notion.limits.granted():
             state.doubt = _doubt(classes.polytope)
         rank = notion.rank(joint)
