@@ -17,7 +17,7 @@ from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import Limits, View
 from privacyfunnel.notions import Notion
-from privacyfunnel.protocol import Block, Protocol
+from privacyfunnel.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 
 PRECISION = 60
@@ -92,19 +92,11 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
     block = protocol.blocks[0]
     if block.attributes != joint.attributes:
         return _refused(notion, "the protocol and the distribution have different attributes")
-    inputs = _inputs(block, joint)
+    inputs = block.inputs_of(joint)
     strangers = int((inputs < 0).sum())
     if strangers:
         return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
     return _check(_Entries.of(block.channel).at(inputs), joint, notion)
-
-
-def _inputs(block: Block, joint: Joint) -> Integers:
-    """For every value of X in the joint, the block's input that stands for the same values; −1 if none does."""
-    if block.columns == joint.columns and np.array_equal(block.codes, joint.codes):
-        return np.arange(joint.n_x)
-    known = {values: x for x, values in enumerate(map(tuple, block.values.tolist()))}
-    return np.array([known.get(values, -1) for values in map(tuple, joint.values.tolist())])
 
 
 @dataclass(frozen=True, eq=False)

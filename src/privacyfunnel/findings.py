@@ -6,11 +6,13 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from privacyfunnel.certificate import Certificate, certify
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
-from privacyfunnel.protocol import Protocol, released_joint
+from privacyfunnel.protocol import Protocol, information_kept, released_joint
 from privacyfunnel.typing import Matrix
 
 NATS_PER_BIT = math.log(2)
@@ -58,20 +60,23 @@ def findings(protocol: Protocol, joint: Joint, certificate: Certificate | None =
     """Measure `protocol` on `joint`."""
     certificate = certificate or certify(protocol, joint)
     if certificate.worst is None:
-        raise NotCertified(certificate.reason)
-    entropy = joint.entropy
+        raise NotCertified(f"nothing can be said of this table: {certificate.reason}")
+    block, entropy = protocol.blocks[0], joint.entropy
+    p = np.zeros((joint.n_s, block.channel.n_inputs))
+    p[:, block.inputs_of(joint)] = joint.p
+    kept = information_kept(block.channel, p.sum(axis=0))
     return Findings(
         promise=protocol.notion.words(),
         notion=protocol.notion.as_dict(),
         level=certificate.level,
         holds=certificate.holds,
-        kept_bits=protocol.utility / NATS_PER_BIT,
-        kept_share=protocol.utility / entropy if entropy else 1.0,
+        kept_bits=kept / NATS_PER_BIT,
+        kept_share=kept / entropy if entropy else 1.0,
         entropy_bits=entropy / NATS_PER_BIT,
-        gap_share=protocol.gap / entropy if entropy else 0.0,
+        gap_share=protocol.gap / protocol.entropy if protocol.entropy else 0.0,
         blind_guess=float(joint.p_s.max()),
         original=view(joint.p),
-        released=view(released_joint(protocol.blocks[0].channel, joint)),
+        released=view(released_joint(block.channel, p)),
     )
 
 

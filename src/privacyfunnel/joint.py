@@ -224,7 +224,7 @@ class Joint:
     @cached_property
     def entropy(self) -> float:
         """H(X) in nats: what would be kept if X itself were released."""
-        return float(entropy(self.p_x))
+        return max(0.0, float(entropy(self.p_x)))
 
     def __repr__(self) -> str:
         what = f"{self.total:,} people" if self.counted else "probabilities"

@@ -326,7 +326,8 @@ KINDS: dict[str, type[Notion]] = {kind.name: kind for kind in (LDP, LIP, ALIP, P
 def notion_from(data: Mapping[str, Any]) -> Notion:
     """The notion that `as_dict` wrote down."""
     rest = dict(data)
-    kind = KINDS.get(rest.pop("notion", ""))
+    name = rest.pop("notion", "")
+    kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidPromise(f"the notion is not one of {', '.join(KINDS)}")
     try:
@@ -355,6 +356,10 @@ def factor(epsilon: float) -> str:
 def _check(epsilon: float, name: str) -> float:
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.floating | np.integer):
         raise InvalidPromise(f"{name} must be a number, not {type(epsilon).__name__}")
-    if not math.isfinite(epsilon) or epsilon < 0:
-        raise InvalidPromise(f"{name} must be a finite number that is at least 0; got {epsilon}")
-    return float(epsilon)
+    try:
+        value = float(epsilon)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value) or value < 0:
+        raise InvalidPromise(f"{name} must be a finite number that is at least 0; got {value}")
+    return value

@@ -16,8 +16,8 @@ from privacyfunnel.notions import Notion
 from privacyfunnel.tables.domain import Column, Reading, values_of
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-DENSE_ASSIGNMENT = 4_000_000
-"""Up to this many (output, value) pairs, labels are the best assignment; beyond, a sparse or greedy one."""
+DENSE_ASSIGNMENT = 40_000_000
+"""Up to this many (output, value) pairs, labels are the best assignment; beyond, a greedy one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,13 @@ class Block:
     def values(self) -> NDArray[Any]:
         """values[x, j]: the value of attribute j that input x stands for."""
         return values_of(self.columns, self.codes)
+
+    def inputs_of(self, joint: Joint) -> Integers:
+        """For every value of X in `joint`, the input that stands for the same values; −1 if none does."""
+        if self.columns == joint.columns and np.array_equal(self.codes, joint.codes):
+            return np.arange(joint.n_x)
+        known = {values: x for x, values in enumerate(map(tuple, self.values.tolist()))}
+        return np.array([known.get(values, -1) for values in map(tuple, joint.values.tolist())])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,27 +137,18 @@ def block_of(joint: Joint, channel: Channel) -> Block:
 
 
 def _assign(channel: Channel, posterior: Vector) -> Integers:
-    """A different input for every output, maximising Σ_y P(x = label(y) | y)."""
+    """A different input for every output, maximising Σ_y P(x = label(y) | y); greedily if there are very many."""
     from scipy.optimize import linear_sum_assignment
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    shape = channel.n_outputs, channel.n_inputs
-    if channel.n_outputs * channel.n_inputs <= DENSE_ASSIGNMENT:
-        P = np.zeros(shape)
-        P[channel.outputs, channel.inputs] = posterior
-        return np.asarray(linear_sum_assignment(P, maximize=True)[1])
-    entries = csr_array((posterior, (channel.outputs, channel.inputs)), shape=shape)
-    try:
-        outputs, inputs = min_weight_full_bipartite_matching(entries, maximize=True)
-    except ValueError:  # some outputs share all their likely inputs: the surest choose first
-        outputs, inputs = _greedy(channel, posterior)
-    labels = np.empty(channel.n_outputs, dtype=np.int64)
-    labels[outputs] = inputs
-    return labels
+    if channel.n_outputs * channel.n_inputs > DENSE_ASSIGNMENT:
+        return _greedy(channel, posterior)
+    P = np.zeros((channel.n_outputs, channel.n_inputs))
+    P[channel.outputs, channel.inputs] = posterior
+    return np.asarray(linear_sum_assignment(P, maximize=True)[1])
 
 
-def _greedy(channel: Channel, posterior: Vector) -> tuple[Integers, Integers]:
+def _greedy(channel: Channel, posterior: Vector) -> Integers:
+    """The surest outputs choose first; who is left takes what is left."""
     label = np.full(channel.n_outputs, -1)
     free = np.ones(channel.n_inputs, dtype=bool)
     for i in np.argsort(-posterior, kind="stable"):
@@ -159,7 +157,7 @@ def _greedy(channel: Channel, posterior: Vector) -> tuple[Integers, Integers]:
             label[y], free[x] = x, False
     left = np.flatnonzero(label < 0)
     label[left] = np.flatnonzero(free)[: len(left)]
-    return np.arange(channel.n_outputs), label
+    return label
 
 
 def _to_units(q: Vector) -> Integers:
@@ -169,16 +167,17 @@ def _to_units(q: Vector) -> Integers:
     return units
 
 
-def information_kept(channel: Channel, joint: Joint) -> float:
-    """I(X;Y) = Σ p(x)Q(y|x) ln(Q(y|x) / q(y)) in nats, from the channel's entries."""
+def information_kept(channel: Channel, p_x: Vector) -> float:
+    """I(X;Y) = Σ p(x)Q(y|x) ln(Q(y|x) / q(y)) in nats, from the channel's entries and the p of its inputs."""
     Q = channel.numerators / UNIT
-    mass = Q * joint.p_x[channel.inputs]
+    mass = Q * p_x[channel.inputs]
     q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs)
-    return max(0.0, float((mass * np.log(Q / q[channel.outputs])).sum()))
+    seen = mass > 0
+    return max(0.0, float((mass[seen] * np.log(Q[seen] / q[channel.outputs[seen]])).sum()))
 
 
-def released_joint(channel: Channel, joint: Joint) -> Matrix:
-    """P(s, y) at [s, y], from the channel's entries."""
+def released_joint(channel: Channel, p: Matrix) -> Matrix:
+    """P(s, y) at [s, y], from the channel's entries and p[s, x] of its inputs."""
     Q = channel.numerators / UNIT
-    rows = [np.bincount(channel.outputs, weights=Q * p[channel.inputs], minlength=channel.n_outputs) for p in joint.p]
+    rows = [np.bincount(channel.outputs, weights=Q * row[channel.inputs], minlength=channel.n_outputs) for row in p]
     return np.stack(rows).astype(np.float64)

@@ -14,7 +14,7 @@ from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.notions import notion_from
 from privacyfunnel.protocol import Block, Protocol
-from privacyfunnel.tables.domain import Column, Reading
+from privacyfunnel.tables.domain import Column, Label, Reading
 from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/1"
@@ -148,8 +148,16 @@ def _plain_block(block: Block) -> dict[str, Any]:
 
 
 def _to_protocol(file: _File) -> Protocol:
+    notion = notion_from(file.promise)
+    if file.guarantee != notion.words():
+        raise InvalidProtocol("the guarantee in words is not that of the promise")
+    if file.utility_nats > file.upper_bound_nats:
+        raise InvalidProtocol("the utility is above its bound")
+    names = [column.name for block in file.blocks for column in block.columns]
+    if len(set(names)) < len(names):
+        raise InvalidProtocol("an attribute is released twice")
     return Protocol(
-        notion_from(file.promise),
+        notion,
         tuple(_to_block(block) for block in file.blocks),
         file.utility_nats,
         file.upper_bound_nats,
@@ -165,6 +173,8 @@ def _to_block(block: _Block) -> Block:
     codes = _integers(block.values)
     labels, marginal = np.array(block.labels, dtype=np.int64), _integers((block.marginal,))[0]
     sizes = [len(column) for column in block.columns]
+    if not all(_fits(column, label) for column in block.columns for label in column.labels):
+        raise InvalidProtocol("a value is not of the kind of its column")
     if codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any():
         raise InvalidProtocol("a value has a number that its column does not have")
     if len(np.unique(codes, axis=0)) < len(codes):
@@ -181,9 +191,22 @@ def _to_block(block: _Block) -> Block:
         raise InvalidProtocol("the outputs do not have a different label each")
     if labels.min() < 0 or labels.max() >= len(codes):
         raise InvalidProtocol("an output is labelled with a value that does not exist")
-    if len(marginal) != block.outputs or marginal.min() < 0 or marginal.sum() != UNIT:
+    if len(marginal) != block.outputs or min(block.marginal) < 0 or sum(block.marginal) != UNIT:
         raise InvalidProtocol("the marginal of the outputs is not a distribution")
     return Block(block.columns, codes, channel, labels, marginal)
+
+
+def _fits(column: Column, label: Label) -> bool:
+    """Whether a label is one that this kind of column can have."""
+    if label is None:
+        return True
+    if column.kind == "boolean":
+        return isinstance(label, bool)
+    if column.kind == "integer":
+        return type(label) is int and abs(label) < 2**63
+    if column.kind == "number":
+        return type(label) is float or (type(label) is int and abs(label) < 2**53)
+    return isinstance(label, str)
 
 
 def _integers(rows: tuple[tuple[int, ...], ...]) -> Integers:

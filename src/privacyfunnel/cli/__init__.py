@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import cast
+from contextlib import suppress
+from typing import Any, cast
 
 import typer
 
@@ -40,13 +41,14 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Exit code of the command line: 0 kept, 1 promise broken, 2 bad input, 70 our fault, 130 interrupted."""
     debug = "--debug" in arguments
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     usage_error = typer.BadParameter.__mro__[1]
     click_error = cast(type[Exception], usage_error.__mro__[1])
+    before, sys.stdout = sys.stdout, cast(Any, _Patient(sys.stdout))
     try:
-        code = app(arguments, prog_name="funnel", standalone_mode=False)
+        code = int(app(arguments, prog_name="funnel", standalone_mode=False) or 0)
         sys.stdout.flush()
-        return int(code or 0)
+        return _complain("interrupted; nothing was written", code, debug) if code == INTERRUPTED else code
     except PrivacyFunnelError as error:
         return _complain(str(error), BAD_INPUT, debug)
     except click_error as error:
@@ -55,18 +57,57 @@ def run(arguments: list[str]) -> int:
         return _complain(f"{message.rstrip('.')}{hint}", BAD_INPUT, debug)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted; nothing was written", INTERRUPTED, debug)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except MemoryError:
         return _complain("the memory is used up; use fewer attributes or coarser values", BAD_INPUT, debug)
     except Exception as error:
         # The message of an unforeseen error may quote data, so only its kind is shown.
         return _complain(f"unforeseen {type(error).__name__}; run again with --debug and report it", BUG, debug)
+    finally:
+        sys.stdout = before
+
+
+class _Patient:
+    """Standard output that neither a closed pipe nor a small character set can stop: the work is done all the same."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+    def write(self, text: str) -> int:
+        self._try("write", text)
+        return len(text)
+
+    def flush(self) -> None:
+        self._try("flush")
+
+    def _try(self, method: str, *arguments: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            getattr(self._stream, method)(*arguments)
+        except (BrokenPipeError, ValueError):
+            self._stream = None
+            real = sys.__stdout__
+            if real is not None:
+                with suppress(OSError, ValueError):  # so that nothing is left to be flushed at exit
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), real.fileno())
+
+    def isatty(self) -> bool:
+        return self._stream is not None and bool(self._stream.isatty())
+
+    @property
+    def encoding(self) -> str:
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _complain(message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
+    if sys.stderr is None:
+        return code
     print("funnel: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201
     return code

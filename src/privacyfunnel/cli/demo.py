@@ -41,8 +41,12 @@ def demo(
     """
     promise = LIP(epsilon)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            taken = any(folder.iterdir())
+        except OSError as trouble:
+            raise OutputRefused(f"{folder} cannot be used as a folder: {trouble.strerror}") from None
+        if taken:
             raise OutputRefused(f"{folder} is not empty; name a new folder")
         _tell(folder, promise, json)
         return

@@ -58,7 +58,7 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
 
 def read_bins(text: str) -> Bins:
     """Edges, a number of bins, or a word."""
-    if text.isdigit():
+    if _is_whole(text):
         return int(text)
     if "," not in text:
         return text
@@ -68,9 +68,13 @@ def read_bins(text: str) -> Bins:
         raise InvalidTable(f"the bin edges {text!r} are not numbers") from None
 
 
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
 def whole_number(text: str, option: str) -> int:
     """A positive whole number, as typed."""
-    if not text.isdigit() or int(text) < 1:
+    if not _is_whole(text) or int(text) < 1:
         raise InvalidTable(f"{option} takes a positive whole number; got {text!r}")
     return int(text)
 
@@ -108,7 +112,7 @@ def _known(text: str | None) -> int | list[str] | None:
     """A number of attributes, or their names."""
     if text is None:
         return None
-    return int(text) if text.strip().isdigit() else names(text)
+    return int(text) if _is_whole(text.strip()) else names(text)
 
 
 def kind(name: str) -> type[Notion]:

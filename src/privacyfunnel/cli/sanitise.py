@@ -13,6 +13,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.release import sanitise as release_table
+from privacyfunnel.tables.writing import check_output
 
 
 def sanitise(
@@ -39,6 +40,7 @@ def sanitise(
     """
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
+    check_output(output, force, (table, protocol))
     with show.row_progress(None) as progress:
         release: Release = release_table(
             Protocol.load(protocol),

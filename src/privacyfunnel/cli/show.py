@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,8 +27,16 @@ def console() -> Console:
 
 
 def as_json(content: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(content, ensure_ascii=False, default=str) + "\n")
+    """One JSON object on standard output; what is infinite is null."""
+    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False, default=str) + "\n")
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def columns_table(counted: Counted) -> Table:

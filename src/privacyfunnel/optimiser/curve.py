@@ -82,7 +82,7 @@ def tradeoff(
             asked[i].epsilon,
             protocol.utility,
             protocol.upper_bound,
-            mutual_information(released_joint(protocol.blocks[0].channel, joint)),
+            mutual_information(released_joint(protocol.blocks[0].channel, joint.p)),
             max(reached.lower, reached.upper),
             reached.spread,
             protocol,

@@ -287,7 +287,7 @@ def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion
         channel = round_channel(columns, q, polytope, slack)
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= allowed:
-            utility = information_kept(channel, joint)
+            utility = information_kept(channel, joint.p_x)
             return Protocol(
                 notion,
                 (block_of(joint, channel),),

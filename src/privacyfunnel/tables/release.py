@@ -77,12 +77,17 @@ def sanitise(
     if target is not None:
         format_of(target)
         check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
+        note = None if format_of(target) == ".parquet" else target.with_name(target.name + ".metadata.json")
+        if note is not None and seed is not None:
+            check_output(note, force)
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     source.require(protocol.attributes)
     sanitiser = Sanitiser(protocol, randomness, unseen)
     if target is None:
-        return _like(table, _in_memory(sanitiser, source, randomness, keep_order, progress))
+        released = _in_memory(sanitiser, source, randomness, keep_order, progress)
+        metadata = _summary(sanitiser, source, len(released), keep_order, seed).metadata()
+        return _like(table, released, metadata)
     release = _summary(sanitiser, source, 0, keep_order, seed)
     rows = 0
     with table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
@@ -92,8 +97,8 @@ def sanitise(
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
     release = _summary(sanitiser, source, rows, keep_order, seed)
-    if not release.secure and format_of(target) != ".parquet":
-        _note_beside(target, release)
+    if note is not None:
+        _write_note(note, release)
     return release
 
 
@@ -103,9 +108,12 @@ def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, 
     return Release(rows, attributes, dropped, sanitiser.strangers.total(), not keep_order, seed is None, seed)
 
 
-def _note_beside(target: Path, release: Release) -> None:
-    """CSV has no place for metadata: a seeded release says so in a file beside it."""
-    with whole_file(target.with_name(target.name + ".metadata.json"), force=True) as file:
+def _write_note(note: Path, release: Release) -> None:
+    """CSV has no place for metadata: a seeded release says so in a file beside it, a secure one leaves none there."""
+    if release.secure:
+        note.unlink(missing_ok=True)
+        return
+    with whole_file(note, force=True) as file:
         file.write(json.dumps(release.metadata(), indent=1).encode() + b"\n")
 
 
@@ -189,16 +197,18 @@ def _in_memory(
     return pa.Table.from_batches([plain(sanitiser.release(y), schema) for y in codes], schema=schema)
 
 
-def _like(table: Any, released: pa.Table) -> Any:
-    """The released table in the kind the original came in."""
+def _like(table: Any, released: pa.Table, metadata: dict[str, Any]) -> Any:
+    """The released table in the kind the original came in, with its metadata where there is a place for it."""
     kind = type(table).__module__.split(".")[0]
     if kind == "pandas":
-        return released.to_pandas()
+        frame = released.to_pandas()
+        frame.attrs["privacyfunnel"] = metadata
+        return frame
     if kind == "polars":
         import polars
 
         return polars.from_arrow(released)
-    return released
+    return released.replace_schema_metadata({"privacyfunnel": json.dumps(metadata)})
 
 
 def _is_path(table: Any) -> bool:

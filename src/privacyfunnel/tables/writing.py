@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import gzip
 import io
 import json
 import os
@@ -33,15 +34,17 @@ def format_of(path: Path) -> str:
 
 def check_output(path: Path, force: bool, inputs: tuple[Path | None, ...] = ()) -> None:
     """Refuse an output that is an input, exists without --force, or lies in no folder."""
-    for other in inputs:
-        if other is not None and other.exists() and path.exists() and path.samefile(other):
+    try:
+        if any(other is not None and other.exists() and path.exists() and path.samefile(other) for other in inputs):
             raise OutputRefused(f"{path} is the input itself; choose another output")
-    if not path.parent.is_dir():
-        raise OutputRefused(f"there is no folder {path.parent}")
-    if path.is_dir():
-        raise OutputRefused(f"{path} is a folder")
-    if path.exists() and not force:
-        raise OutputRefused(f"{path} exists; pass --force to replace it")
+        if not path.parent.is_dir():
+            raise OutputRefused(f"there is no folder {path.parent}")
+        if path.is_dir():
+            raise OutputRefused(f"{path} is a folder")
+        if path.exists() and not force:
+            raise OutputRefused(f"{path} exists; pass --force to replace it")
+    except OSError as trouble:
+        raise OutputRefused(f"{str(path)[:200]} cannot be written: {_words(trouble)}") from None
 
 
 @contextmanager
@@ -113,7 +116,7 @@ def table_writer(path: Path, schema: pa.Schema, metadata: dict[str, Any], force:
                 parquet.add_key_value_metadata({"privacyfunnel": json.dumps(metadata)})
                 yield parquet.write_batch
         elif kind == ".csv.gz":
-            with pa.CompressedOutputStream(pa.PythonFile(file, "wb"), "gzip") as packed, _csv(packed, schema) as write:
+            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed, _csv(packed, schema) as write:
                 yield write
         else:
             with _csv(file, schema) as write:
