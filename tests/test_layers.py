@@ -55,6 +55,7 @@ ORDER = [
     "cli.tradeoff",
     "cli.demo",
     "cli",
+    "entry",
 ]
 FRONT_DOORS = {
     ("joint", "tables.counting"),
@@ -119,6 +120,9 @@ def test_only_one_module_names_the_solver():
 
 def test_public_names_are_all_there():
     assert all(hasattr(pf, name) for name in pf.__all__)
+    assert set(pf._HOME) == set(pf.__all__)
+    with pytest.raises(AttributeError):
+        pf.no_such_name  # noqa: B018
 
 
 def test_no_notion_is_asked_for_by_name_outside_of_notions():

@@ -4,13 +4,17 @@ A table has a secret column S and columns X that are to be published. `optimise`
 channel Y of X that keeps the most of X while a worst-case promise bounds what Y says about S.
 """
 
-from privacyfunnel.certificate import Certificate, certify
-from privacyfunnel.errors import PrivacyFunnelError
-from privacyfunnel.joint import Joint
-from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, Notion, PerfectPrivacy
-from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
-from privacyfunnel.optimiser.solve import Progress, optimise
-from privacyfunnel.protocol import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privacyfunnel.certificate import Certificate, certify
+    from privacyfunnel.errors import PrivacyFunnelError
+    from privacyfunnel.joint import Joint
+    from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, Notion, PerfectPrivacy
+    from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
+    from privacyfunnel.optimiser.solve import Progress, optimise
+    from privacyfunnel.protocol import Protocol
 
 __all__ = [
     "ALIP",
@@ -31,3 +35,27 @@ __all__ = [
     "optimise",
     "tradeoff",
 ]
+
+_HOMES = {
+    "certificate": ("Certificate", "certify"),
+    "errors": ("PrivacyFunnelError",),
+    "joint": ("Joint",),
+    "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "Notion", "PerfectPrivacy"),
+    "optimiser.curve": ("Tradeoff", "tradeoff"),
+    "optimiser.solve": ("Progress", "optimise"),
+    "protocol": ("Protocol",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first used, so that the command line starts at once."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'privacyfunnel' has no attribute {name!r}")
+    value = getattr(import_module(f"privacyfunnel.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

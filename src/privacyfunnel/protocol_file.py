@@ -171,7 +171,7 @@ def _to_protocol(file: _File) -> Protocol:
 def _to_block(block: _Block) -> Block:
     """A block whose parts fit together; all numbers are in range."""
     codes = _integers(block.values)
-    labels, marginal = np.array(block.labels, dtype=np.int64), _integers((block.marginal,))[0]
+    labels, marginal = _integers((block.labels,))[0], _integers((block.marginal,))[0]
     sizes = [len(column) for column in block.columns]
     if not all(_fits(column, label) for column in block.columns for label in column.labels):
         raise InvalidProtocol("a value is not of the kind of its column")

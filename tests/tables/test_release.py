@@ -142,8 +142,7 @@ def test_labels_of_large_channels_are_different_and_close_to_the_best(monkeypatc
     assert len(set(sparse.labels.tolist())) == len(N)
     assert quality(sparse) >= 0.9 * quality(dense)
     channel = Channel.from_numerators(N)
-    outputs, labels = _greedy(channel, channel.numerators / UNIT)
-    assert outputs.tolist() == list(range(len(N)))
+    labels = _greedy(channel, channel.numerators / UNIT)
     assert len(set(labels.tolist())) == len(N)
 
 

@@ -33,11 +33,6 @@ for command in (fit, sanitise, audit, tradeoff, demo):
     app.command()(command)
 
 
-def main() -> None:
-    """Run the command line; every failure is one line on stderr and an exit code."""
-    sys.exit(run(sys.argv[1:]))
-
-
 def run(arguments: list[str]) -> int:
     """Exit code of the command line: 0 kept, 1 promise broken, 2 bad input, 70 our fault, 130 interrupted."""
     debug = "--debug" in arguments
@@ -48,7 +43,7 @@ def run(arguments: list[str]) -> int:
     try:
         code = int(app(arguments, prog_name="funnel", standalone_mode=False) or 0)
         sys.stdout.flush()
-        return _complain("interrupted; nothing was written", code, debug) if code == INTERRUPTED else code
+        return _complain("interrupted; no file was left unfinished", code, debug) if code == INTERRUPTED else code
     except PrivacyFunnelError as error:
         return _complain(str(error), BAD_INPUT, debug)
     except click_error as error:
@@ -56,7 +51,7 @@ def run(arguments: list[str]) -> int:
         hint = "; see funnel --help" if isinstance(error, usage_error) else ""
         return _complain(f"{message.rstrip('.')}{hint}", BAD_INPUT, debug)
     except (KeyboardInterrupt, typer.Abort):
-        return _complain("interrupted; nothing was written", INTERRUPTED, debug)
+        return _complain("interrupted; no file was left unfinished", INTERRUPTED, debug)
     except MemoryError:
         return _complain("the memory is used up; use fewer attributes or coarser values", BAD_INPUT, debug)
     except Exception as error:
