@@ -141,6 +141,8 @@ class _Ratios:
         if infinite.size:
             return None, self.places[infinite[0]]
         real = np.flatnonzero(self.under != 0)
+        if not real.size:  # nowhere are two secrets possible
+            return Fraction(1), self.places[0]
         over, under = self.over[real], self.under[real]
         # Quotients of Python integers are rounded correctly, so the true largest is among the nearly largest.
         rounded = (over / under).astype(np.float64)

@@ -10,28 +10,25 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.tables import raw
+from privacyfunnel.tables.raw import Kind
 from privacyfunnel.typing import Integers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Label = str | int | float | bool | None
-Kind = Literal["text", "integer", "number", "boolean", "bins", "year", "month", "day"]
 UNSEEN = -1
 """The code of a value that has no label."""
 OTHER = "other"
 MOST_LABELS = 1_000_000
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*$"
-INTEGER = r"^\s*[+-]?\d{1,18}\s*$"
-DATE = r"^\s*\d{4}-\d{2}-\d{2}"
-LETTERS = {"year": 4, "month": 7, "day": 10}
-"""How much of an ISO date each precision keeps."""
 
 
 class Reading(BaseModel):
@@ -49,6 +46,14 @@ class Reading(BaseModel):
     def reading(self) -> Reading:
         """This column without its values."""
         return Reading(name=self.name, kind=self.kind, edges=self.edges, missing=self.missing)
+
+    def recognise(self, array: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+        """The array in this column's own type (null where it does not fit), and where it is missing."""
+        trouble = raw.unusable(array.type)
+        if trouble:
+            raise InvalidTable(f"column {self.name!r} {trouble}")
+        array = raw.present(array, self.missing)
+        return raw.as_kind(array, self.kind), array.is_null().to_numpy(zero_copy_only=False)
 
 
 class Column(Reading):
@@ -94,32 +99,15 @@ class Column(Reading):
                 return np.asarray(codes[indices.to_numpy(zero_copy_only=False)])
             table = np.append(codes, self._missing_code)
             return np.asarray(table[indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)])
-        raw, missing = self._recognise(array)
+        values, missing = self.recognise(array)
         if self.kind == "bins":
-            numbers = raw.fill_null(math.nan).to_numpy(zero_copy_only=False)
-            codes = self._bin(numbers)
+            codes = self._bin(values.fill_null(math.nan).to_numpy(zero_copy_only=False))
         else:
-            codes = self._look_up(raw)
+            codes = self._look_up(values)
             if self.other:
                 codes = np.where(codes == UNSEEN, self.labels.index(OTHER), codes)
         codes[missing] = self._missing_code
         return codes
-
-    def _recognise(self, array: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        """The array in this column's own type (null where it does not fit), and where it is missing."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or _is_view(array.type)
-        if text:
-            array = array.cast(pa.string())
-            if self.missing:
-                array = pc.if_else(pc.is_in(array, pa.array(self.missing)), None, array)
-            array = pc.if_else(pc.equal(array, ""), None, array)
-        elif pa.types.is_floating(array.type):
-            array = pc.if_else(pc.is_nan(array), None, array)
-        missing = array.is_null().to_numpy(zero_copy_only=False)
-        return (_from_text if text else _from_typed)(array, self.kind), missing
 
     def _bin(self, numbers: NDArray[np.float64]) -> Integers:
         edges = np.array(self.edges)
@@ -129,13 +117,13 @@ class Column(Reading):
         codes[outside] = UNSEEN
         return codes.astype(np.int64)
 
-    def _look_up(self, raw: pa.Array) -> Integers:
+    def _look_up(self, values: pa.Array) -> Integers:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         own = [i for i, label in enumerate(self.labels) if label is not None and not (self.other and label == OTHER)]
-        known = pa.array([self.labels[i] for i in own], type=raw.type)
-        places = pc.index_in(raw, value_set=known).fill_null(len(own)).to_numpy(zero_copy_only=False)
+        known = raw.as_kind(pa.array([self.labels[i] for i in own], type=values.type), self.kind)
+        places = pc.index_in(values, value_set=known).fill_null(len(own)).to_numpy(zero_copy_only=False)
         return np.asarray(np.array([*own, UNSEEN], dtype=np.int64)[places])
 
     @cached_property
@@ -151,52 +139,6 @@ class Column(Reading):
         if self.kind == "boolean":
             return pa.array(present, pa.bool_())
         return pa.array([str(label) for label in present], pa.string())
-
-
-def _is_view(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string_view(kind))
-
-
-def _from_text(array: pa.Array, kind: Kind) -> pa.Array:
-    """Text in the type of `kind`; null where it does not look like it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    def where(pattern: str) -> pa.Array:
-        return pc.if_else(pc.match_substring_regex(array, pattern), pc.utf8_trim_whitespace(array), None)
-
-    if kind in ("number", "bins"):
-        return pc.replace_substring_regex(where(NUMBER), r"^\+", "").cast(pa.float64())
-    if kind == "integer":
-        return pc.replace_substring_regex(where(INTEGER), r"^\+", "").cast(pa.int64())
-    if kind in LETTERS:
-        return pc.utf8_slice_codeunits(where(DATE), 0, LETTERS[kind])
-    if kind == "boolean":
-        lowered = pc.utf8_lower(array)
-        return pc.if_else(pc.is_in(lowered, pa.array(["true", "false"])), pc.equal(lowered, "true"), None)
-    return array
-
-
-def _from_typed(array: pa.Array, kind: Kind) -> pa.Array:
-    """Values of another type than text, in the type of `kind`; null where they do not fit."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    numeric = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)
-    if kind in ("number", "bins") and numeric:
-        return array.cast(pa.float64(), safe=False)
-    if kind == "integer" and numeric:
-        if pa.types.is_integer(array.type):
-            return array.cast(pa.int64())
-        numbers = array.cast(pa.float64(), safe=False)
-        return pc.if_else(pc.equal(numbers, pc.floor(numbers)), numbers, None).cast(pa.int64(), safe=False)
-    if kind in LETTERS and (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)):
-        return pc.utf8_slice_codeunits(array.cast(pa.timestamp("us")).cast(pa.string()), 0, LETTERS[kind])
-    if kind == "boolean" and pa.types.is_boolean(array.type):
-        return array
-    return _from_text(array.cast(pa.string()), kind)
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:

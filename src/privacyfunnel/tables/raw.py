@@ -1,0 +1,145 @@
+"""Raw values: what an entry of a table means, whatever type it comes in. The only place that decides it.
+
+Fitting and encoding both read entries through these functions, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["text", "integer", "number", "boolean", "bins", "year", "month", "day"]
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*$"
+INTEGER = r"^\s*[+-]?\d{1,18}\s*$"
+DATE = r"^\s*\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ][^\n]*)?\s*$"
+PADDED = r"^\s*[+-]?0\d"
+"""A number with a leading zero, such as a postal code: it is a name, not a number."""
+LETTERS = {"year": 4, "month": 7, "day": 10}
+"""How much of an ISO date each precision keeps."""
+LARGEST_INTEGER = 2**63 - 1
+
+
+def unusable(kind: pa.DataType) -> str:
+    """Why a column of this Arrow type cannot be read; empty if it can."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return unusable(kind.value_type)
+    if pa.types.is_nested(kind):
+        return "holds nested values; flatten it first"
+    if "binary" in str(kind):
+        return "holds bytes; turn them into text first"
+    if pa.types.is_decimal256(kind):
+        return "holds decimals of more than 38 digits; shorten them"
+    is_usable = (
+        *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null),
+        *(pa.types.is_date, pa.types.is_timestamp, pa.types.is_time, is_text),
+    )
+    return "" if any(test(kind) for test in is_usable) else f"is of type {kind}, which cannot be read; turn it into text"
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of the types for text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def present(array: pa.Array, missing: Sequence[str]) -> pa.Array:
+    """The array, with null wherever a value is missing: empty, not a number, or one of the texts in `missing`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    if is_text(array.type):
+        array = array.cast(pa.string())
+        return pc.if_else(pc.is_in(array, pa.array(["", *missing], pa.string())), None, array)
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), None, array)
+    if missing:
+        array = pc.if_else(pc.is_in(as_text(array), pa.array(missing, pa.string())), None, array)
+    if missing and is_numeric(array.type):
+        gone = as_kind(pa.array(missing, pa.string()), "number").drop_null()
+        array = pc.if_else(pc.is_in(_as_float(array), gone), None, array)
+    return array
+
+
+def as_text(array: pa.Array) -> pa.Array:
+    """Every value as text, the same whatever the precision of its type; times are those of UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp(array.type.unit))
+    timed = pa.types.is_timestamp(array.type) or pa.types.is_time(array.type)
+    array = array.cast(pa.string())
+    if timed:
+        array = pc.replace_substring_regex(array, r"(\.\d*?)0+$", r"\1")
+        array = pc.replace_substring_regex(array, r"\.$", "")
+        array = pc.replace_substring_regex(array, r" 00:00:00$", "")
+    return array
+
+
+def as_kind(array: pa.Array, kind: Kind) -> pa.Array:
+    """Every value in the type of `kind`; null where it does not fit."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind in ("number", "bins"):
+        numbers = _as_float(array)
+        return pc.add(pc.if_else(pc.is_finite(numbers), numbers, None), 0.0)  # −0.0 becomes 0.0
+    if kind == "integer":
+        return _as_integer(array)
+    if kind == "boolean" and pa.types.is_boolean(array.type):
+        return array
+    text = as_text(array)
+    if kind == "boolean":
+        lowered = pc.utf8_lower(text)
+        return pc.if_else(pc.is_in(lowered, pa.array(["true", "false"])), pc.equal(lowered, "true"), None)
+    if kind in LETTERS:
+        return pc.utf8_slice_codeunits(_where(text, DATE), 0, LETTERS[kind])
+    return text
+
+
+def _as_float(array: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    if pa.types.is_float32(array.type):  # by way of text: 0.1 is then 0.1, as in every other kind of table
+        return array.cast(pa.string()).cast(pa.float64())
+    if is_numeric(array.type):
+        return array.cast(pa.float64(), safe=False)
+    return _where(as_text(array), NUMBER).cast(pa.float64())
+
+
+def _as_integer(array: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_uint64(array.type):
+        array = pc.if_else(pc.less_equal(array, pa.scalar(LARGEST_INTEGER, pa.uint64())), array, None)
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.int64())
+    if not is_numeric(array.type):
+        return _where(as_text(array), INTEGER).cast(pa.int64())
+    numbers = _as_float(array)
+    whole = pc.and_(pc.equal(numbers, pc.floor(numbers)), pc.less(pc.abs(numbers), 2.0**63))
+    return pc.if_else(whole, numbers, None).cast(pa.int64(), safe=False)
+
+
+def _where(text: pa.Array, pattern: str) -> pa.Array:
+    """Text without white space around it or a plus before it; null where it does not look like `pattern`."""
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(text)
+    return pc.replace_substring_regex(pc.if_else(pc.match_substring_regex(text, pattern), trimmed, None), r"^\+", "")
