@@ -101,6 +101,18 @@ class LinearProgram:
         solution = self._solver.getSolution()
         return np.array(solution.col_value), np.array(solution.row_dual)
 
+    def central_prices(self) -> Vector:
+        """Prices from the middle of the optimal ones (an interior point), where the simplex method gives a corner."""
+        other = highspy.Highs()
+        for option, setting in (("output_flag", False), ("threads", 1), ("solver", "ipm"), ("run_crossover", "off")):
+            other.setOptionValue(option, setting)
+        other.passModel(self._solver.getLp())
+        other.run()
+        duals = np.array(other.getSolution().row_dual)
+        if len(duals) != self._solver.getNumRow() or not np.isfinite(duals).all():
+            raise SolverFailure("the interior-point method gave no prices")
+        return duals
+
     def _run(self) -> Any:
         """Solve with limits: on badly scaled programs the simplex method may turn in circles."""
         size = self.n_columns + self._solver.getNumRow()

@@ -54,6 +54,10 @@ class Master:
         artificial = float(weights[1 : 1 + n] @ self.p_x)
         return real / self._scale, (duals - TOLERANCE) / self.p_x, artificial
 
+    def central_prices(self) -> Vector:
+        """Prices that leave every column some room: a proof is easier for them than for a corner's."""
+        return self._lp.central_prices() / self.p_x
+
     def solve_without_artificial(self) -> Vector:
         """q[v] of the best mixture of real columns alone."""
         self._set_penalty(BANISHED)
