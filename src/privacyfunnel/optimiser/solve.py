@@ -36,8 +36,8 @@ AT_ONCE = 2_000
 """Up to this many vertices go into the master program at once."""
 ROUND_OFF = 1e-12
 """What float64 may cost a bound, in nats."""
-PRICE_ERROR = 1e-11
-"""How exactly posteriors are known: what a wrong digit there costs the bound grows with the prices."""
+VERTEX_ERROR = 1e-11
+"""How exactly posteriors are known, as a rule."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 LEANING = 1e-9
@@ -102,7 +102,7 @@ def search(
     with _interruptible() as interrupted:
         state = _State(classes.polytope, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
         if notion.limits != notion.limits.granted():
-            state.doubt = _doubt(classes.polytope)
+            state.vertex_error = _vertex_error(classes.polytope)
         rank = notion.rank(joint)
         try:
             if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
@@ -128,8 +128,8 @@ class _State:
     progress: Callable[[Progress], None] | None
     interrupted: threading.Event
     started: float = field(default_factory=time.monotonic)
-    doubt: float = ROUND_OFF
-    """What float64 may have cost the bound, in nats."""
+    vertex_error: float = VERTEX_ERROR
+    """How exactly posteriors are known: what a wrong digit there costs the bound grows with the prices."""
 
     def __post_init__(self) -> None:
         # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
@@ -150,7 +150,7 @@ class _State:
 
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
-        doubt = self.doubt + PRICE_ERROR * float(np.abs(y).max())
+        doubt = ROUND_OFF + self.vertex_error * float(np.abs(y).max())
         value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + doubt
         self.upper_bound = min(self.upper_bound, value)
 
@@ -200,12 +200,12 @@ def _list_vertices(state: _State, rank: int) -> str:
     return f"all {len(pool):,} extreme posteriors listed, linear program"
 
 
-def _doubt(polytope: Polytope) -> float:
-    """What a bound at ε = 0 may be wrong by: vertices are then as uncertain as columns of G are alike."""
+def _vertex_error(polytope: Polytope) -> float:
+    """At ε = 0 all rows are equations, and their solutions are as uncertain as columns of G are alike."""
     some = polytope.G[:, :MOST_COMPARED]
     apart = np.abs(some[:, :, None] - some[:, None, :]).max(axis=0, initial=0.0)
     apart[np.diag_indices(len(apart))] = 1.0
-    return ROUND_OFF + 1e-15 / float(apart.min(initial=1.0))
+    return VERTEX_ERROR + 1e-15 / float(apart.min(initial=1.0))
 
 
 def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
