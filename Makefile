@@ -27,7 +27,12 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)
+# The peers are optional: what does not install is reported as such.
+$(VENV)/.bench: $(READY)
+	-$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 $(VENV)/.docs: $(READY)

@@ -65,8 +65,8 @@ def tradeoff(
     posteriors found so far start the next search.
 
     >>> curve = tradeoff(Joint([[40, 10], [10, 40]]), LIP, [0.1, 0.5])
-    >>> [round(u, 3) for u in curve.column("utility")]
-    [0.01, 0.237]
+    >>> tuple(round(u, 3) for u in curve.column("utility"))
+    (0.013, 0.234)
     """
     if not (isinstance(kind, type) and issubclass(kind, Notion)):
         raise InvalidPromise(f"tradeoff needs a kind of promise such as LIP, not {kind!r}")

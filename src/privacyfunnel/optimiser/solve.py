@@ -82,7 +82,7 @@ def optimise(
 
     >>> protocol = optimise(Joint([[40, 10], [10, 40]]), LIP(0.3))
     >>> round(protocol.utility, 4), protocol.gap <= 1e-6
-    (0.0906, True)
+    (0.0964, True)
     """
     return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress)[0]
 
