@@ -110,12 +110,12 @@ class Joint:
         cls,
         table: Any,
         secret: str | Sequence[str],
-        attributes: Sequence[str] | None = None,
+        attributes: str | Sequence[str] | None = None,
         *,
         bins: Mapping[str, Sequence[float] | int | str] | None = None,
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
-        missing: Sequence[str] = (),
+        missing: str | Sequence[str] = (),
     ) -> Joint:
         """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow or a DuckDB relation.
 
@@ -127,7 +127,7 @@ class Joint:
         from privacyfunnel.tables.counting import count_table
         from privacyfunnel.tables.fitting import Wishes
 
-        wishes = Wishes(bins or {}, top or {}, dates or {}, tuple(missing))
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
         return count_table(table, secret, attributes, wishes=wishes).joint
 
     @classmethod

@@ -343,7 +343,6 @@ def broken_tables():
         "ragged.csv": (ok.encode() + f"{CANARY} c\n{CANARY} a,b,c\n".encode(), "2 rows"),
         "unquoted.csv": (ok.encode() + f'"{CANARY} c,b\n'.encode(), "1 rows"),
         "twice.csv": (ok.replace("town", "diagnosis").encode(), "twice"),
-        "case.csv": (ok.replace("town", "Diagnosis").encode(), ""),
         "latin.csv": (ok.replace("Ash", "Äsh").encode("latin-1"), "latin-1"),
         "utf16.csv": (ok.encode("utf-16"), ""),
         "binary.csv": (np.random.default_rng(0).bytes(3_000), ""),

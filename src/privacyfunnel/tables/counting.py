@@ -12,7 +12,7 @@ from privacyfunnel.errors import InvalidTable
 from privacyfunnel.joint import Joint
 from privacyfunnel.tables.domain import UNSEEN, Column
 from privacyfunnel.tables.fitting import Fitted, Wishes, fit_columns
-from privacyfunnel.tables.sources import VIEW, Source, open_source, quoted
+from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
 
 MOST_CELLS = 5_000_000
@@ -33,7 +33,7 @@ class Counted:
 def count_table(
     table: Any,
     secret: str | Sequence[str],
-    attributes: Sequence[str] | None = None,
+    attributes: str | Sequence[str] | None = None,
     *,
     wishes: Wishes | None = None,
     allow_secret_attribute: bool = False,
@@ -45,6 +45,7 @@ def count_table(
     secrets = [secret] if isinstance(secret, str) else list(secret)
     if attributes is None:
         attributes = [name for name in source.columns if name not in secrets]
+    attributes = [attributes] if isinstance(attributes, str) else list(attributes)
     wishes = wishes or Wishes()
     _check_names(secrets, attributes, allow_secret_attribute)
     used = {*secrets, *attributes}
@@ -55,7 +56,8 @@ def count_table(
     hidden = sorted(set(wishes.top) & set(secrets))
     if hidden:
         raise InvalidTable(f"the secret {hidden[0]!r} cannot keep only its most frequent values; merge them beforehand")
-    fitted_secrets = fit_columns(source, secrets, wishes)
+    source.hold(sorted(used))
+    fitted_secrets = fit_columns(source, secrets, wishes, secret=True)
     fitted = fit_columns(source, attributes, wishes)
     joint = count(source, [f.column for f in fitted_secrets], [f.column for f in fitted])
     dropped = tuple(name for name in source.columns if name not in used)
@@ -81,12 +83,10 @@ def count(source: Source, secrets: Sequence[Column], attributes: Sequence[Column
     """The joint distribution of columns that have been fitted. DuckDB groups the raw values, out of core."""
     columns = [*secrets, *attributes]
     names = list(dict.fromkeys(column.name for column in columns))
-    listed = ", ".join(quoted(name) for name in names)
-    grouped = source.stream(f"SELECT {listed}, count(*) FROM {VIEW} GROUP BY ALL")  # noqa: S608
     cells: Integers = np.empty((0, len(columns)), dtype=np.int64)
     people: Integers = np.empty(0, dtype=np.int64)
     unseen = np.zeros(len(columns), dtype=np.int64)
-    for batch in grouped:
+    for batch in source.groups(names):
         codes = np.stack([column.encode(batch.column(names.index(column.name))) for column in columns], axis=1)
         counts = batch.column(len(names)).to_numpy(zero_copy_only=False)
         unseen += ((codes == UNSEEN) * counts[:, None]).sum(axis=0)

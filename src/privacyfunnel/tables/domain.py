@@ -71,6 +71,8 @@ class Column(Reading):
             raise ValueError("two values of a column are the same")
         if any(isinstance(label, float) and not math.isfinite(label) for label in self.labels):
             raise ValueError("a value of a column is not a finite number")
+        if not all(self._fits(label) for label in self.labels):
+            raise ValueError(f"a value of a column is not of its kind, {self.kind}")
         if self.kind == "bins":
             present = [label for label in self.labels if label is not None]
             if len(self.edges) != len(present) + 1 or any(not a < b for a, b in pairwise(self.edges)):
@@ -80,6 +82,15 @@ class Column(Reading):
         if self.other and OTHER not in self.labels:
             raise ValueError(f"a column that has other values needs the label {OTHER!r}")
         return self
+
+    def _fits(self, label: Label) -> bool:
+        if label is None or (self.other and label == OTHER):
+            return True
+        if self.kind == "integer":
+            return type(label) is int and -raw.LARGEST_INTEGER - 1 <= label <= raw.LARGEST_INTEGER
+        if self.kind == "number":
+            return type(label) in (int, float)
+        return type(label) is (bool if self.kind == "boolean" else str)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -122,7 +133,9 @@ class Column(Reading):
         import pyarrow.compute as pc
 
         own = [i for i, label in enumerate(self.labels) if label is not None and not (self.other and label == OTHER)]
-        known = raw.as_kind(pa.array([self.labels[i] for i in own], type=values.type), self.kind)
+        known = pa.array([self.labels[i] for i in own], type=values.type)
+        if self.kind == "number":
+            known = raw.as_kind(known, self.kind)
         places = pc.index_in(values, value_set=known).fill_null(len(own)).to_numpy(zero_copy_only=False)
         return np.asarray(np.array([*own, UNSEEN], dtype=np.int64)[places])
 
@@ -174,6 +187,8 @@ def column_of(name: str, values: NDArray[Any]) -> tuple[Column, Integers]:
     labels, codes = np.unique(values, return_inverse=True)
     kinds: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "boolean", "f": "number"}
     kind = kinds.get(labels.dtype.kind, "text")
+    if kind == "integer" and int(labels.max()) > raw.LARGEST_INTEGER:
+        kind = "text"
     listed = labels.tolist() if kind != "text" else [str(label) for label in labels]
     return Column(name=name, kind=kind, labels=tuple(listed)), codes.astype(np.int64)
 

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.tables.domain import (
-    DATE,
-    INTEGER,
-    NUMBER,
-    OPEN,
-    OTHER,
-    Column,
-    Kind,
-    Label,
-    Reading,
-    bin_labels,
-    short,
-)
-from privacyfunnel.tables.sources import VIEW, Source, quoted
+from privacyfunnel.tables import raw
+from privacyfunnel.tables.domain import MOST_LABELS, OPEN, OTHER, Column, Label, Reading, bin_labels, short
+from privacyfunnel.tables.raw import Kind
+from privacyfunnel.tables.sources import Source
+from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
 FEW_NUMBERS = 12
 """A column of numbers with at most this many different ones keeps them as they are."""
 MOST_CATEGORIES = 100
 """A text column with more different values keeps the most frequent and calls the rest OTHER."""
+MOST_SECRETS = 10_000
+"""More values of a secret than this are a mistake."""
+MOST_BINS = 10_000
 LONG_SPAN_YEARS = 3
 """Dates over a longer time than this are kept by year, otherwise by month."""
 MARKERS = ("?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", ".", "unknown", "Unknown")
@@ -36,6 +35,7 @@ MARKERS = ("?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", 
 MOSTLY = 0.5
 """A column is taken for numbers with markers only if at least this share of its values are numbers."""
 
+Precision = Literal["year", "month", "day"]
 Bins = Sequence[float] | int | str
 """Edges, a number of quantile bins, or "quantile:k", "width:k" or "each"."""
 
@@ -46,8 +46,13 @@ class Wishes:
 
     bins: Mapping[str, Bins] = field(default_factory=dict)
     top: Mapping[str, int] = field(default_factory=dict)
-    dates: Mapping[str, Literal["year", "month", "day"]] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
+    dates: Mapping[str, Precision] = field(default_factory=dict)
+    missing: str | Sequence[str] = ()
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """The texts that mean "missing"."""
+        return (self.missing,) if isinstance(self.missing, str) else tuple(map(str, self.missing))
 
     def columns(self) -> set[str]:
         """The columns that are mentioned."""
@@ -62,217 +67,246 @@ class Fitted:
     notice: str
 
 
-@dataclass(frozen=True)
-class _Profile:
-    """What one pass over a column finds; `markers` are texts that can only mean "missing"."""
-
-    type: str
-    rows: int
-    present: int
-    distinct: int
-    numbers: int
-    integers: int
-    dates: int
-    markers: tuple[str, ...]
-
-
-def fit_columns(source: Source, names: Sequence[str], wishes: Wishes) -> tuple[Fitted, ...]:
-    """Decide for each named column how it becomes finitely many values."""
+def fit_columns(source: Source, names: Sequence[str], wishes: Wishes, *, secret: bool = False) -> tuple[Fitted, ...]:
+    """Decide for each named column how it becomes finitely many values. Those of a secret are never merged."""
     source.require(names)
-    return tuple(_fit(source, name, wishes) for name in names)
+    return tuple((_fit_secret if secret else _fit)(source, name, wishes) for name in names)
 
 
 def fit_reading(source: Source, reading: Reading) -> Column:
     """The column of a table that is read as another table's was, with the values it has here."""
     source.require([reading.name])
-    if reading.kind != "bins":
-        return _labelled(source, reading.name, reading.kind, reading.missing)
-    labels: list[Label] = list(bin_labels(reading.edges))
-    if _has_missing(source, reading.name, reading.missing):
+    found: set[Any] = set()
+    gone = False
+    for values, missing, _ in _tally(source, reading):
+        gone = gone or bool(missing.any())
+        if reading.kind != "bins":
+            found.update(values.unique().drop_null().to_pylist())
+        if len(found) > MOST_LABELS:
+            raise InvalidTable(f"column {reading.name!r} has over {MOST_LABELS:,} values; bin it, or leave it out")
+    labels: list[Label] = sorted(found) if reading.kind != "bins" else list(bin_labels(reading.edges))
+    if gone or not labels:
         labels.append(None)
     return Column(**reading.model_dump(), labels=tuple(labels))
 
 
-def _fit(source: Source, name: str, wishes: Wishes) -> Fitted:
-    profile = _profile(source, name, wishes.missing)
-    if profile.rows == 0:
+def _tally(
+    source: Source, reading: Reading, most: int | None = None
+) -> Iterator[tuple[pa.Array, NDArray[np.bool_], Integers]]:
+    """The different entries of a column as `reading` takes them, which are missing, and how often each occurs."""
+    for batch in source.groups([reading.name], most):
+        values, missing = reading.recognise(batch.column(0))
+        yield values, missing, batch.column(1).to_numpy(zero_copy_only=False)
+
+
+@dataclass
+class _Profile:
+    """What one pass over the different entries of a column finds; all but `distinct` counts rows."""
+
+    type: pa.DataType | None = None
+    rows: int = 0
+    present: int = 0
+    distinct: int = 0
+    numbers: int = 0
+    integers: int = 0
+    dates: int = 0
+    infinite: int = 0
+    padded: bool = False
+    """Whether a text looks like a number with leading zeros."""
+    few: set[float] = field(default_factory=set)
+    """The different numbers, until they are too many to be kept."""
+    markers: set[str] = field(default_factory=set)
+    """Texts that can only mean "missing" when all else is numbers or dates."""
+    marked: int = 0
+
+
+def _profile(source: Source, name: str, missing: tuple[str, ...]) -> _Profile:
+    found = _Profile()
+    for batch in source.groups([name]):
+        counts = batch.column(1).to_numpy(zero_copy_only=False)
+        array = raw.present(batch.column(0), missing)
+        numbers = raw.as_kind(array, "number")
+        found.type = batch.column(0).type
+        found.rows += int(counts.sum())
+        found.present += _rows(counts, array.is_valid())
+        found.distinct += len(array) - array.null_count
+        found.numbers += _rows(counts, numbers.is_valid())
+        if not pa.types.is_floating(array.type):
+            found.integers += _rows(counts, raw.as_kind(array, "integer").is_valid())
+        found.dates += _rows(counts, raw.as_kind(array, "day").is_valid())
+        if len(found.few) <= FEW_NUMBERS:
+            found.few.update(numbers.unique().drop_null().to_pylist())
+        if raw.is_text(array.type):
+            marker = pc.is_in(array, pa.array(MARKERS))
+            found.markers.update(array.filter(marker).to_pylist())
+            found.marked += _rows(counts, marker)
+            found.padded = found.padded or bool(pc.any(pc.match_substring_regex(array, raw.PADDED)).as_py())
+        elif pa.types.is_floating(array.type):
+            found.infinite += _rows(counts, pc.is_inf(array))
+    if found.rows == 0:
         raise InvalidTable(f"{source.name} has a header but no rows")
-    if profile.type.startswith(("STRUCT", "MAP", "UNION")) or profile.type.endswith("]"):
-        raise InvalidTable(f"column {name!r} holds nested values; flatten it first")
+    return found
+
+
+def _rows(counts: Integers, mask: pa.Array) -> int:
+    return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
+
+
+def _fit_secret(source: Source, name: str, wishes: Wishes) -> Fitted:
+    fitted = _fit(source, name, wishes, merge=False)
+    if len(fitted.column) > MOST_SECRETS:
+        raise InvalidTable(
+            f"the secret {name!r} has {len(fitted.column):,} different values, more than {MOST_SECRETS:,}; "
+            "merge them beforehand"
+        )
+    if fitted.column.kind == "bins":
+        return Fitted(fitted.column, fitted.notice + "; its borders will be in the protocol")
+    return fitted
+
+
+def _fit(source: Source, name: str, wishes: Wishes, merge: bool = True) -> Fitted:
+    profile = _profile(source, name, wishes.markers)
     if name in wishes.bins:
         return _fit_numbers(source, name, profile, wishes, wishes.bins[name])
     if name in wishes.dates:
         return _fit_dates(source, name, profile, wishes, wishes.dates[name])
     if name in wishes.top:
-        return _fit_text(source, name, profile, wishes, wishes.top[name])
-    meant = profile.present - _marked(source, name, profile) if profile.markers else profile.present
-    if profile.type == "BOOLEAN":
-        return Fitted(_labelled(source, name, "boolean", wishes.missing), "true or false")
-    if profile.present and profile.numbers == meant and profile.numbers >= MOSTLY * profile.present:
+        return _fit_top(source, name, profile, wishes, wishes.top[name])
+    if pa.types.is_boolean(profile.type):
+        return Fitted(_labelled(source, name, "boolean", wishes.markers), "true or false")
+    meant = profile.present - profile.marked
+    mostly = profile.present > 0 and meant >= MOSTLY * profile.present
+    if (mostly and profile.numbers == meant and not profile.padded) or profile.infinite:
         return _fit_numbers(source, name, profile, wishes, None)
-    if profile.present and profile.dates == meant and profile.dates >= MOSTLY * profile.present:
+    if mostly and profile.dates == meant:
         return _fit_dates(source, name, profile, wishes, None)
-    return _fit_text(source, name, profile, wishes, None)
+    if merge and profile.distinct > MOST_CATEGORIES:
+        return _fit_top(source, name, profile, wishes, None)
+    return Fitted(_labelled(source, name, "text", wishes.markers), f"{profile.distinct} values kept as they are")
 
 
-def _profile(source: Source, name: str, missing: Sequence[str]) -> _Profile:
-    text = _text(name, missing)
-    listed = ", ".join(f"'{marker}'" for marker in MARKERS)
-    row = source.rows(
-        f"""SELECT typeof(any_value({quoted(name)})), count(*), count({text}), count(DISTINCT {text}),
-        count(*) FILTER (regexp_matches({text}, '{NUMBER}')), count(*) FILTER (regexp_matches({text}, '{INTEGER}')),
-        count(*) FILTER (regexp_matches({text}, '{DATE}')),
-        list(DISTINCT {text}) FILTER ({text} IN ({listed})) FROM {VIEW}"""  # noqa: S608
-    )[0]
-    kind, rows, present, distinct, numbers, integers, dates, markers = row
-    return _Profile(kind, rows, present, distinct, numbers, integers, dates, tuple(sorted(markers or ())))
+def _labelled(source: Source, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
+    """A column whose labels are its different values, sorted, with missing last."""
+    return fit_reading(source, Reading(name=name, kind=kind, missing=missing))
 
 
-def _text(name: str, missing: Sequence[str]) -> str:
-    """SQL: the column as text, NULL where it is missing."""
-    gone = "', '".join(marker.replace("'", "''") for marker in ("", *missing))
-    text = f"CAST({quoted(name)} AS VARCHAR)"
-    nan = f"{text} = 'nan' AND typeof({quoted(name)}) IN ('DOUBLE', 'FLOAT')"
-    return f"(CASE WHEN {text} IN ('{gone}') OR {nan} THEN NULL ELSE {text} END)"
-
-
-def _marked(source: Source, name: str, profile: _Profile) -> int:
-    listed = ", ".join(f"'{marker}'" for marker in profile.markers)
-    text = f"CAST({quoted(name)} AS VARCHAR)"
-    return int(source.rows(f"SELECT count(*) FROM {VIEW} WHERE {text} IN ({listed})")[0][0])  # noqa: S608
+def _with_markers(profile: _Profile, wishes: Wishes, recognised: int) -> tuple[tuple[str, ...], str]:
+    """What means "missing" in a column of numbers or dates, and the words for what was not asked for."""
+    if recognised == profile.present or not profile.markers:
+        return wishes.markers, ""
+    added = tuple(sorted(profile.markers))
+    return (*wishes.markers, *added), f"; {', '.join(map(repr, added))} read as missing"
 
 
 def _fit_numbers(source: Source, name: str, profile: _Profile, wishes: Wishes, bins: Bins | None) -> Fitted:
-    missing = (*wishes.missing, *profile.markers) if profile.numbers < profile.present else wishes.missing
-    few = bins is None and profile.distinct - len(profile.markers) <= FEW_NUMBERS
-    if bins == "each" or few:
+    if profile.infinite:
+        raise InvalidTable(
+            f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
+        )
+    missing, words = _with_markers(profile, wishes, profile.numbers)
+    each = isinstance(bins, str) and bins == "each"
+    if each or (bins is None and len(profile.few) <= FEW_NUMBERS):
         kind: Kind = "integer" if profile.integers == profile.numbers else "number"
-        column = _labelled(source, name, kind, missing)
-        return Fitted(column, "each number kept" + _missing_words(missing, wishes))
+        return Fitted(_labelled(source, name, kind, missing), "each number kept" + words)
     if profile.numbers == 0:
         raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins")
-    edges, how = _edges(source, name, bins if bins is not None else DEFAULT_BINS, missing)
-    column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
-    outside = profile.numbers - _count_between(source, name, missing, edges)
+    numbers, counts = _numbers(source, name, missing)
+    edges, how = _edges(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
+    outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
     if outside:
         raise InvalidTable(
             f"{outside} values of column {name!r} lie outside its bins {short(edges[0])}…{short(edges[-1])}; widen them"
         )
-    return Fitted(column, how + _missing_words(missing, wishes))
+    column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
+    return Fitted(column, how + words)
 
 
-def _edges(source: Source, name: str, bins: Bins, missing: Sequence[str]) -> tuple[list[float], str]:
+def _numbers(source: Source, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
+    """The different numbers of a column, increasing, and how often each occurs."""
+    found, people = [], []
+    for values, _, counts in _tally(source, Reading(name=name, kind="number", missing=missing)):
+        valid = values.is_valid().to_numpy(zero_copy_only=False)
+        found.append(values.drop_null().to_numpy(zero_copy_only=False))
+        people.append(counts[valid])
+    numbers, place = np.unique(np.concatenate(found), return_inverse=True)
+    total = np.zeros(len(numbers), dtype=np.int64)
+    np.add.at(total, place, np.concatenate(people))
+    return numbers, total
+
+
+def _edges(name: str, numbers: NDArray[np.float64], counts: Integers, bins: Bins) -> tuple[list[float], str]:
     if isinstance(bins, str):
         word, _, count = bins.partition(":")
-        if word not in ("quantile", "width") or not count.isdigit() or int(count) < 1:
+        if word not in ("quantile", "width") or not (count.isascii() and count.isdecimal()) or int(count) < 1:
             raise InvalidTable(
                 f"bins for column {name!r} should be edges, a number, quantile:k, width:k or each; got {bins!r}"
             )
-        return (_quantiles if word == "quantile" else _equal_width)(source, name, int(count), missing)
-    if isinstance(bins, int):
-        if bins < 1:
-            raise InvalidTable(f"column {name!r} needs at least one bin; got {bins}")
-        return _quantiles(source, name, bins, missing)
-    edges = [float(edge) for edge in bins]
+        return _cut(name, numbers, counts, int(count), word)
+    if isinstance(bins, int | np.integer):
+        return _cut(name, numbers, counts, int(bins), "quantile")
+    try:
+        edges = np.asarray(bins, dtype=np.float64).ravel().tolist()
+    except (TypeError, ValueError):
+        raise InvalidTable(f"the bin edges of column {name!r} are not numbers") from None
     if len(edges) < 2 or not all(map(math.isfinite, edges)) or any(not a < b for a, b in pairwise(edges)):
         raise InvalidTable(f"the bin edges of column {name!r} must be at least two increasing numbers")
     return edges, f"{len(edges) - 1} bins, as asked for"
 
 
-def _quantiles(source: Source, name: str, count: int, missing: Sequence[str]) -> tuple[list[float], str]:
-    shares = [i / count for i in range(1, count)]
-    number = _number(name, missing)
-    cuts: list[Any] = []
-    if shares:
-        cuts = source.rows(f"SELECT quantile_disc({number}, {shares}) FROM {VIEW}")[0][0]  # noqa: S608
-    inner = _rounded([float(cut) for cut in cuts])
-    edges = [-OPEN, *inner, OPEN]
-    return edges, f"{len(edges) - 1} bins of about equal counts"
-
-
-def _equal_width(source: Source, name: str, count: int, missing: Sequence[str]) -> tuple[list[float], str]:
-    number = _number(name, missing)
-    low, high = source.rows(f"SELECT min({number}), max({number}) FROM {VIEW}")[0]  # noqa: S608
-    step = (high - low) / count
-    inner = _rounded([low + step * i for i in range(1, count)]) if step > 0 else []
-    return [-OPEN, *inner, OPEN], f"{len(inner) + 1} bins of about equal width"
+def _cut(name: str, numbers: NDArray[np.float64], counts: Integers, bins: int, how: str) -> tuple[list[float], str]:
+    """Edges of so many bins, of about equal counts ("quantile") or equal width; fewer where numbers repeat."""
+    if not 1 <= bins <= MOST_BINS:
+        raise InvalidTable(f"column {name!r} needs at least one bin, and at most {MOST_BINS:,}; got {bins}")
+    shares = np.arange(1, bins) / bins
+    if how == "quantile":
+        total = np.cumsum(counts)
+        cuts = numbers[np.searchsorted(total, shares * total[-1])]
+    else:
+        cuts = numbers[0] * (1 - shares) + numbers[-1] * shares
+    inner = _rounded(sorted({float(cut) for cut in cuts if cut > numbers[0]}))  # below the smallest there is nobody
+    return [-OPEN, *inner, OPEN], f"{len(inner) + 1} bins of about equal {'counts' if how == 'quantile' else 'width'}"
 
 
 def _rounded(cuts: list[float]) -> list[float]:
     """Increasing cuts with as few digits as keep them apart: round numbers name nobody's exact value."""
-    different = sorted(set(cuts))
+    nearest = min((b - a for a, b in pairwise(cuts)), default=math.inf)
     for digits in range(1, 16):
-        rounded = [float(f"{cut:.{digits}g}") for cut in different]
-        spacing = [b - a for a, b in pairwise(different)]
-        error = max((abs(a - b) for a, b in zip(different, rounded, strict=True)), default=0.0)
-        if len(set(rounded)) == len(different) and error <= 0.2 * min(spacing, default=math.inf):
+        rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
+        error = max((abs(a - b) for a, b in zip(cuts, rounded, strict=True)), default=0.0)
+        if len(set(rounded)) == len(cuts) and error <= 0.2 * nearest:
             return rounded
-    return different
+    return cuts
 
 
-def _number(name: str, missing: Sequence[str]) -> str:
-    """SQL: the column as a number, NULL where it is missing."""
-    return f"TRY_CAST(trim({_text(name, missing)}) AS DOUBLE)"
-
-
-def _count_between(source: Source, name: str, missing: Sequence[str], edges: Sequence[float]) -> int:
-    number = _number(name, missing)
-    inside = f"{number} BETWEEN {edges[0]!r}::DOUBLE AND {edges[-1]!r}::DOUBLE"
-    return int(source.rows(f"SELECT count(*) FILTER ({inside}) FROM {VIEW}")[0][0])  # noqa: S608
-
-
-def _has_missing(source: Source, name: str, missing: Sequence[str]) -> bool:
-    return bool(source.rows(f"SELECT count(*) > count({_text(name, missing)}) FROM {VIEW}")[0][0])  # noqa: S608
-
-
-def _missing_words(missing: Sequence[str], wishes: Wishes) -> str:
-    added = [marker for marker in missing if marker not in wishes.missing]
-    return f"; {', '.join(map(repr, added))} read as missing" if added else ""
-
-
-def _fit_dates(
-    source: Source, name: str, profile: _Profile, wishes: Wishes, by: Literal["year", "month", "day"] | None
-) -> Fitted:
-    missing = (*wishes.missing, *profile.markers) if profile.dates < profile.present else wishes.missing
+def _fit_dates(source: Source, name: str, profile: _Profile, wishes: Wishes, by: Precision | None) -> Fitted:
+    if by not in (None, *raw.LETTERS):
+        raise InvalidTable(f"dates of column {name!r} are kept by year, month or day; got {by!r}")
     if profile.dates == 0:
         raise InvalidTable(f"column {name!r} holds no dates like 2024-05-31")
+    missing, words = _with_markers(profile, wishes, profile.dates)
     if by is None:
-        text = f"left({_text(name, missing)}, 4)"
-        first, last = source.rows(f"SELECT min({text}), max({text}) FROM {VIEW}")[0]  # noqa: S608
-        by = "year" if int(last) - int(first) > LONG_SPAN_YEARS else "month"
-    return Fitted(_labelled(source, name, by, missing), f"dates kept by {by}" + _missing_words(missing, wishes))
+        years = [int(year) for year in _labelled(source, name, "year", missing).labels if isinstance(year, str)]
+        by = "year" if max(years) - min(years) > LONG_SPAN_YEARS else "month"
+    return Fitted(_labelled(source, name, by, missing), f"dates kept by {by}" + words)
 
 
-def _fit_text(source: Source, name: str, profile: _Profile, wishes: Wishes, top: int | None) -> Fitted:
-    asked = top is not None
-    if top is not None and top < 1:
-        raise InvalidTable(f"column {name!r} must keep at least one value; got {top}")
-    if top is None and profile.distinct <= MOST_CATEGORIES:
-        return Fitted(_labelled(source, name, "text", wishes.missing), f"{profile.distinct} values kept as they are")
-    most = top if top is not None else MOST_CATEGORIES - 1
-    text = _text(name, wishes.missing)
-    found = source.rows(
-        f"SELECT {text} AS value, count(*) FROM {VIEW} WHERE value IS NOT NULL AND value <> '{OTHER}' "  # noqa: S608
-        f"GROUP BY value ORDER BY count(*) DESC, value LIMIT {most}"
-    )
-    labels: list[Label] = [*sorted(value for value, _ in found), OTHER]
-    if _has_missing(source, name, wishes.missing):
+def _fit_top(source: Source, name: str, profile: _Profile, wishes: Wishes, top: int | None) -> Fitted:
+    """The most frequent values, and OTHER."""
+    try:
+        most = int(top) if top is not None else MOST_CATEGORIES - 1
+    except (TypeError, ValueError):
+        raise InvalidTable(f"column {name!r} keeps a number of values; got {top!r}") from None
+    if most < 1:
+        raise InvalidTable(f"column {name!r} must keep at least one value; got {most}")
+    reading = Reading(name=name, kind="text", missing=wishes.markers)
+    frequent: list[str] = []
+    for values, missing, _ in _tally(source, reading, most + len(reading.missing) + 3):
+        frequent += [value for value in values.filter(pa.array(~missing)).to_pylist() if value != OTHER]
+    labels: list[Label] = [*sorted(dict.fromkeys(frequent[:most])), OTHER]
+    if profile.present < profile.rows:
         labels.append(None)
-    column = Column(name=name, kind="text", labels=tuple(labels), other=True, missing=wishes.missing)
-    notice = f"the {len(found)} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
-    if not asked and profile.distinct > 0.9 * profile.present:
+    column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
+    notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
+    if top is None and profile.distinct > 0.9 * profile.present:
         notice += "; nearly every row differs: is this an identifier that should be left out?"
     return Fitted(column, notice)
-
-
-def _labelled(source: Source, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
-    """A column whose labels are its different values, sorted, with missing last."""
-    parts: dict[str, str] = {"year": "left({}, 4)", "month": "left({}, 7)", "day": "left({}, 10)"}
-    casts = {"integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
-    text = parts.get(kind, "{}").format(f"trim({_text(name, missing)})" if kind != "text" else _text(name, missing))
-    value = f"TRY_CAST({text} AS {casts.get(kind, 'VARCHAR')})"
-    found = source.rows(f"SELECT DISTINCT {value} AS v FROM {VIEW} WHERE v IS NOT NULL ORDER BY v")  # noqa: S608
-    labels: list[Label] = [row[0] for row in found]
-    if _has_missing(source, name, missing) or not labels:
-        labels.append(None)
-    return Column(name=name, kind=kind, labels=tuple(labels), missing=missing)

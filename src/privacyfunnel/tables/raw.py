@@ -38,7 +38,9 @@ def unusable(kind: pa.DataType) -> str:
         *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null),
         *(pa.types.is_date, pa.types.is_timestamp, pa.types.is_time, is_text),
     )
-    return "" if any(test(kind) for test in is_usable) else f"is of type {kind}, which cannot be read; turn it into text"
+    return (
+        "" if any(test(kind) for test in is_usable) else f"is of type {kind}, which cannot be read; turn it into text"
+    )
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -1,14 +1,19 @@
-"""Source: any table, opened for reading in DuckDB. Text files are read as text, with nothing guessed."""
+"""Source: any table, opened for reading in DuckDB. Text files are read as text, with nothing guessed.
+
+Inside DuckDB the columns are called c0, c1, …: it ignores the case of names, and ours may be any text.
+"""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+import atexit
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
+from secrets import token_hex
+from tempfile import mkdtemp
 from typing import Any
 
 import duckdb
@@ -16,16 +21,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.tables import raw
+from privacyfunnel.tables.csv_files import check_gzip, csv_layout
 
 BATCH_ROWS = 1 << 18
-DELIMITERS = ",;\t|"
-ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1", "iso-8859-1": "latin-1"}
 VIEW = "privacyfunnel_source"
+HELD = "privacyfunnel_held"
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table as a DuckDB view, with a connection of its own."""
+    """A table as the DuckDB view VIEW, with a connection of its own."""
 
     connection: duckdb.DuckDBPyConnection
     columns: tuple[str, ...]
@@ -33,43 +39,84 @@ class Source:
     """For messages."""
     path: Path | None = None
     parquet: bool = False
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    """Columns that cannot be read, and why."""
+    _held: set[str] = field(default_factory=set)
 
     def require(self, columns: Sequence[str]) -> None:
-        """Refuse names that are not columns of the table."""
+        """Refuse names that are not columns of the table, or are columns that cannot be read."""
         for column in columns:
             if column not in self.columns:
-                listed = ", ".join(self.columns[:20]) + (", …" if len(self.columns) > 20 else "")
-                raise InvalidTable(f"{self.name} has no column {column!r}; its columns are {listed}")
+                raise InvalidTable(
+                    f"{self.name} has no column {column!r} among its {len(self.columns)}; "
+                    "check the spelling, and that its first line holds the names"
+                )
+            if not column.strip():
+                raise InvalidTable(f"column {self.columns.index(column) + 1} of {self.name} has no name; give it one")
+            if column in self.unusable:
+                raise InvalidTable(f"column {column!r} {self.unusable[column]}")
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query on VIEW, once it is known that the file was read without a misfit."""
-        with _clear_errors(self.name):
+        with clear_errors(self.name):
             found = self.connection.sql(sql).fetchall()
         self._no_misfits()
         return found
 
     def stream(self, sql: str, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The result of a query on VIEW, batch by batch; misfits in a text file are reported at the end."""
-        with _clear_errors(self.name):
+        with clear_errors(self.name):
             yield from self.connection.sql(sql).to_arrow_reader(rows)
         self._no_misfits()
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The columns, batch by batch."""
-        if self.parquet and self.path is not None:
-            with _clear_errors(self.name):
-                file = pq.ParquetFile(self.path, read_dictionary=list(columns))
-                yield from file.iter_batches(rows, columns=list(columns))
-        else:
-            listed = ", ".join(quoted(column) for column in columns)
-            yield from self.stream(f"SELECT {listed} FROM {VIEW}", rows)  # noqa: S608
+        """The columns, batch by batch; a table without rows is refused."""
+        read = self._parquet_batches if self.parquet else self._view_batches
+        found = False
+        for batch in read(list(columns), rows):
+            found = found or batch.num_rows > 0
+            yield batch
+        if not found:
+            raise InvalidTable(f"{self.name} has a header but no rows")
+
+    def _parquet_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        with clear_errors(self.name), pq.ParquetFile(self.path, read_dictionary=columns) as file:
+            for batch in file.iter_batches(rows, columns=columns):
+                yield batch.select(columns)
+
+    def _view_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        for batch in self.stream(f"SELECT {self._listed(columns)} FROM {VIEW}", rows):  # noqa: S608
+            yield batch.rename_columns(columns)
+
+    def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The different rows of the columns and, last, how often each occurs: all of them, or the `most` frequent."""
+        listed, table = self._listed(columns), HELD if self._held.issuperset(columns) else VIEW
+        order = f"ORDER BY count(*) DESC, {listed} LIMIT {most}" if most is not None else ""
+        yield from self.stream(f"SELECT {listed}, count(*) FROM {table} GROUP BY {listed} {order}")  # noqa: S608
+
+    def hold(self, columns: Sequence[str]) -> None:
+        """Read the columns of a text file once, for several queries by `groups`; DuckDB spills what is too much."""
+        if self.path is None or self.parquet:
+            return
+        with clear_errors(self.name):
+            self.connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"  # noqa: S608
+            )
+        self._no_misfits()
+        self._held.clear()
+        self._held.update(columns)
 
     def count(self) -> int:
         """The number of rows."""
         return int(self.rows(f"SELECT count(*) FROM {VIEW}")[0][0])  # noqa: S608
 
+    def _listed(self, columns: Sequence[str]) -> str:
+        return ", ".join(f"c{self.columns.index(column)}" for column in columns)
+
     def _no_misfits(self) -> None:
         """Refuse a CSV file with rows that do not fit its header or its encoding."""
+        if self.path is None or self.parquet:
+            return
         tables = self.connection.sql("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'")
         if not tables.fetchall()[0][0]:
             return
@@ -100,104 +147,164 @@ def open_source(table: Any, *, delimiter: str | None = None, encoding: str = "ut
 
 
 def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
-    if not path.exists():
-        raise InvalidTable(f"there is no file {path}")
-    if not path.is_file():
-        raise InvalidTable(f"{path} is not a file")
-    if path.stat().st_size == 0:
-        raise InvalidTable(f"{path} is empty")
+    _check_path(path)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
-    connection, literal = _connect(), _literal(_without_globs(str(path)))
+    packed = suffixes[-1:] == [".gz"]
+    kind = suffixes[-2] if packed and len(suffixes) > 1 else "".join(suffixes[-1:])
+    options = {"hive_partitioning": "false"}
+    unusable: dict[str, str] = {}
+    connection = _connect()
+    if packed:
+        check_gzip(path)
     if kind in (".parquet", ".pq"):
-        sql = f"read_parquet({literal})"
+        reader = "read_parquet"
+        with clear_errors(str(path)), pq.ParquetFile(path) as file:
+            names = list(file.schema_arrow.names)
+            unusable = {f.name: raw.unusable(f.type) for f in file.schema_arrow if raw.unusable(f.type)}
     elif kind in (".jsonl", ".ndjson", ".json"):
-        sql = f"read_json({literal}, format='newline_delimited')"
+        reader = "read_json"
+        options |= {
+            "format": "'newline_delimited'",
+            "compression": "'gzip'" if packed else "'none'",
+            "sample_size": "-1",  # the types are found in the whole file, not guessed from its beginning
+            "dateformat": "'%Y-%m-%d'",
+        }
+        with clear_errors(str(path)):
+            names, unusable = _json_columns(connection, path, options)
     elif kind in (".csv", ".tsv", ".txt"):
-        sql = _csv(path, delimiter, encoding)
+        reader = "read_csv"
+        names, layout = csv_layout(path, delimiter, encoding)
+        options |= layout | {"compression": "'gzip'" if packed else "'none'"}
     else:
         raise InvalidTable(f"{path} should end in .csv, .csv.gz, .tsv, .parquet or .jsonl")
-    with _clear_errors(str(path)):
-        connection.execute(f"CREATE TEMP VIEW {VIEW} AS SELECT * FROM {sql}")  # noqa: S608
-        columns = tuple(connection.sql(f"SELECT * FROM {VIEW}").columns)  # noqa: S608
-    return Source(connection, columns, str(path), path, kind in (".parquet", ".pq"))
+    _check_names(names, str(path))
+    aliases = ", ".join(f"c{i}" for i in range(len(names)))
+    with clear_errors(str(path)):
+        connection.execute(
+            f"CREATE TEMP VIEW {VIEW} AS SELECT * FROM {_call(reader, path, options)} AS t({aliases})"  # noqa: S608
+        )
+    return Source(connection, tuple(names), str(path), path, reader == "read_parquet", unusable)
 
 
-def _csv(path: Path, delimiter: str | None, encoding: str) -> str:
-    """The DuckDB call that reads the file as text: nothing is sniffed, so nothing is guessed wrong."""
-    if encoding.lower() not in ENCODINGS:
-        raise InvalidTable(f"encoding {encoding!r} is not one of utf-8 and latin-1")
-    encoding = ENCODINGS[encoding.lower()]
-    header, delimiter = _header(path, delimiter, encoding)
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise InvalidTable(f"{path} has {len(twice)} column names twice (first: {twice[0]!r}); rename them")
-    types = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in header)
-    options = {
-        "columns": f"{{{types}}}",
-        "delim": _literal(delimiter),
-        "quote": "'\"'",
-        "escape": "'\"'",
-        "encoding": _literal(encoding),
-        "header": "true",
-        "auto_detect": "false",
-        "store_rejects": "true",
-        "strict_mode": "true",
-    }
-    listed = ", ".join(f"{key}={value}" for key, value in options.items())
-    return f"read_csv({_literal(_without_globs(str(path)))}, {listed})"
-
-
-def _header(path: Path, delimiter: str | None, encoding: str) -> tuple[list[str], str]:
-    """The column names and the delimiter: the one that splits the first line into the most fields."""
+def _check_path(path: Path) -> None:
     try:
-        with ExitStack() as stack:
-            raw: Any = stack.enter_context(path.open("rb"))
-            if path.suffix.lower() == ".gz":
-                raw = stack.enter_context(gzip.open(raw))
-            start = io.TextIOWrapper(raw, encoding="utf-8-sig" if encoding == "utf-8" else encoding).read(1 << 20)
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as broken:
-        what = "is not valid gzip" if not isinstance(broken, UnicodeDecodeError) else f"is not {encoding} text"
-        raise InvalidTable(f"{path} {what}; try --encoding latin-1 or repair the file") from None
-    except OSError as broken:
-        raise InvalidTable(f"{path} cannot be read: {broken.strerror or 'input error'}") from None
-    if not start.strip():
-        raise InvalidTable(f"{path} is empty")
-    candidates = [delimiter] if delimiter else list(DELIMITERS)
-    headers = {candidate: next(csv.reader(io.StringIO(start), delimiter=candidate)) for candidate in candidates}
-    best = max(candidates, key=lambda candidate: len(headers[candidate]))
-    return headers[best], best
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InvalidTable("the name of the file is not valid UTF-8; rename it") from None
+    try:
+        if "\0" in str(path) or not path.exists():
+            raise InvalidTable(f"there is no file {path}")
+        if not path.is_file():
+            raise InvalidTable(f"{path} is not a file")
+        if path.stat().st_size == 0:
+            raise InvalidTable(f"{path} is empty")
+    except OSError as trouble:
+        raise InvalidTable(f"{path} cannot be read: {trouble.strerror or 'input error'}") from None
+
+
+def _check_names(names: Sequence[str], table: str) -> None:
+    if not names:
+        raise InvalidTable(f"{table} has no columns")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidTable(f"{table} has {len(twice)} column names twice; rename them")
+
+
+def _json_columns(
+    connection: duckdb.DuckDBPyConnection, path: Path, options: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """The names of the columns of a JSON file, and why some cannot be read."""
+    relation = connection.sql(f"SELECT * FROM {_call('read_json', path, options)}")  # noqa: S608
+    names = list(relation.columns)
+    lowered = {name.lower() for name in names}
+    if any(name.rpartition("_")[2].isdigit() and name.rpartition("_")[0].lower() in lowered for name in names):
+        # DuckDB calls the second of two names that it takes for the same "name_1".
+        listed = {key: value for key, value in options.items() if key in ("format", "compression")}
+        keys = f"SELECT DISTINCT unnest(json_keys(json)) FROM {_call('read_json_objects', path, listed)}"  # noqa: S608
+        if not set(names) <= {key for (key,) in connection.sql(keys).fetchall()}:
+            raise InvalidTable(f"{path} has column names that differ only in case; rename them")
+    unusable = {}
+    for name, kind in zip(names, relation.types, strict=True):
+        if str(kind).startswith(("STRUCT", "MAP", "UNION")) or str(kind).endswith("]"):
+            unusable[name] = "holds nested values; flatten it first"
+        elif str(kind) == "JSON":
+            unusable[name] = "holds values of different types; give it one type"
+    return names, unusable
 
 
 def _open_object(table: Any) -> Source:
+    names, arrays, unusable = _taken_apart(table)
+    _check_names(names, "the table")
+    if not any(map(len, arrays)):
+        raise InvalidTable("the table has no rows")
+    for name, array in zip(names, arrays, strict=True):
+        if name not in unusable and raw.unusable(array.type):
+            unusable[name] = raw.unusable(array.type)
+    held = {
+        f"c{i}": array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
+        for i, (name, array) in enumerate(zip(names, arrays, strict=True))
+        if name not in unusable
+    }
     connection = _connect()
+    if held:
+        connection.register(VIEW, pa.table(held))
+    return Source(connection, tuple(names), "the table", unusable=unusable)
+
+
+def _taken_apart(table: Any) -> tuple[list[str], list[Any], dict[str, str]]:
+    """Names and Arrow arrays of the columns of a table in memory, and the columns that are of no one type."""
+    classes = {f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in type(table).__mro__}
     if isinstance(table, duckdb.DuckDBPyRelation):
-        table = table.to_arrow_table()
-    kind = type(table).__module__.split(".")[0]
-    if kind == "pandas":
-        names = [str(name) for name in table.columns]
-        table = pa.Table.from_pandas(table.rename(columns=str), preserve_index=False)
-    elif kind == "polars":
-        names, table = list(table.columns), table.to_arrow()
-    elif isinstance(table, pa.Table | pa.RecordBatch):
-        names = list(table.schema.names)
+        with clear_errors("the relation"):
+            table = table.to_arrow_table()
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        return list(table.schema.names), list(table.columns), {}
+    if "pandas.DataFrame" in classes:
+        columns = [(str(name), partial(_series, table, i)) for i, name in enumerate(table.columns)]
+    elif "polars.DataFrame" in classes:
+        columns = [(series.name, series.to_arrow) for series in table.get_columns()]
+    elif "polars.LazyFrame" in classes:
+        raise InvalidTable("a lazy polars table has no rows yet; pass table.collect()")
     else:
         raise InvalidTable(f"a table is a path, a pandas, polars or Arrow table, not {type(table).__name__}")
-    if len(set(names)) < len(names):
-        raise InvalidTable("the table has the same column name twice; rename it")
-    connection.register(VIEW, table)
-    return Source(connection, tuple(names), "the table")
+    arrays, unusable = [], {}
+    for name, convert in columns:
+        try:
+            arrays.append(convert())
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # their messages quote the value
+            arrays.append(pa.nulls(len(table)))
+            unusable[name] = "holds values of different types; give it one type"
+    return [name for name, _ in columns], arrays, unusable
+
+
+def _series(frame: Any, i: int) -> Any:
+    return pa.array(frame.iloc[:, i], from_pandas=True)
 
 
 def _connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute(f"SET temp_directory = {_literal(str(Path(_spill_folder(), token_hex(8))))}")
     return connection
+
+
+@cache
+def _spill_folder() -> str:
+    """Where DuckDB puts what does not fit into memory: nobody else may look there, and it goes with the process."""
+    folder = mkdtemp(prefix="privacyfunnel-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def quoted(name: str) -> str:
     """A column name in SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _call(reader: str, path: Path, options: Mapping[str, str]) -> str:
+    listed = ", ".join(f"{key}={value}" for key, value in options.items())
+    return f"{reader}({_literal(_without_globs(str(path)))}, {listed})"
 
 
 def _literal(text: str) -> str:
@@ -210,11 +317,11 @@ def _without_globs(path: str) -> str:
 
 
 @contextmanager
-def _clear_errors(name: str) -> Iterator[None]:
+def clear_errors(name: str) -> Iterator[None]:
     """DuckDB's and Arrow's complaints quote the data; ours only say which file and what kind of trouble."""
     try:
         yield
-    except (duckdb.Error, pa.ArrowException) as trouble:
+    except (duckdb.Error, pa.ArrowException, OSError) as trouble:
         kind = type(trouble).__name__.removesuffix("Exception").removesuffix("Error")
         raise InvalidTable(
             f"{name} cannot be read as a table ({kind}); is it complete and of the right format?"
