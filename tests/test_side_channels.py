@@ -16,7 +16,7 @@ KINDS = {"srlip": pf.SRLIP, "srldp": pf.SRLDP}
 
 
 def brute_level(p, Q, ratio_of_secrets=False, families=None):
-    """The level from the definition, for p[s, x1, …, xm] and Q[y, x] over all x in C order; shares nothing with ours."""
+    """The level from the definition, for p[s, x1, …, xm] and Q[y, x] over all x in C order; shares no code."""
     c, *shape = p.shape
     m = len(shape)
     flat = p.reshape(c, -1)
