@@ -14,6 +14,9 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 FEASIBLE = 1e-9
 """How far a row may be overstepped, relative to the size of its terms, before a posterior is refused."""
 
+DUST = 1e-10
+"""Masses below the tolerance of a linear-programming solver."""
+
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
@@ -39,6 +42,7 @@ class Polytope:
 
     def draw_in(self, V: Matrix) -> Matrix:
         """Each v moved towards p_x just far enough that G v ≤ 0; points of Δ stay where they are."""
+        V = without_dust(V)
         if not self.G.size:
             return V
         over = V @ self.G.T
@@ -46,6 +50,12 @@ class Polytope:
         slack = self.G @ self.p_x
         theta = np.divide(over, over - slack, out=np.zeros_like(over), where=over > 0).max(axis=1, keepdims=True)
         return np.asarray((1 - theta) * V + theta * self.p_x)
+
+
+def without_dust(V: Matrix) -> Matrix:
+    """Posteriors without the tiny masses that a solver leaves behind: alone in a cell, they would break a promise."""
+    V = np.where(V < DUST, 0.0, V)
+    return np.asarray(V / V.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.optimiser.pricing import Oracle
-from privacyfunnel.polytope import Columns, Polytope
+from privacyfunnel.polytope import Columns, Polytope, without_dust
 from privacyfunnel.typing import Vector
 
 GONE = 1e-13
@@ -34,7 +34,7 @@ def peel(polytope: Polytope, oracle: Oracle, stopped: Callable[[], bool]) -> tup
                 break
             over = G @ left
             oracle.restrict(tight=over > -TIGHT * (size @ left), open_values=left > GONE)
-            v = oracle.minimise(-(np.arange(polytope.n_x) == left.argmax()).astype(np.float64))
+            v = without_dust(oracle.minimise(-(np.arange(polytope.n_x) == left.argmax()).astype(np.float64)))
             slope = G @ v
             closing = slope < -GONE
             carried = v > GONE

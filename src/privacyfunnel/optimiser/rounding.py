@@ -46,8 +46,8 @@ def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float)
     """
     worth = np.flatnonzero(q > NEGLIGIBLE)
     order = worth[np.argsort(-q[worth], kind="stable")]
-    # G n ≤ 0 for a row n of numerators: v[x] ∝ p_x[x]·n[x].
-    A = (polytope.G + slack) * polytope.p_x
+    # G n ≤ 0 for a row n of numerators: v[x] ∝ p_x[x]·n[x]. A row of G speaks of its own cell alone.
+    A = np.where(polytope.G != 0, polytope.G + slack, 0.0) * polytope.p_x
     rows = []
     for i in order:
         mass = columns.mass[i]
@@ -84,19 +84,16 @@ def _room_needed(A: Matrix, sink: Integers) -> float:
 def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Row | None:
     """Integers near `target` with the same support that keep the promise; None if there are none."""
     a = A[:, support]
+    a = a[a @ target > -2 * max(REACHES) * np.abs(a).sum(axis=1)]  # the others cannot be broken by small moves
     # Rounding down leaves a little to the sink rather than asking it for more; FORGIVEN is what float64 lost.
     plain = np.floor(target + FORGIVEN)
     if _keeps(a, plain):
         return _Row(support, plain.astype(np.int64))
-    for reach in REACHES:
-        near = _first_kept(a, np.floor(target) + _offsets(len(support), reach))
-        if near is not None:
-            return _Row(support, near)
-    inward = _inward(a, target)
-    for step in (1, 2, 4):
-        moved = np.floor(target + step * inward).clip(0)
-        if np.abs(moved - target).max() <= NEARBY and _keeps(a, moved):
-            return _Row(support, moved.astype(np.int64))
+    moves = (_by_trial, _by_step) if 4 ** len(support) <= STRETCHES else (_by_step, _by_trial)
+    for move in moves:
+        moved = move(a, target)
+        if moved is not None:
+            return _Row(support, moved)
     shrink = max(SHRINK, min(1e-2, 64 / max(1.0, target.max())))
     copies = _first_kept(a, np.rint(target * (1 - shrink * np.arange(STRETCHES)[:, None] / STRETCHES)))
     if copies is not None:
@@ -109,6 +106,25 @@ def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Ro
         if _keeps(A, blend):
             used = np.flatnonzero(blend)
             return _Row(used, blend[used].astype(np.int64))
+    return None
+
+
+def _by_trial(a: Matrix, target: Vector) -> Integers | None:
+    """A nearby row that keeps the promise, found by trying; sure to find the nearest while entries are few."""
+    for reach in REACHES:
+        near = _first_kept(a, np.floor(target) + _offsets(len(target), reach))
+        if near is not None:
+            return near
+    return None
+
+
+def _by_step(a: Matrix, target: Vector) -> Integers | None:
+    """The row moved inward from its tight constraints, a little and then a little more."""
+    inward = _inward(a, target)
+    for step in (1, 2, 4):
+        moved = np.floor(target + step * inward).clip(0)
+        if np.abs(moved - target).max() <= NEARBY and _keeps(a, moved):
+            return moved.astype(np.int64)
     return None
 
 
@@ -134,10 +150,24 @@ def _keeps(a: Matrix, n: Vector) -> bool:
 
 
 def _inward(a: Matrix, target: Vector) -> Vector:
-    """The shortest step that moves away from the tight rows by what half a unit in every entry can undo."""
+    """The shortest step that moves away from the tight rows by what half a unit in every entry can undo.
+
+    min |d| s.t. a d ≤ −h, by non-negative least squares (Lawson and Hanson 1974, chapter 23); 0 if impossible.
+    """
+    from scipy.optimize import nnls
+
     reach = np.abs(a).sum(axis=1)
-    tight = a @ target > -reach
-    return np.asarray(np.linalg.lstsq(a[tight], -0.51 * reach[tight], rcond=None)[0])
+    tight = (a @ target > -reach) & (reach > 0)
+    if not tight.any():
+        return np.zeros_like(target)
+    rows = a[tight] / reach[tight, None]
+    system = np.vstack([-rows.T, np.full((1, len(rows)), 0.51)])
+    try:
+        u, _ = nnls(system, np.append(np.zeros(len(target)), 1.0))
+    except RuntimeError:  # too many iterations
+        return np.zeros_like(target)
+    residual = system @ u - np.append(np.zeros(len(target)), 1.0)
+    return -residual[:-1] / residual[-1] if abs(residual[-1]) > 1e-12 else np.zeros_like(target)
 
 
 def _assemble(sink: Integers, rows: list[_Row]) -> Channel:
