@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from privacyfunnel.certificate import Certificate, certify
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.joint import Joint
-    from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, Notion, PerfectPrivacy
+    from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
-    from privacyfunnel.optimiser.solve import Progress, optimise
+    from privacyfunnel.optimiser.solve import optimise
+    from privacyfunnel.optimiser.state import Progress
+    from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
 
 __all__ = [
@@ -40,9 +42,11 @@ _HOMES = {
     "certificate": ("Certificate", "certify"),
     "errors": ("PrivacyFunnelError",),
     "joint": ("Joint",),
-    "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "Notion", "PerfectPrivacy"),
+    "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
     "optimiser.curve": ("Tradeoff", "tradeoff"),
-    "optimiser.solve": ("Progress", "optimise"),
+    "optimiser.solve": ("optimise",),
+    "optimiser.state": ("Progress",),
+    "promise": ("Notion",),
     "protocol": ("Protocol",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -16,7 +16,7 @@ from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import Limits, View
-from privacyfunnel.notions import Notion
+from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 

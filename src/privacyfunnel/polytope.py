@@ -8,7 +8,7 @@ import numpy as np
 
 from privacyfunnel.information import entropy
 from privacyfunnel.joint import Joint
-from privacyfunnel.notions import Notion
+from privacyfunnel.promise import Notion
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 FEASIBLE = 1e-9

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.joint import Joint
-from privacyfunnel.notions import Notion
+from privacyfunnel.promise import Notion
 from privacyfunnel.tables.domain import Column, Reading, values_of
 from privacyfunnel.typing import Integers, Matrix, Vector
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from privacyfunnel.errors import InvalidPromise, InvalidTable
-from privacyfunnel.notions import KINDS, Notion, notion_from
+from privacyfunnel.notions import KINDS, notion_from
+from privacyfunnel.promise import Notion
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.fitting import Bins, Wishes
 

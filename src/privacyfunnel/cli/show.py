@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from privacyfunnel.findings import Findings, View
-from privacyfunnel.optimiser.solve import Progress as SearchProgress
+from privacyfunnel.optimiser.state import Progress as SearchProgress
 from privacyfunnel.tables.counting import Counted
 
 NARROW = 100

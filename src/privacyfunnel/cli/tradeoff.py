@@ -10,9 +10,9 @@ from rich.table import Table
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.findings import NATS_PER_BIT
-from privacyfunnel.notions import factor
 from privacyfunnel.optimiser.curve import Tradeoff
 from privacyfunnel.optimiser.curve import tradeoff as curve_of
+from privacyfunnel.promise import factor
 
 DEFAULT = "0.05,0.1,0.2,0.5,1,2"
 

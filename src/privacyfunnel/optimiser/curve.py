@@ -10,8 +10,9 @@ from privacyfunnel.certificate import certify
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
-from privacyfunnel.notions import Notion
-from privacyfunnel.optimiser.solve import Progress, search
+from privacyfunnel.optimiser.solve import search
+from privacyfunnel.optimiser.state import Progress
+from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol, released_joint
 from privacyfunnel.typing import Vector
 

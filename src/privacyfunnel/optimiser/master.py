@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from privacyfunnel.information import entropy
@@ -18,12 +20,13 @@ class Master:
 
     Solved as Σ λ_v u_v[x] = 1 with u = v/p_x scaled to a largest entry of 1: λu is then a row of the
     channel, and every coefficient lies in [0, 1] however small p_x is. Two kinds of columns are always
-    there: p_x itself, so that the program is feasible, and artificial ones, each a single value at
-    `penalty` nats, which give useful prices before enough real columns are known.
+    there: p_x itself, so that the program is feasible, and artificial ones, each a single value at a
+    price in nats, which give useful prices before enough real columns are known.
     """
 
-    def __init__(self, p_x: Vector, penalty: float) -> None:
+    def __init__(self, p_x: Vector) -> None:
         n = len(p_x)
+        penalty = 2.0 * (1.0 + math.log(n))  # dearer than an honest posterior, whose entropy is at most ln n
         self.p_x = p_x
         self._lp = LinearProgram(np.empty((n, 0)), np.ones(n), np.ones(n))
         self.columns = Columns(np.arange(n)[None, :], p_x[None, :].copy())

@@ -31,8 +31,8 @@ class Classes:
     @classmethod
     def find(cls, polytope: Polytope) -> Classes:
         """The coarsest classes."""
-        if len(polytope.G) == 0:  # no promise binds: all values are alike
-            first, of = np.zeros(1, dtype=np.int64), np.zeros(polytope.n_x, dtype=np.int64)
+        if len(polytope.G) == 0:  # no promise binds, so nothing is gained
+            first = of = np.arange(polytope.n_x)
         else:
             rounded = np.round(polytope.G, SAME_DIGITS) + 0.0  # no -0.0
             _, first, of = np.unique(rounded, axis=1, return_index=True, return_inverse=True)

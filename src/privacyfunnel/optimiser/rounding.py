@@ -29,7 +29,7 @@ BLENDS = 4.0 ** -np.arange(14, -1, -1)
 NEARBY = 64
 """Units that an entry may be moved; a row whose tight rows are nearly parallel would otherwise be blown up."""
 PASSES = 12
-FORGIVEN = 0.01
+FORGIVEN = 0.25
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,121 @@
+"""Where a search stands: the best mixture and the best bound so far, and whether to go on."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+import numpy as np
+
+from privacyfunnel.information import entropy
+from privacyfunnel.polytope import Columns, Polytope
+from privacyfunnel.typing import Vector
+
+ROUND_OFF = 1e-12
+"""What float64 may cost a bound, in nats."""
+VERTEX_ERROR = 1e-11
+"""How exactly posteriors are known, as a rule."""
+MOST_COMPARED = 500
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the search stands."""
+
+    utility: float
+    """I(X;Y) of the best mixture so far, in nats, before rounding."""
+    upper_bound: float
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """At most this many nats are still to be gained."""
+        return self.upper_bound - self.utility
+
+
+@dataclass(eq=False)
+class State:
+    """The best mixture and the best bound so far, and whether to go on."""
+
+    polytope: Polytope
+    entropy: float
+    """H(X) of the values, which is more than that of their classes."""
+    gap: float
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    started: float = field(default_factory=time.monotonic)
+    vertex_error: float = VERTEX_ERROR
+    """How exactly posteriors are known: what a wrong digit there costs the bound grows with the prices."""
+
+    def __post_init__(self) -> None:
+        # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
+        self.columns = Columns(np.arange(self.polytope.n_x)[None, :], self.polytope.p_x[None, :])
+        self.q: Vector = np.ones(1)
+        self.utility = self.entropy - float(entropy(self.polytope.p_x))
+        self.upper_bound = self.entropy
+
+    def stopped(self) -> bool:
+        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
+        return late or self.interrupted.is_set()
+
+    def keep(self, columns: Columns, q: Vector) -> None:
+        """Remember the mixture if it beats the best so far."""
+        utility = self.entropy - float(q @ columns.entropy())
+        if utility > self.utility:
+            self.columns, self.q, self.utility = columns, q, utility
+
+    def bound(self, y: Vector, least: float) -> None:
+        """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
+        doubt = ROUND_OFF + self.vertex_error * float(np.abs(y).max())
+        value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + doubt
+        self.upper_bound = min(self.upper_bound, value)
+
+    def closed(self) -> bool:
+        return self.upper_bound - self.utility <= self.gap
+
+    def report(self) -> None:
+        if self.progress is None:
+            return
+        try:
+            self.progress(Progress(self.utility, self.upper_bound, time.monotonic() - self.started))
+        except KeyboardInterrupt:
+            self.interrupted.set()
+
+
+def vertex_error(polytope: Polytope) -> float:
+    """At ε = 0 all rows are equations, and their solutions are as uncertain as columns of G are alike."""
+    if not len(polytope.G):
+        return VERTEX_ERROR
+    some = polytope.G[:, :MOST_COMPARED]
+    apart = np.abs(some[:, :, None] - some[:, None, :]).max(axis=0, initial=0.0)
+    apart[np.diag_indices(len(apart))] = 1.0
+    return VERTEX_ERROR + 1e-15 / float(apart.min(initial=1.0))
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets; the second interrupts as usual."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def first_time(signum: int, frame: FrameType | None) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    if before is None:  # installed by somebody's C code: not ours to replace
+        yield event
+        return
+    signal.signal(signal.SIGINT, first_time)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
