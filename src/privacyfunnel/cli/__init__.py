@@ -104,5 +104,5 @@ def _complain(message: str, code: int, debug: bool) -> int:
         traceback.print_exc()
     if sys.stderr is None:
         return code
-    print("funnel: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201
+    sys.stderr.write("funnel: " + " ".join(message.split()) + "\n")
     return code

@@ -85,14 +85,14 @@ class Source:
                 yield batch.select(columns)
 
     def _view_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        for batch in self.stream(f"SELECT {self._listed(columns)} FROM {VIEW}", rows):  # noqa: S608
+        for batch in self.stream(f"SELECT {self._listed(columns)} FROM {VIEW}", rows):
             yield batch.rename_columns(columns)
 
     def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:
         """The different rows of the columns and, last, how often each occurs: all of them, or the `most` frequent."""
         listed, table = self._listed(columns), HELD if self._held.issuperset(columns) else VIEW
         order = f"ORDER BY count(*) DESC, {listed} LIMIT {most}" if most is not None else ""
-        yield from self.stream(f"SELECT {listed}, count(*) FROM {table} GROUP BY {listed} {order}")  # noqa: S608
+        yield from self.stream(f"SELECT {listed}, count(*) FROM {table} GROUP BY {listed} {order}")
 
     def hold(self, columns: Sequence[str]) -> None:
         """Read the columns of a text file once, for several queries by `groups`; DuckDB spills what is too much."""
@@ -100,7 +100,7 @@ class Source:
             return
         with clear_errors(self.name):
             self.connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"  # noqa: S608
+                f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"
             )
         self._no_misfits()
         self._held.clear()
@@ -108,7 +108,7 @@ class Source:
 
     def count(self) -> int:
         """The number of rows."""
-        return int(self.rows(f"SELECT count(*) FROM {VIEW}")[0][0])  # noqa: S608
+        return int(self.rows(f"SELECT count(*) FROM {VIEW}")[0][0])
 
     def _listed(self, columns: Sequence[str]) -> str:
         return ", ".join(f"c{self.columns.index(column)}" for column in columns)
@@ -180,9 +180,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
     _check_names(names, str(path))
     aliases = ", ".join(f"c{i}" for i in range(len(names)))
     with clear_errors(str(path)):
-        connection.execute(
-            f"CREATE TEMP VIEW {VIEW} AS SELECT * FROM {_call(reader, path, options)} AS t({aliases})"  # noqa: S608
-        )
+        connection.execute(f"CREATE TEMP VIEW {VIEW} AS SELECT * FROM {_call(reader, path, options)} AS t({aliases})")
     return Source(connection, tuple(names), str(path), path, reader == "read_parquet", unusable)
 
 
@@ -214,13 +212,13 @@ def _json_columns(
     connection: duckdb.DuckDBPyConnection, path: Path, options: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
     """The names of the columns of a JSON file, and why some cannot be read."""
-    relation = connection.sql(f"SELECT * FROM {_call('read_json', path, options)}")  # noqa: S608
+    relation = connection.sql(f"SELECT * FROM {_call('read_json', path, options)}")
     names = list(relation.columns)
     lowered = {name.lower() for name in names}
     if any(name.rpartition("_")[2].isdigit() and name.rpartition("_")[0].lower() in lowered for name in names):
         # DuckDB calls the second of two names that it takes for the same "name_1".
         listed = {key: value for key, value in options.items() if key in ("format", "compression")}
-        keys = f"SELECT DISTINCT unnest(json_keys(json)) FROM {_call('read_json_objects', path, listed)}"  # noqa: S608
+        keys = f"SELECT DISTINCT unnest(json_keys(json)) FROM {_call('read_json_objects', path, listed)}"
         if not set(names) <= {key for (key,) in connection.sql(keys).fetchall()}:
             raise InvalidTable(f"{path} has column names that differ only in case; rename them")
     unusable = {}
