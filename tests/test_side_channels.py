@@ -151,6 +151,14 @@ def test_too_many_attackers_are_refused_with_a_way_out():
     assert pf.optimise(pf.Joint.from_support(weights, values), pf.SRLIP(0.5, known=2)).gap <= 1e-6
 
 
+def test_a_promise_that_would_not_fit_into_memory_is_refused():
+    values = np.random.default_rng(0).integers(0, 12, size=(9_000, 6))
+    values = np.unique(values, axis=0)
+    joint = pf.Joint.from_support(np.ones((2, len(values)), dtype=int), values)
+    with pytest.raises(InvalidPromise, match="known=1"):
+        pf.SRLIP(0.5, known=3).rows(joint)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0])
 def test_awkward_tables_are_no_trouble(epsilon):
     rng = np.random.default_rng(3)

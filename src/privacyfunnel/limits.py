@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.exact import SAFE_FACTOR, quotient
 from privacyfunnel.joint import Joint
 from privacyfunnel.typing import Exact, Integers, Matrix
@@ -22,6 +23,8 @@ PERFECT_LEVEL = 1e-8
 """ε = 0 asks for equalities that multiples of 2⁻³² cannot meet; they are kept up to this level."""
 SMALLEST_FACTOR = 1e-290
 """Stands in for e^-ε where that underflows: a value that must stay possible then still does."""
+MOST_ENTRIES = 150_000_000
+"""Numbers in the rows of a promise: more would take over a gigabyte."""
 ALIKE = 0.5
 """Lifts closer to each other than this are subtracted exactly."""
 
@@ -67,6 +70,7 @@ class Limits:
         lift ≤ e^upper, lift ≥ e^-lower and lift ≤ e^spread·lift′ are linear and homogeneous in v. Each row is
         scaled to a largest coefficient of 1; rows that every v ≥ 0 meets, and repeated ones, are left out.
         """
+        self._check_size(joint, views)
         parts = [part for view in views for part in self._parts(joint, view)]
         G = np.concatenate([np.empty((0, joint.n_x)), *parts])
         G = G[G.max(axis=1, initial=0.0) > 0]
@@ -75,6 +79,17 @@ class Limits:
             _, first = np.unique(G, axis=0, return_index=True)
             G = G[np.sort(first)]
         return np.asarray(G)
+
+    def _check_size(self, joint: Joint, views: list[View]) -> None:
+        """Refuse what would not fit into memory."""
+        crowded = sum(int((np.bincount(view.cell) > 1).sum()) for view in views)
+        one_sided = math.isfinite(self.lower) + math.isfinite(self.upper)
+        rows = crowded * joint.n_s * (one_sided + (joint.n_s - 1) * math.isfinite(self.spread))
+        if rows * joint.n_x > MOST_ENTRIES:
+            raise InvalidPromise(
+                f"the promise has {rows:,} conditions on {joint.n_x:,} values, too many to optimise; "
+                "guard against fewer attackers (known=1), or use fewer attributes or coarser values"
+            )
 
     def _parts(self, joint: Joint, view: View) -> Iterator[Matrix]:
         lift, excess, possible = _lifts(joint, view)
