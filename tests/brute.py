@@ -152,7 +152,9 @@ def levels(lifts):
 
 def vertices(weights, notion, *, above=False):
     """The vertices of Δ by the Parma Polyhedra Library, in rationals; e^ε is taken from below or above."""
-    import ppl
+    from privacyfunnel.paper.reference import _ppl
+
+    ppl = _ppl()  # leaves the rounding of floats alone, unlike the bare import
 
     n_s, n_x = weights.shape
     N = [[int(w) for w in row] for row in weights.tolist()]

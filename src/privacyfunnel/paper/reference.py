@@ -7,6 +7,7 @@ in the channel, so the best vertex is the best protocol. LIP: all vertices of Δ
 
 from __future__ import annotations
 
+import ctypes
 from fractions import Fraction
 from math import exp, lcm
 from typing import Any
@@ -18,6 +19,8 @@ from privacyfunnel.information import entropy, mutual_information
 from privacyfunnel.joint import Joint
 from privacyfunnel.typing import Matrix
 
+TO_NEAREST = 0
+"""FE_TONEAREST of the C library."""
 DENOMINATOR = 10**12
 """Probabilities and e^ε are rounded to rationals of about this denominator before enumeration."""
 
@@ -107,8 +110,10 @@ def _vertices(rows: list[tuple[list[Fraction], Fraction]], dimension: int) -> Ma
 
 
 def _ppl() -> Any:
+    """The library, with the rounding of floats as it was: some builds leave it set upwards for the whole process."""
     try:
         import ppl
     except ImportError as missing:
         raise MissingExtra("pplpy", "paper") from missing
+    ctypes.CDLL(None).fesetround(TO_NEAREST)
     return ppl
