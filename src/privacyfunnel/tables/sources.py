@@ -106,10 +106,6 @@ class Source:
         self._held.clear()
         self._held.update(columns)
 
-    def count(self) -> int:
-        """The number of rows."""
-        return int(self.rows(f"SELECT count(*) FROM {VIEW}")[0][0])
-
     def _listed(self, columns: Sequence[str]) -> str:
         return ", ".join(f"c{self.columns.index(column)}" for column in columns)
 
