@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privacyfunnel.attacks import Attack, attack
+    from privacyfunnel.beliefs import Attacker
     from privacyfunnel.certificate import Certificate, certify
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.joint import Joint
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.state import Progress
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
+    from privacyfunnel.repetition import Repeated, repeated
 
 __all__ = [
     "ALIP",
@@ -25,6 +28,8 @@ __all__ = [
     "PML",
     "SRLDP",
     "SRLIP",
+    "Attack",
+    "Attacker",
     "Certificate",
     "Joint",
     "Notion",
@@ -32,13 +37,18 @@ __all__ = [
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
+    "Repeated",
     "Tradeoff",
+    "attack",
     "certify",
     "optimise",
+    "repeated",
     "tradeoff",
 ]
 
 _HOMES = {
+    "attacks": ("Attack", "attack"),
+    "beliefs": ("Attacker",),
     "certificate": ("Certificate", "certify"),
     "errors": ("PrivacyFunnelError",),
     "joint": ("Joint",),
@@ -48,6 +58,7 @@ _HOMES = {
     "optimiser.state": ("Progress",),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
+    "repetition": ("Repeated", "repeated"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
