@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from privacyfunnel.beliefs import Attacker
     from privacyfunnel.certificate import Certificate, certify
     from privacyfunnel.errors import PrivacyFunnelError
+    from privacyfunnel.estimates.answer import Estimates, estimate
+    from privacyfunnel.estimates.posterior import Posterior, posterior
     from privacyfunnel.joint import Joint
     from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
@@ -31,9 +33,11 @@ __all__ = [
     "Attack",
     "Attacker",
     "Certificate",
+    "Estimates",
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "Posterior",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
@@ -41,7 +45,9 @@ __all__ = [
     "Tradeoff",
     "attack",
     "certify",
+    "estimate",
     "optimise",
+    "posterior",
     "repeated",
     "tradeoff",
 ]
@@ -51,6 +57,8 @@ _HOMES = {
     "beliefs": ("Attacker",),
     "certificate": ("Certificate", "certify"),
     "errors": ("PrivacyFunnelError",),
+    "estimates.answer": ("Estimates", "estimate"),
+    "estimates.posterior": ("Posterior", "posterior"),
     "joint": ("Joint",),
     "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
     "optimiser.curve": ("Tradeoff", "tradeoff"),
