@@ -27,7 +27,7 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import summary
 from privacyfunnel.protocol import Protocol, block_of
-from privacyfunnel.tables.released import Tally, as_released
+from privacyfunnel.tables.tallying import Tally, as_released
 from strategies import numerators
 
 REPETITIONS = 800

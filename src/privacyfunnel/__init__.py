@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from privacyfunnel.attacks import Attack, attack
     from privacyfunnel.beliefs import Attacker
     from privacyfunnel.certificate import Certificate, certify
+    from privacyfunnel.composition import compose
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.estimates.answer import Estimates, estimate
     from privacyfunnel.estimates.posterior import Posterior, posterior
@@ -45,6 +46,7 @@ __all__ = [
     "Tradeoff",
     "attack",
     "certify",
+    "compose",
     "estimate",
     "optimise",
     "posterior",
@@ -56,6 +58,7 @@ _HOMES = {
     "attacks": ("Attack", "attack"),
     "beliefs": ("Attacker",),
     "certificate": ("Certificate", "certify"),
+    "composition": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),
     "estimates.posterior": ("Posterior", "posterior"),

@@ -102,9 +102,7 @@ class Outcomes:
 
 def inputs_on(block: Block, joint: Joint) -> Integers:
     """For every value of X in `joint`, the block's input that has the same values of the block's attributes."""
-    own = [joint.attributes.index(name) for name in block.attributes]
-    known = {values: x for x, values in enumerate(map(tuple, block.values.tolist()))}
-    inputs = np.array([known.get(values, -1) for values in map(tuple, joint.values[:, own].tolist())])
+    inputs = block.inputs_of(joint)
     strangers = int((inputs < 0).sum())
     if strangers:
         raise InvalidJoint(

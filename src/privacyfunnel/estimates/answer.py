@@ -15,7 +15,7 @@ from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import Summary, is_numeric, summary
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.domain import Label
-from privacyfunnel.tables.released import tally
+from privacyfunnel.tables.tallying import tally
 
 MOST_GROUPS = 200
 

@@ -13,7 +13,7 @@ from privacyfunnel.estimates.measuring import MOST_CELLS, Meter
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.domain import values_of
-from privacyfunnel.tables.released import Tally, outputs_of_rows
+from privacyfunnel.tables.tallying import Tally, outputs_of_rows
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEGLIGIBLE = 1e-6
