@@ -90,6 +90,7 @@ def test_beliefs_accuracy_and_information_are_those_of_the_definition(pair):
     assert (found.rise, found.fall, found.after) == (max(lifts), min(lifts), accuracy)
     assert found.after_bits == pytest.approx(information, abs=1e-9)
     assert found.before == max(Fraction(int(n), joint.total) for n in joint.weights.sum(axis=1))
+    assert found.belief[1] / found.belief[0] == found.rise
     if min(lifts) == 0:
         assert found.odds is None
     else:
@@ -140,6 +141,7 @@ def test_a_belief_that_moves_too_far_is_noticed():
     assert found.level == pytest.approx(math.log(Fraction(40, 100) / Fraction(10, 60)))
     assert found.blind.after == found.blind.original == Fraction(80, 100)
     assert found.blind.after_bits == pytest.approx(found.blind.original_bits)
+    assert found.blind.belief == (Fraction(40, 100), Fraction(30, 40))
 
 
 def test_side_channels_are_tried_even_if_the_promise_is_silent_about_them():
@@ -167,6 +169,26 @@ def test_attack_and_certificate_agree(pair):
         certificate = pf.certify(protocol, joint)
         found = pf.attack(joint, protocol)
         assert (found.within, found.level) == (certificate.holds, certificate.level)
+
+
+def test_attack_and_certificate_agree_on_products():
+    joint = pf.Joint(np.arange(1, 25).reshape(2, 3, 4), attributes=["a", "b"])
+    protocol = pf.compose(joint, pf.SRLIP(0.5))
+    assert len(protocol.blocks) == 2
+    found, certificate = pf.attack(joint, protocol), pf.certify(protocol, joint)
+    assert (found.within, found.level) == (certificate.holds, certificate.level)
+
+
+def test_a_table_is_attacked_as_its_distribution_is(tmp_path):
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 3, 600)
+    sick = rng.random(600) < 0.2 + 0.2 * town
+    lines = [f"{t},{s}\n" for t, s in zip(town, sick, strict=True)]
+    (tmp_path / "people.csv").write_text("town,sick\n" + "".join(lines))
+    joint = pf.Joint.from_table(tmp_path / "people.csv", "sick", ["town"])
+    protocol = pf.optimise(joint, pf.LIP(0.2))
+    assert pf.attack(tmp_path / "people.csv", protocol) == pf.attack(joint, protocol)
+    assert pf.repeated(tmp_path / "people.csv", protocol, [2]) == pf.repeated(joint, protocol, [2])
 
 
 def test_the_answer_is_plain_data():

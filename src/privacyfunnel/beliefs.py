@@ -44,6 +44,8 @@ class Attacker:
     """The largest factor by which a belief rises: P(s|y, known) / P(s|known)."""
     fall: Fraction
     """The smallest factor, for a belief that falls."""
+    belief: tuple[Fraction, Fraction]
+    """The belief that rises most, before and after."""
     odds: Fraction | None
     """The largest factor by which the odds between two values of the secret change; None if infinite."""
     before: Fraction
@@ -70,6 +72,7 @@ class Attacker:
             "within": self.within,
             "belief_grows_at_most": float(self.rise),
             "belief_falls_at_most": float(self.fall),
+            "belief_that_grows_most": [float(belief) for belief in self.belief],
             "odds_change_at_most": float(self.odds) if self.odds is not None else math.inf,
             "level": self.level,
             "best_guess_before": float(self.before),
@@ -109,7 +112,8 @@ def _families(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int
 
 def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, promised: bool) -> Attacker:
     sight = _Sight.of(outcomes, joint, view)
-    rise, fall, odds = sight.extremes()
+    belief, fall, odds = sight.extremes()
+    rise = belief[1] / belief[0]
     total = joint.total
     return Attacker(
         known=tuple(joint.attributes[j] for j in view.known),
@@ -117,6 +121,7 @@ def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, prom
         within=_within(rise, fall, odds, limits),
         rise=rise,
         fall=fall,
+        belief=belief,
         odds=odds,
         before=Fraction(int(sight.cells.max(axis=1).sum()), total),
         after=Fraction(int(sight.told.max(axis=1).sum()), total * outcomes.scale),
@@ -148,21 +153,22 @@ class _Sight:
         np.add.at(cells, view.cell, joint.weights.T.astype(object))
         return cls(told, cells[z[first]], cells)
 
-    def extremes(self) -> tuple[Fraction, Fraction, Fraction | None]:
-        """The largest and the smallest lift, and the largest ratio of two lifts of the same row (None: infinite)."""
+    def extremes(self) -> tuple[tuple[Fraction, Fraction], Fraction, Fraction | None]:
+        """The belief with the largest lift, before and after; the smallest lift; the largest ratio of two (None: ∞)."""
         possible = self.prior != 0
         over = self.told * self.prior.sum(axis=1)[:, None]
         under = self.told.sum(axis=1)[:, None] * self.prior
         rough = np.ones(over.shape)
         rough[possible] = (over[possible] / under[possible]).astype(np.float64)
-        most = [_exact(over, under, i, s) for i, s in _nearly(rough, possible, largest=True)]
+        i, s = max(_nearly(rough, possible, largest=True), key=lambda place: _exact(over, under, *place))
+        belief = _share(self.prior[i], s), _share(self.told[i], s)
         least = [_exact(over, under, i, s) for i, s in _nearly(rough, possible, largest=False)]
         if min(least) == 0:
-            return max(most), Fraction(0), None
+            return belief, Fraction(0), None
         top = np.where(possible, rough, -np.inf).max(axis=1)
         low = np.where(possible, rough, np.inf).min(axis=1)
         widest = np.flatnonzero(top / low >= (top / low).max() * ALMOST)
-        return max(most), min(least), max(_spread(over, under, possible, int(i)) for i in widest)
+        return belief, min(least), max(_spread(over, under, possible, int(row)) for row in widest)
 
 
 def _sums(weights: Exact, numerators: Exact, x: Integers, first: Integers, largest: int) -> Exact:
@@ -183,6 +189,10 @@ def _nearly(rough: Matrix, possible: NDArray[np.bool_], largest: bool) -> Iterat
 
 def _exact(over: Exact, under: Exact, i: int, s: int) -> Fraction:
     return Fraction(int(over[i, s]), int(under[i, s]))
+
+
+def _share(numbers: Exact, s: int) -> Fraction:
+    return Fraction(int(numbers[s]), int(numbers.sum()))
 
 
 def _spread(over: Exact, under: Exact, possible: NDArray[np.bool_], i: int) -> Fraction:

@@ -146,8 +146,9 @@ def _factors(Q: csr_array, weight: Vector) -> Any:
         return None
     v = np.random.default_rng(0).standard_normal(len(weight))
     growth = 0.0
-    for _ in range(INVERSE_STEPS):
-        v /= np.linalg.norm(v)
-        v = lu.solve(weight * (weight * lu.solve(v, trans="T")))
-        growth = float(np.linalg.norm(v))
+    with np.errstate(all="ignore"):  # nearly singular factors overflow, and then growth is not finite
+        for _ in range(INVERSE_STEPS):
+            v /= np.linalg.norm(v)
+            v = lu.solve(weight * (weight * lu.solve(v, trans="T")))
+            growth = float(np.linalg.norm(v))
     return lu if np.isfinite(growth) and growth * LEAST_SINGULAR**2 < 1 else None
