@@ -7,9 +7,9 @@ import numpy as np
 from privacyfunnel.optimiser.branch import prove
 from privacyfunnel.optimiser.master import Master
 from privacyfunnel.optimiser.peel import peel
-from privacyfunnel.optimiser.pricing import Oracle, extremes, local_search
+from privacyfunnel.optimiser.pricing import Oracle, essential, extremes, local_search
 from privacyfunnel.optimiser.state import State
-from privacyfunnel.polytope import Columns
+from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Matrix, Vector
 
 RANDOM_STARTS = 16
@@ -19,7 +19,7 @@ SCATTERED = 400
 
 def generate(state: State, known: Columns | None) -> str:
     """Posteriors are generated where they undercut their price, until none can."""
-    polytope = state.polytope
+    polytope = Polytope(essential(state.polytope.G), state.polytope.p_x)
     oracle = Oracle(polytope)
     rng = np.random.default_rng(0)
     master = Master(polytope.p_x)

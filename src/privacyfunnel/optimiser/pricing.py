@@ -55,6 +55,24 @@ class Oracle:
         self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
 
 
+def essential(G: Matrix) -> Matrix:
+    """G without rows that another one implies: g ≤ α·g′ for some α ≥ 0 means g·v ≤ α·g′·v ≤ 0.
+
+    With two secrets, a limit from above on the one and from below on the other are limits on the same number.
+    """
+    kept = np.ones(len(G), dtype=bool)
+    for i, g in enumerate(G):
+        kept[i] = False
+        others = G[kept]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = g / others
+        least = np.where(others > 0, ratio, 0.0).max(axis=1, initial=0.0)
+        most = np.where(others < 0, ratio, np.inf).min(axis=1, initial=np.inf)
+        harmless = ((others != 0) | (g <= 0)).all(axis=1)
+        kept[i] = not (harmless & (least <= most)).any()
+    return G[kept]
+
+
 def reduced_cost(v: Vector, y: Vector) -> float:
     """r(v) = H(v) − y·v: negative exactly when v improves the mixture."""
     seen = v > 0
