@@ -1,15 +1,18 @@
-"""Boxes l ≤ v ≤ u: how little r(v) = H(v) − y·v can be in one, compiled.
+"""Boxes l ≤ v ≤ u: how little a sum of entropy terms and costs can be in one, compiled.
 
-Each −v ln v lies above its chord over [l, u], so a linear program bounds r from below. Weak duality turns any
-prices of the rows into a bound: for any μ and λ ≥ 0, cost·v ≥ μ + Σ_x reduced[x]·v[x] with
-reduced = cost − μ + Gᵀλ, because Σv = 1 and G v ≤ 0; each term is least at an end of the box.
+min Σ_{x curved} −v[x] ln v[x] − y·v  s.t.  low ≤ A v ≤ high. Each −v ln v lies above its chord over [l, u], so a
+linear program bounds the sum from below. Weak duality turns any prices π of the rows into a bound:
+cost·v ≥ Σ_i π_i·(low_i if π_i > 0 else high_i) + Σ_x reduced[x]·v[x] with reduced = cost − Aᵀπ, and each term
+is least at an end of the box.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.optimiser.simplex import compiled, minimise, refresh, slack_basis
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -24,6 +27,8 @@ REFRESH = 50
 """Boxes cut before the tableau is computed anew."""
 EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
+SMALL = 1e-7
+"""What a posterior found by the way may overstep: it will be polished."""
 ROUNDING = 1e-12
 """Boxes are left this much larger than arithmetic says."""
 LOST_DIGITS = 2e-15
@@ -36,31 +41,42 @@ def curve(v: float) -> float:
     return -v * math.log(v) if v > 0 else 0.0
 
 
-@compiled
-def shrink(lower: Vector, upper: Vector, starts: Integers, index: Integers, entry: Vector) -> bool:
-    """Shrink the box to what Σv = 1 and each row of G v ≤ 0 leave of it; False if that is nothing.
+class Rows(NamedTuple):
+    """low ≤ A v ≤ high; row i has the entries entry[k] at index[k], for starts[i] ≤ k < starts[i+1]."""
 
-    Row i of G has the entries entry[k] at index[k], for starts[i] ≤ k < starts[i+1].
-    """
-    n = len(lower)
+    A: Matrix
+    starts: Integers
+    index: Integers
+    entry: Vector
+    low: Vector
+    high: Vector
+    curved: NDArray[np.bool_]
+    """Which v[x] have a term −v ln v."""
+
+    @classmethod
+    def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> Rows:
+        """The rows, with their entries sorted out."""
+        row, index = np.nonzero(A)
+        return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), index, A[row, index], low, high, curved)
+
+
+@compiled
+def shrink(rows: Rows, lower: Vector, upper: Vector) -> bool:
+    """Shrink the box to what each row leaves of it; False if that is nothing."""
     for _ in range(SWEEPS):
-        least, most = lower.sum(), upper.sum()
-        if least > 1 + EMPTY or most < 1 - EMPTY:
-            return False
-        for x in range(n):
-            above, below = 1 - (least - lower[x]) + ROUNDING, 1 - (most - upper[x]) - ROUNDING
-            upper[x], lower[x] = min(upper[x], above), max(lower[x], below)
-        for i in range(len(starts) - 1):
-            least = _least(lower, upper, starts[i], starts[i + 1], index, entry)
-            if least > EMPTY:
+        for i in range(len(rows.low)):
+            least, most = _range(rows, i, lower, upper)
+            if least > rows.high[i] + EMPTY or most < rows.low[i] - EMPTY:
                 return False
-            for k in range(starts[i], starts[i + 1]):
-                x = index[k]
-                if entry[k] > 0:
-                    upper[x] = min(upper[x], lower[x] + (ROUNDING - least) / entry[k])
-                elif entry[k] < 0:
-                    lower[x] = max(lower[x], upper[x] + (ROUNDING - least) / entry[k])
-        for x in range(n):
+            above, below = rows.high[i] - least + ROUNDING, rows.low[i] - most - ROUNDING
+            for k in range(rows.starts[i], rows.starts[i + 1]):
+                x, entry = rows.index[k], rows.entry[k]
+                l, u = lower[x], upper[x]
+                if entry > 0:
+                    upper[x], lower[x] = min(u, l + above / entry), max(l, u + below / entry)
+                else:
+                    lower[x], upper[x] = max(l, u + above / entry), min(u, l + below / entry)
+        for x in range(len(lower)):
             if lower[x] > upper[x]:
                 if lower[x] > upper[x] + EMPTY:
                     return False
@@ -69,20 +85,19 @@ def shrink(lower: Vector, upper: Vector, starts: Integers, index: Integers, entr
 
 
 @compiled
-def _least(lower: Vector, upper: Vector, first: int, last: int, index: Integers, entry: Vector) -> float:
-    """The least value of a row in the box."""
-    least = 0.0
-    for k in range(first, last):
-        least += entry[k] * (lower[index[k]] if entry[k] > 0 else upper[index[k]])
-    return least
+def _range(rows: Rows, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
+    """The least and the largest value of a row in the box."""
+    least = most = 0.0
+    for k in range(rows.starts[i], rows.starts[i + 1]):
+        a, b = rows.entry[k] * lower[rows.index[k]], rows.entry[k] * upper[rows.index[k]]
+        least += min(a, b)
+        most += max(a, b)
+    return least, most
 
 
 @compiled
 def bound_box(
-    A: Matrix,
-    starts: Integers,
-    index: Integers,
-    entry: Vector,
+    rows: Rows,
     y: Vector,
     gap: float,
     lower: Vector,
@@ -92,40 +107,42 @@ def bound_box(
     outside: Integers,
     x: Vector,
 ) -> float:
-    """A bound below r in the box, which is shrunk in place to where r(v) < −gap is still possible; x[:n] is v.
+    """A bound on the sum in the box, which is shrunk in place to where less than −gap is still possible; x[:n] is v.
 
-    A is G with the row Σv below it. The bound is a sum of terms that are each least at an end of the box: a
-    v[x] so far from that end that the sum reaches −gap can be cut off. Smaller boxes have better chords, so this
-    is repeated while it helps.
+    The bound is a sum of terms that are each least at an end of the box: a v[x] so far from that end that the
+    sum reaches −gap can be cut off. Smaller boxes have better chords, so this is repeated while it helps.
     """
-    rows, n = A.shape
-    low, high = np.empty(n + rows), np.empty(n + rows)
+    m, n = rows.A.shape
+    low, high = np.empty(n + m), np.empty(n + m)
     cost, reduced = np.empty(n), np.empty(n)
     best = before = -np.inf
     while True:
-        if not shrink(lower, upper, starts, index, entry):
+        if not shrink(rows, lower, upper):
             return np.inf
         height = 0.0
         for j in range(n):
-            at_lower, width = curve(lower[j]), upper[j] - lower[j]
-            slope = (curve(upper[j]) - at_lower) / width if width > 0 else 0.0
-            height += at_lower - slope * lower[j]
-            cost[j] = slope - y[j]
+            cost[j] = -y[j]
+            if rows.curved[j] and upper[j] > lower[j]:
+                slope = (curve(upper[j]) - curve(lower[j])) / (upper[j] - lower[j])
+                height += curve(lower[j]) - slope * lower[j]
+                cost[j] += slope
+            elif rows.curved[j]:
+                height += curve(lower[j])
         low[:n], high[:n] = lower, upper
-        for i in range(rows - 1):
-            low[n + i] = min(0.0, _least(lower, upper, starts[i], starts[i + 1], index, entry))
-            high[n + i] = 0.0
-        low[n + rows - 1] = high[n + rows - 1] = 1.0
+        for i in range(m):
+            least, most = _range(rows, i, lower, upper)
+            high[n + i] = min(rows.high[i], most)
+            low[n + i] = min(max(rows.low[i], least), high[n + i])
         prices = minimise(cost, low, high, ROUNDING - gap - height, T, basic, outside, x)
-        mu = prices[rows - 1]
-        size = abs(mu)
-        reduced[:] = cost - mu
-        for i in range(rows - 1):
-            if prices[i] < 0:
-                size -= prices[i]
-                for k in range(starts[i], starts[i + 1]):
-                    reduced[index[k]] -= prices[i] * entry[k]
-        bound = height + mu - LOST_DIGITS * size
+        bound = height
+        reduced[:] = cost
+        for i in range(m):
+            price = prices[i]
+            end = rows.low[i] if price > 0 else rows.high[i]
+            if price != 0.0 and math.isfinite(end):
+                bound += price * end - LOST_DIGITS * abs(price)
+                for k in range(rows.starts[i], rows.starts[i + 1]):
+                    reduced[rows.index[k]] -= price * rows.entry[k]
         for j in range(n):
             bound += min(reduced[j] * lower[j], reduced[j] * upper[j])
         best = max(best, bound)
@@ -143,12 +160,12 @@ def bound_box(
 
 
 @compiled
-def cut(lower: Vector, upper: Vector, v: Vector) -> tuple[int, float]:
+def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> tuple[int, float]:
     """The value where curve and chord differ most at v, and where to cut the box there; −1 if they agree."""
     widest, x = 0.0, -1
     for j in range(len(lower)):
         width = upper[j] - lower[j]
-        if width > 0:
+        if curved[j] and width > 0:
             at = min(max(v[j], lower[j]), upper[j])
             share = (at - lower[j]) / width
             apart = curve(at) - (1 - share) * curve(lower[j]) - share * curve(upper[j])
@@ -162,10 +179,7 @@ def cut(lower: Vector, upper: Vector, v: Vector) -> tuple[int, float]:
 
 @compiled
 def explore(
-    A: Matrix,
-    starts: Integers,
-    index: Integers,
-    entry: Vector,
+    rows: Rows,
     y: Vector,
     gap: float,
     boxes: Matrix,
@@ -182,21 +196,21 @@ def explore(
 
     boxes[k] holds (lower, upper) of box k, whose bound is bounds[k], and which is to be cut at cut_at[k] in the
     direction cuts[k]. heap[:size] are the open boxes as a binary heap, heap[size:] are free places. Returns the
-    number of open boxes, the number of posteriors with r(v) < −gap now in `found`, and the least bound among the
+    number of open boxes, the number of points with a sum below −gap now in `found`, and the least bound among the
     boxes that are done with.
     """
-    rows, n = A.shape
-    T = np.empty((rows, n))
-    basic, outside = np.empty(rows, np.int64), np.empty(n, np.int64)
-    slack_basis(A, T, basic, outside)
-    x = np.empty(n + rows)
+    m, n = rows.A.shape
+    T = np.empty((m, n))
+    basic, outside = np.empty(m, np.int64), np.empty(n, np.int64)
+    slack_basis(rows.A, T, basic, outside)
+    x = np.empty(n + m)
     parent = np.empty(2 * n)
     settled = np.inf
     for step in range(budget):
         if size == 0 or size + 1 >= len(heap):
             break
         if step % REFRESH == REFRESH - 1:
-            refresh(A, T, basic, outside)
+            refresh(rows.A, T, basic, outside)
         k = heap[0]
         size -= 1
         heap[0], heap[size] = heap[size], k
@@ -208,18 +222,18 @@ def explore(
             box = boxes[k]
             box[:] = parent
             box[direction + (n if side == 0 else 0)] = at
-            bound = bound_box(A, starts, index, entry, y, gap, box[:n], box[n:], T, basic, outside, x)
+            bound = bound_box(rows, y, gap, box[:n], box[n:], T, basic, outside, x)
             bound = max(bound, above)
             if bound >= -gap:
                 settled = min(settled, bound)
                 continue
             value = 0.0
             for j in range(n):
-                value += curve(x[j]) - y[j] * x[j]
-            if value < -gap and n_found < len(found):
+                value += (curve(x[j]) if rows.curved[j] else 0.0) - y[j] * x[j]
+            if value < -gap and n_found < len(found) and _inside(rows, x):
                 found[n_found] = x[:n]
                 n_found += 1
-            cuts[k], cut_at[k] = cut(box[:n], box[n:], x[:n])
+            cuts[k], cut_at[k] = cut(rows.curved, box[:n], box[n:], x[:n])
             if cuts[k] < 0:  # chord and curve agree: the bound is r(v), and v is among those found
                 settled = min(settled, bound)
                 continue
@@ -227,6 +241,16 @@ def explore(
             size += 1
             _sift_up(heap, bounds, size - 1)
     return size, n_found, settled
+
+
+@compiled
+def _inside(rows: Rows, x: Vector) -> bool:
+    """Whether x = (v, A v) meets v ≥ 0 and the rows, nearly."""
+    n = len(x) - len(rows.low)
+    for i in range(len(rows.low)):
+        if x[n + i] > rows.high[i] + SMALL or x[n + i] < rows.low[i] - SMALL:
+            return False
+    return bool(x[:n].min() > -SMALL)
 
 
 @compiled

@@ -6,13 +6,14 @@ where curve and chord differ most, the box is cut in two.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.optimiser.boxes import explore
-from privacyfunnel.optimiser.pricing import Oracle, descend, distinct
+from privacyfunnel.optimiser.boxes import Rows, explore
+from privacyfunnel.optimiser.pricing import Oracle, descend, distinct, reduced_cost
 from privacyfunnel.typing import Matrix, Vector
 
 MEMORY = 400_000_000
@@ -33,52 +34,58 @@ class Proof:
     improving: Matrix
 
 
-def prove(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callable[[], bool] = lambda: False) -> Proof:
+def prove(
+    oracle: Oracle,
+    y: Vector,
+    upper: Vector,
+    gap: float,
+    stopped: Callable[[], bool] = lambda: False,
+    effort: float = math.inf,
+) -> Proof:
     """Bound min r from below until it is at least −gap, an improving posterior is known, or `stopped()`.
 
-    `upper[x]` is at least the largest v[x] in Δ.
+    `upper[x]` is at least the largest v[x] in Δ. `effort` is how often to look at the clock before giving up.
     """
-    tree = _Tree(oracle.G, y, upper, gap)
-    looked_at, found_at, step = 0, None, tree.step
-    while not stopped() and tree.grow(step):
-        looked_at += step
-        if tree.n_found and found_at is None:
-            found_at = looked_at
-        if found_at is not None and looked_at - found_at >= PATIENCE:
-            break
-    polished = [descend(oracle, y, v) for v in distinct(tree.found[: tree.n_found].clip(0))]
-    return Proof(tree.bound, distinct(np.array(polished).reshape(-1, oracle.n_x)))
+    rows = oracle.rows()
+    hidden = len(rows.curved) - oracle.n_x
+    tree = Tree(rows, np.append(y, np.zeros(hidden)), np.append(upper, np.ones(hidden)), gap)
+    tree.search(stopped, effort)
+    met = tree.found[: tree.n_found, : oracle.n_x].clip(0)
+    polished = [descend(oracle, y, v) for v in distinct(met)]
+    improving = [v for v in polished if reduced_cost(v, y) < -gap]
+    return Proof(tree.bound, distinct(np.array(improving).reshape(-1, oracle.n_x)))
 
 
-class _Tree:
+class Tree:
     """The open boxes, and what is known of the others."""
 
-    def __init__(self, G: Matrix, y: Vector, upper: Vector, gap: float) -> None:
-        rows, n = G.shape
+    def __init__(self, rows: Rows, y: Vector, upper: Vector, gap: float) -> None:
+        n = len(upper)
         capacity = min(MOST_BOXES, max(16, MEMORY // (16 * n)))
-        row, self._index = np.nonzero(G)
-        self._starts = np.searchsorted(row, np.arange(rows + 1))
-        self._entry = G[row, self._index]
-        self._A = np.vstack([G, np.ones((1, n))])
-        self._y, self._gap = y, gap
+        self._rows, self._y, self._gap = rows, y, gap
         self._boxes = np.empty((capacity, 2 * n))
         self._bounds, self._cut_at = np.empty(capacity), np.empty(capacity)
         self._cuts, self._heap = np.empty(capacity, dtype=np.int64), np.arange(capacity)
         self._settled = np.inf
         self.found, self.n_found = np.empty((MOST_FOUND, n)), 0
-        self.step = max(1, AT_ONCE // self._A.size)
+        self.step = max(1, AT_ONCE // rows.A.size)
         # all of Δ, to be cut in half somewhere
         self._boxes[0, :n], self._boxes[0, n:] = 0.0, upper
-        self._bounds[0], self._cuts[0], self._cut_at[0] = -np.inf, upper.argmax(), upper.max() / 2
+        widest = int(np.where(rows.curved, upper, -1.0).argmax())
+        self._bounds[0], self._cuts[0], self._cut_at[0] = -np.inf, widest, upper[widest] / 2
         self._size = 1
+
+    def search(self, stopped: Callable[[], bool], effort: float) -> None:
+        """Cut boxes until all are done with, for some time after an improving posterior was found, or `stopped()`."""
+        patience = PATIENCE
+        while patience > 0 and effort > 0 and not stopped() and self.grow(self.step):
+            patience -= self.step if self.n_found else 0
+            effort -= 1
 
     def grow(self, steps: int) -> bool:
         """Cut so many boxes; False if nothing is left to cut, or no place."""
         self._size, self.n_found, settled = explore(
-            self._A,
-            self._starts,
-            self._index,
-            self._entry,
+            self._rows,
             self._y,
             self._gap,
             self._boxes,

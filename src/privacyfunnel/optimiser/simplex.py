@@ -120,12 +120,11 @@ def minimise(
             break
         q, missing = _entering(d, low, high, T[r], outside, x, sign, violation, flipped)
         if q < 0:
-            if missing > FEASIBLE:  # this row alone rules out every point: at a high enough price it shows
-                price = 2.0 * (enough - value) / missing
-                for j in range(columns):
-                    d[j] -= sign * price * T[r, j]
-                return _prices(d, rows, outside, basic[r], sign * price)
-            break
+            # this row alone rules out every point: at a high enough price it shows
+            price = 2.0 * (enough - value) / missing
+            for j in range(columns):
+                d[j] -= sign * price * T[r, j]
+            return _prices(d, rows, outside, basic[r], sign * price)
         for j in range(columns):
             if flipped[j]:
                 k = outside[j]
@@ -217,7 +216,7 @@ def _entering(
         if q < 0:
             return -1, missing
         missing -= rate * (high[outside[q]] - low[outside[q]])
-        if missing < 0:
+        if missing <= FEASIBLE:
             return q, missing
         flipped[q] = True
 
