@@ -42,11 +42,11 @@ def curve(v: float) -> float:
 
 
 class Rows(NamedTuple):
-    """low ≤ A v ≤ high; row i has the entries entry[k] at index[k], for starts[i] ≤ k < starts[i+1]."""
+    """low ≤ A v ≤ high; row i has the entries entry[k] in column[k], for starts[i] ≤ k < starts[i+1]."""
 
     A: Matrix
     starts: Integers
-    index: Integers
+    column: Integers
     entry: Vector
     low: Vector
     high: Vector
@@ -56,8 +56,8 @@ class Rows(NamedTuple):
     @classmethod
     def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> Rows:
         """The rows, with their entries sorted out."""
-        row, index = np.nonzero(A)
-        return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), index, A[row, index], low, high, curved)
+        row, column = np.nonzero(A)
+        return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), column, A[row, column], low, high, curved)
 
 
 @compiled
@@ -70,12 +70,14 @@ def shrink(rows: Rows, lower: Vector, upper: Vector) -> bool:
                 return False
             above, below = rows.high[i] - least + ROUNDING, rows.low[i] - most - ROUNDING
             for k in range(rows.starts[i], rows.starts[i + 1]):
-                x, entry = rows.index[k], rows.entry[k]
-                l, u = lower[x], upper[x]
+                x, entry = rows.column[k], rows.entry[k]
+                least_x, most_x = lower[x], upper[x]
                 if entry > 0:
-                    upper[x], lower[x] = min(u, l + above / entry), max(l, u + below / entry)
+                    upper[x] = min(most_x, least_x + above / entry)
+                    lower[x] = max(least_x, most_x + below / entry)
                 else:
-                    lower[x], upper[x] = max(l, u + above / entry), min(u, l + below / entry)
+                    lower[x] = max(least_x, most_x + above / entry)
+                    upper[x] = min(most_x, least_x + below / entry)
         for x in range(len(lower)):
             if lower[x] > upper[x]:
                 if lower[x] > upper[x] + EMPTY:
@@ -89,7 +91,7 @@ def _range(rows: Rows, i: int, lower: Vector, upper: Vector) -> tuple[float, flo
     """The least and the largest value of a row in the box."""
     least = most = 0.0
     for k in range(rows.starts[i], rows.starts[i + 1]):
-        a, b = rows.entry[k] * lower[rows.index[k]], rows.entry[k] * upper[rows.index[k]]
+        a, b = rows.entry[k] * lower[rows.column[k]], rows.entry[k] * upper[rows.column[k]]
         least += min(a, b)
         most += max(a, b)
     return least, most
@@ -131,8 +133,8 @@ def bound_box(
         low[:n], high[:n] = lower, upper
         for i in range(m):
             least, most = _range(rows, i, lower, upper)
-            high[n + i] = min(rows.high[i], most)
-            low[n + i] = min(max(rows.low[i], least), high[n + i])
+            low[n + i] = rows.low[i] if math.isfinite(rows.low[i]) else min(least, rows.high[i])
+            high[n + i] = rows.high[i] if math.isfinite(rows.high[i]) else max(most, rows.low[i])
         prices = minimise(cost, low, high, ROUNDING - gap - height, T, basic, outside, x)
         bound = height
         reduced[:] = cost
@@ -142,7 +144,7 @@ def bound_box(
             if price != 0.0 and math.isfinite(end):
                 bound += price * end - LOST_DIGITS * abs(price)
                 for k in range(rows.starts[i], rows.starts[i + 1]):
-                    reduced[rows.index[k]] -= price * rows.entry[k]
+                    reduced[rows.column[k]] -= price * rows.entry[k]
         for j in range(n):
             bound += min(reduced[j] * lower[j], reduced[j] * upper[j])
         best = max(best, bound)
@@ -175,6 +177,16 @@ def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> t
         return -1, 0.0
     inside = CUT_INSIDE * (upper[x] - lower[x])
     return x, min(max(v[x], lower[x] + inside), upper[x] - inside)
+
+
+@compiled
+def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int, float]:
+    """The widest side of the box, and its middle; −1 if the box is a point."""
+    widest, x = EMPTY, -1
+    for j in range(len(lower)):
+        if curved[j] and upper[j] - lower[j] > widest:
+            widest, x = upper[j] - lower[j], j
+    return x, (lower[x] + upper[x]) / 2
 
 
 @compiled
@@ -234,6 +246,8 @@ def explore(
                 found[n_found] = x[:n]
                 n_found += 1
             cuts[k], cut_at[k] = cut(rows.curved, box[:n], box[n:], x[:n])
+            if cuts[k] < 0 and not _inside(rows, x):  # the simplex method gave up: cut anywhere
+                cuts[k], cut_at[k] = _halve(rows.curved, box[:n], box[n:])
             if cuts[k] < 0:  # chord and curve agree: the bound is r(v), and v is among those found
                 settled = min(settled, bound)
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Integers, Matrix
 
 RANDOM_STARTS = 30
-FIRST_LOOK = 0.5
+FIRST_LOOK = 0.4
 """The share of the time in which all views are tried."""
 BEST = 2
 """So many views share the rest."""
@@ -59,9 +60,7 @@ def _chain(polytope: Polytope, cell: Integers, state: State, seconds: float) -> 
     """No protocol keeps more than this: what can be known of the cell, and of X given the cell."""
     now = time.monotonic()
     inside = _kept_inside(polytope, cell, state, now + seconds / 2)
-    between = _kept_between(
-        polytope, cell, state.gap / 4, lambda: state.stopped() or time.monotonic() >= now + seconds
-    )
+    between = _kept_between(polytope, cell, state.gap / 4, lambda: state.stopped() or time.monotonic() >= now + seconds)
     return between + inside
 
 
@@ -116,8 +115,6 @@ def _kept_in(polytope: Polytope, x: Integers, state: State, seconds: float) -> f
     if len(x) == 1 or not len(classes.polytope.G):
         return all_of_it
     inner = State(classes.polytope, all_of_it, state.gap / 4, seconds, None, state.interrupted)
-    try:
+    with suppress(SolverFailure):  # the bound so far stands
         generate(inner, None)
-    except SolverFailure:
-        pass  # the bound so far stands
     return inner.upper_bound

@@ -20,8 +20,11 @@ USED_STARTS = 64
 SCATTERED = 400
 FIRST_EFFORT = 100
 """How often the first proof looks at the clock (every tenth of a second or so) before another bound is tried."""
-SHARE = 0.5
+SHARE = 0.4
 """Of the time there is, when another bound is tried at the latest."""
+
+OTHERWISE = 0.75
+"""Of the time that is left then, what it may take."""
 
 
 class Otherwise(Protocol):
@@ -49,7 +52,7 @@ def generate(state: State, known: Columns | None, otherwise: Otherwise | None = 
     rounds = proofs = 0
     while not state.stopped() and not state.closed():
         if otherwise is not None and state.spent() >= SHARE:
-            otherwise(seconds=state.left() / 2)
+            otherwise(seconds=OTHERWISE * state.left())
             otherwise = None
         rounds += 1
         q, y, artificial = master.solve()
@@ -72,7 +75,7 @@ def generate(state: State, known: Columns | None, otherwise: Otherwise | None = 
                     better = proof.improving
                     state.report()
                     if otherwise is not None and not len(better) and proof.bound < -state.gap:
-                        otherwise(seconds=state.left() / 2)
+                        otherwise(seconds=OTHERWISE * state.left())
                         otherwise = None
                         continue
         new = Columns.from_dense(polytope.draw_in(better))

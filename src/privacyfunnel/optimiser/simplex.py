@@ -157,9 +157,7 @@ def _reduced_costs(cost: Vector, T: Matrix, basic: Integers, outside: Integers) 
 
 
 @compiled
-def _to_bounds(
-    d: Vector, low: Vector, high: Vector, T: Matrix, basic: Integers, outside: Integers, x: Vector
-) -> None:
+def _to_bounds(d: Vector, low: Vector, high: Vector, T: Matrix, basic: Integers, outside: Integers, x: Vector) -> None:
     """Outside variables go to the bound that is cheaper, basic ones follow."""
     rows, columns = T.shape
     for j in range(columns):
