@@ -21,6 +21,7 @@ MEMORY = 400_000_000
 MOST_BOXES = 1_000_000
 AT_ONCE = 2_000_000
 """Entries of tableaux gone through before looking at the clock: some tenths of a second."""
+MOST_AT_ONCE = 1_000
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
 MOST_FOUND = 100
@@ -68,7 +69,7 @@ class Tree:
         self._cuts, self._heap = np.empty(capacity, dtype=np.int64), np.arange(capacity)
         self._settled = np.inf
         self.found, self.n_found = np.empty((MOST_FOUND, n)), 0
-        self.step = max(1, AT_ONCE // rows.A.size)
+        self.step = min(MOST_AT_ONCE, max(1, AT_ONCE // rows.A.size))
         # all of Δ, to be cut in half somewhere
         self._boxes[0, :n], self._boxes[0, n:] = 0.0, upper
         widest = int(np.where(rows.curved, upper, -1.0).argmax())
