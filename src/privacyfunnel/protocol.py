@@ -21,6 +21,9 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 DENSE_ASSIGNMENT = 40_000_000
 """Up to this many (output, value) pairs, labels are the best assignment; beyond, a greedy one."""
 
+MARGINAL_STEPS = 1024
+"""How finely the marginal of the outputs is published."""
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -32,7 +35,7 @@ class Block:
     labels: Integers
     """labels[y]: the input whose values the output y is written as; no two outputs share one."""
     marginal: Integers
-    """2³²·P(y), rounded: how a value never seen when fitting may be drawn, since it says nothing of x."""
+    """About 2³²·P(y), coarsely: how a value never seen when fitting may be drawn, since it says nothing of x."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -167,7 +170,7 @@ def block_of(joint: Joint, channel: Channel) -> Block:
     labels = _assign(channel, mass / q[channel.outputs])
     order = np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
-    return Block(joint.columns, joint.codes, ordered, labels[order], _to_units(q[order]))
+    return Block(joint.columns, joint.codes, ordered, labels[order], _coarse(q[order]))
 
 
 def _assign(channel: Channel, posterior: Vector) -> Integers:
@@ -194,9 +197,14 @@ def _greedy(channel: Channel, posterior: Vector) -> Integers:
     return label
 
 
-def _to_units(q: Vector) -> Integers:
-    """The distribution q as integers that sum to 2³²; the largest entry takes up the rounding."""
-    units: Integers = np.rint(q / q.sum() * UNIT).astype(np.int64)
+def _coarse(q: Vector) -> Integers:
+    """The distribution q to three digits, as positive integers that sum to 2³²: (⌊1024·q⌉ + 1) in proportion.
+
+    It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X; this coarse,
+    it tells less of them than the released rows do.
+    """
+    steps = np.rint(q / q.sum() * MARGINAL_STEPS) + 1
+    units: Integers = np.floor(steps / steps.sum() * UNIT).astype(np.int64)
     units[units.argmax()] += UNIT - units.sum()
     return units
 
