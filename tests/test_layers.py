@@ -41,6 +41,7 @@ ORDER = [
     "optimiser.relaxation",
     "optimiser.solve",
     "optimiser.curve",
+    "baselines",
     "paper",
     "paper.reference",
     "findings",
