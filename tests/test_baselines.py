@@ -3,16 +3,16 @@
 import math
 from itertools import combinations
 
-import brute
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import epsilons, joints, notions
 
+import brute
 import privacyfunnel as pf
 from privacyfunnel import baselines
 from privacyfunnel.errors import InvalidInput, InvalidPromise
+from strategies import epsilons, joints, notions
 
 FLOAT = 1e-9
 """Nats by which sums of float64 may differ."""
@@ -136,7 +136,9 @@ def test_the_first_merger_is_the_one_that_hides_most_for_its_price():
     everything = leakage(joint, np.eye(5))
 
     def price(pair):
-        merged = np.array([row for x, row in enumerate(np.eye(5)) if x not in pair] + [np.eye(5)[list(pair)].sum(axis=0)])
+        merged = np.array(
+            [row for x, row in enumerate(np.eye(5)) if x not in pair] + [np.eye(5)[list(pair)].sum(axis=0)]
+        )
         lost = brute.information(joint.p_x, np.eye(5)) - brute.information(joint.p_x, merged)
         return (everything - leakage(joint, merged)) / lost
 

@@ -57,7 +57,7 @@ def watchdog(joint: Joint, notion: Notion) -> Protocol:
     to the limits; in the end it holds everything, and nothing is published.
     """
     G, p_x = notion.rows(joint), joint.p_x
-    risky = (G > -TOUCHING).any(axis=0) if len(G) else np.zeros(joint.n_x, dtype=bool)
+    risky = np.array((G > -TOUCHING).any(axis=0))
     while True:
         channel = _grouped(np.where(risky, -1, np.arange(joint.n_x)))
         if risky.all() or certify_channel(channel, joint, notion).holds:
@@ -110,10 +110,10 @@ class Reporting:
         return self.notion.level_of(self.reached)
 
     def given(self, s: int) -> Matrix:
-        """P(y|s, x) at [y, x]: x itself if the report is true, else a fresh draw from those with the reported secret."""
+        """P(y|s, x) at [y, x]: x itself if the report is true, else a fresh draw from p(x|s̃)."""
         R = self.secret_channel.dense()[:, s]
         fresh = np.where(np.arange(self.joint.n_s) == s, 0.0, R) @ self.joint.p_x_given_s
-        return R[s] * np.eye(self.joint.n_x) + fresh[:, None]
+        return np.asarray(R[s] * np.eye(self.joint.n_x) + fresh[:, None])
 
     def draw(self, s: Integers, x: Integers, rng: np.random.Generator) -> Integers:
         """One y for every row (s, x). For experiments: the randomness is not that of a release."""
@@ -209,7 +209,7 @@ def _merged(p: Matrix, leakage: float) -> Integers:
         lost = plogp(mass + mass[k]) - plogp(mass) - plogp(mass[k])
         gain = np.divide(hidden, lost, out=np.full(len(mass), -np.inf), where=(mass > 0) & (lost > 0))
         gain[k] = -np.inf
-        return gain
+        return np.asarray(gain)
 
     table = np.stack([gains(k) for k in range(p.shape[1])])
     while mutual_information(p) > leakage and np.isfinite(table).any():

@@ -1,8 +1,9 @@
-"""The paper's two optimisers, by vertex enumeration: for tests and benchmarks only.
+"""The paper's own methods, by vertex enumeration: for its experiments, tests and benchmarks only.
 
-LDP: all vertices of Γ, the a(a−1)-dimensional polytope of channels (its Theorem 2); I(X;Y) is convex
+LDP: all vertices of Γ, the a(a−1)-dimensional polytope of channels (its Theorem 1); I(X;Y) is convex
 in the channel, so the best vertex is the best protocol. LIP: all vertices of Δ, then a linear program
-(its Theorem 3). Vertices come from the Parma Polyhedra Library, in rational arithmetic.
+(its Theorem 2). SRLIP: a product of channels, each from a Γ of its own (its Theorem 3). Vertices come
+from the Parma Polyhedra Library, in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def best_ldp(joint: Joint, epsilon: float) -> tuple[Matrix, float]:
 
 
 def best_factor(joint: Joint, attribute: int, epsilon: float) -> tuple[Matrix, float]:
-    """The channel of one attribute that the paper's product takes (its Theorem 4), and its I(Xʲ;Yʲ).
+    """The channel of one attribute that the paper's product takes (its Theorem 3), and its I(Xʲ;Yʲ).
 
     It is the best of all that are ε-LIP with respect to p(S, Xʲ | x^J), for every set J of other attributes and
     every x^J. Conditions that follow from the others are left out before the vertices are listed.
@@ -62,7 +63,8 @@ def best_factor(joint: Joint, attribute: int, epsilon: float) -> tuple[Matrix, f
                 given = [_rational(value) for value in row / row.sum()]
                 conditions[tuple(up * q - g for g, q in zip(given, overall, strict=True))] = None
                 conditions[tuple(g - down * q for g, q in zip(given, overall, strict=True))] = None
-    return _best_channel(np.bincount(values, weights=joint.p_x, minlength=a), _irredundant(list(conditions), a))
+    p_x = np.bincount(values, weights=joint.p_x, minlength=a).astype(np.float64)
+    return _best_channel(p_x, _irredundant(list(conditions), a))
 
 
 def _irredundant(conditions: list[tuple[Fraction, ...]], a: int) -> list[list[Fraction]]:
