@@ -96,7 +96,7 @@ def on_table(name: str, table: Table, path: Path) -> list[dict[str, object]]:
     joint = pf.Joint(weights)
     analyst = Analyst(table, values, unknown)
     promise = pf.LIP(EPSILON)
-    ours = pf.optimise(joint, promise, time_limit=TIME_LIMIT)
+    ours, own_seconds = timed(lambda: pf.optimise(joint, promise, time_limit=TIME_LIMIT))
     leak = leakage(joint, ours.channel)
     methods: dict[str, Callable[[], Made | str]] = {
         "the table itself": lambda: of_protocol(baselines.greedy_merge(joint, np.inf), joint, "no privacy"),
@@ -106,13 +106,13 @@ def on_table(name: str, table: Table, path: Path) -> list[dict[str, object]]:
         "watchdog": lambda: of_protocol(baselines.watchdog(joint, promise), joint),
         "qif, S = X": lambda: of_qif(joint, EPSILON),
         "qif, S = X, as bold as ε-LIP allows": lambda: of_qif(joint, None),
-        "ours": lambda: of_protocol(pf.optimise(joint, promise, time_limit=TIME_LIMIT), joint),
+        "ours": lambda: of_protocol(ours, joint),
     }
     rows: list[dict[str, object]] = []
     for method, make in methods.items():
-        begin = time.process_time()
-        made = make()
-        seconds = time.process_time() - begin
+        made, seconds = timed(make)
+        if method == "ours":
+            seconds += own_seconds
         row: dict[str, object] = {"table": name, "values": joint.n_x, "method": method}
         if isinstance(made, str):
             rows.append(row | {"note": made})
@@ -137,6 +137,12 @@ def on_table(name: str, table: Table, path: Path) -> list[dict[str, object]]:
         )
     always = {"method": "always the commonest class", "accuracy, rows as released": analyst.commonest()}
     return [*rows, {"table": name, "values": joint.n_x} | always]
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What it gives, and its CPU seconds."""
+    begin = time.process_time()
+    return work(), time.process_time() - begin
 
 
 class Analyst:

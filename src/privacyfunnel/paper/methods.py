@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
 
@@ -75,8 +75,9 @@ def _lip_by_vertices(joint: Joint, epsilon: float) -> Outcome:
 def _product_by_vertices(joint: Joint, epsilon: float) -> Outcome:
     """An equal share of ε for every attribute, and the product of what is best for each; X has all combinations."""
     m = len(joint.attributes)
-    factors = [best_factor(joint, j, epsilon / m)[0] for j in range(m)]
-    channel = reduce(lambda one, other: np.kron(one, other), factors)
+    channel = np.ones((1, 1))
+    for j in range(m):
+        channel = np.kron(channel, best_factor(joint, j, epsilon / m)[0]).astype(np.float64)
     return Outcome(mutual_information(channel * joint.p_x), np.nan, SRLIP(epsilon).level(joint, channel))
 
 
