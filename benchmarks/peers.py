@@ -106,7 +106,7 @@ def on_table(name: str, table: Table, path: Path) -> list[dict[str, object]]:
         "watchdog": lambda: of_protocol(baselines.watchdog(joint, promise), joint),
         "qif, S = X": lambda: of_qif(joint, EPSILON),
         "qif, S = X, as bold as ε-LIP allows": lambda: of_qif(joint, None),
-        "ours": lambda: of_protocol(ours, joint),
+        "ours": lambda: of_protocol(ours, joint, None),
     }
     rows: list[dict[str, object]] = []
     for method, make in methods.items():
@@ -179,12 +179,18 @@ class Analyst:
         return float(counts.max() / counts.sum())
 
 
-def of_protocol(protocol: pf.Protocol, joint: pf.Joint, note: str = "") -> Made:
+def of_protocol(protocol: pf.Protocol, joint: pf.Joint, note: str | None = "") -> Made:
+    """Without a note of its own, the note is what was proven."""
     Q, labels = protocol.channel, protocol.blocks[0].labels
-    proven = (
-        f"no ε-LIP protocol keeps more than {protocol.upper_bound:.6g}" if protocol.upper_bound < joint.entropy else ""
+    proven = f"no ε-LIP protocol keeps more than {protocol.upper_bound:.6g}"
+    return Made(
+        drawing(Q, labels),
+        Q,
+        labels,
+        baselines.levels(protocol, joint),
+        protocol.utility,
+        proven if note is None else note,
     )
-    return Made(drawing(Q, labels), Q, labels, baselines.levels(protocol, joint), protocol.utility, note or proven)
 
 
 def of_reporting(report: baselines.Reporting) -> Made:

@@ -142,6 +142,17 @@ def test_means_are_over_the_draws_that_were_kept():
     assert "(1 refused)" in figures.tables([fake("a", 1.0, 0, 1.0, math.nan)])
 
 
+def test_a_line_of_utilities_is_drawn_only_through_means_over_the_same_draws():
+    few = [fake("few", 0.5, 0, 1.0, 2.0), fake("few", 1.0, 0, 1.0, 2.0), fake("few", 1.0, 1, 1.0, 2.0)]
+    drawn = figures.chart(
+        [*few, *(fake("all", epsilon, draw, 1.0, 1.0) for epsilon in (0.5, 1.0) for draw in (0, 1))], 1
+    )
+    content = drawn.to_dict()
+    line = content["datasets"][content["hconcat"][1]["layer"][1]["data"]["name"]]
+    known = {(point["series"], point["epsilon"]): point["utility"] for point in line}
+    assert known == {("few", 0.5): None, ("few", 1.0): 2.0, ("all", 0.5): 1.0, ("all", 1.0): 1.0}
+
+
 def test_the_csv_holds_every_number_in_full(rows):
     read = list(csv.DictReader(io.StringIO(figures.as_csv(rows))))
     assert [float(row["utility"]) for row in read] == [row.utility for row in rows]

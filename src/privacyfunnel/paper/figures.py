@@ -7,7 +7,7 @@ import io
 import math
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,8 @@ def cells(mean: Mean) -> tuple[str, ...]:
 def tables(rows: list[Row]) -> str:
     """Every figure's means as a Markdown table."""
     text = io.StringIO()
-    text.write("# The paper's experiments: tables\n\nWritten by `funnel paper`. Times are CPU seconds.\n")
+    text.write("# The paper's experiments: tables\n\nWritten by `funnel paper`. Times are CPU seconds. ")
+    text.write("Where a method ran on fewer draws than others, its mean utility is over those draws only.\n")
     found = means(rows)
     for number in sorted({row.figure for row in rows}):
         text.write(f"\n## {FIGURES[number].title}\n\n")
@@ -94,27 +95,34 @@ def as_csv(rows: list[Row]) -> str:
 
 
 def chart(rows: list[Row], figure: int) -> Any:
-    """Computing time and I(X;Y) against ε: a point for every draw, a line through the means."""
+    """Computing time and I(X;Y) against ε: a point for every draw, a line through the means over all draws."""
     import altair as alt
 
     own = [row for row in rows if row.figure == figure]
     order = list(dict.fromkeys(row.series for row in own))
     points = [_point(row.series, row.epsilon, row.seconds, row.utility) for row in own]
-    lines = [_point(mean.series, mean.epsilon, mean.seconds, mean.utility) for mean in means(own)]
-    legend = alt.Legend(orient="bottom", columns=2, labelLimit=400, title=None, symbolType="stroke")
+    lines = [_point(mean.series, mean.epsilon, mean.seconds, mean.utility) for mean in _comparable(means(own))]
+    legend = alt.Legend(orient="bottom", columns=2, labelLimit=400, title=None, symbolType="stroke", symbolOpacity=1)
     colour = alt.Color("series:N", sort=order, legend=legend, scale=alt.Scale(scheme="category10"))
 
-    def panel(field: str, title: str, scale: Any) -> Any:
+    def panel(field: str, title: str, scale: Any, axis: Any) -> Any:
         across = alt.X("epsilon:Q", title="ε", scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(tickCount=4))
-        up = alt.Y(f"{field}:Q", title=title, scale=scale)
-        dots = alt.Chart(alt.InlineData(points)).mark_circle(size=14, opacity=0.35)
-        line = alt.Chart(alt.InlineData(lines)).mark_line(point=alt.OverlayMarkDef(size=30))
+        up = alt.Y(f"{field}:Q", title=title, scale=scale, axis=axis)
+        dots = alt.Chart(alt.InlineData(points)).mark_circle(size=14, opacity=0.35, aria=False)
+        line = alt.Chart(alt.InlineData(lines)).mark_line(aria=False, point=alt.OverlayMarkDef(size=30, aria=False))
         layers = [part.encode(x=across, y=up, color=colour) for part in (dots, line)]
         return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
 
-    time = panel("seconds", "computing time, CPU s", alt.Scale(type="log"))
-    utility = panel("utility", "I(X;Y), nats", alt.Scale(zero=False))
+    decades = alt.Axis(values=[10.0**k for k in range(-4, 5)], format="~g")
+    time = panel("seconds", "computing time, CPU s", alt.Scale(type="log"), decades)
+    utility = panel("utility", "I(X;Y), nats", alt.Scale(zero=False), alt.Axis())
     return alt.hconcat(time, utility, title=FIGURES[figure].title).configure_view(stroke="#ddd")
+
+
+def _comparable(found: list[Mean]) -> list[Mean]:
+    """Without the utilities that are means over fewer draws than others at the same ε: those would mislead."""
+    most = {mean.epsilon: max(other.draws for other in found if other.epsilon == mean.epsilon) for mean in found}
+    return [mean if mean.draws == most[mean.epsilon] else replace(mean, utility=math.nan) for mean in found]
 
 
 def _point(series: str, epsilon: float, seconds: float, utility: float) -> dict[str, Any]:
