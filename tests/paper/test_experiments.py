@@ -5,6 +5,7 @@ import importlib.util
 import io
 import math
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -196,3 +197,15 @@ def test_one_factor_of_the_papers_product_is_the_best_under_all_its_priors():
     grid = np.linspace(0, 1, 101)
     others = [np.array([[a, b], [1 - a, 1 - b]]) for a in grid for b in grid if a != b]
     assert max(brute.information(p_x, Q.tolist()) for Q in others if level(Q) <= epsilon) <= utility + 1e-9
+
+
+def test_the_tables_in_the_documentation_are_those_of_its_raw_results():
+    folder = Path(__file__).resolve().parents[2] / "docs" / "paper"
+    kinds = {"figure": int, "series": str, "draw": int}
+    with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = [
+            Row(**{name: kinds.get(name, float)(text or "nan") for name, text in raw.items()})
+            for raw in csv.DictReader(file)
+        ]
+    assert figures.tables(rows) == (folder / "tables.md").read_text(encoding="utf-8")
+    assert figures.as_csv(rows) == (folder / "results.csv").read_text(encoding="utf-8")
