@@ -77,7 +77,7 @@ def greedy_merge(joint: Joint, leakage: float) -> Protocol:
 
     >>> merged = greedy_merge(Joint([[30, 25, 5], [5, 10, 25]]), 0.05)
     >>> merged.channel.tolist()
-    [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     if not leakage >= 0:
         raise InvalidInput(f"leakage is a number of nats that is at least 0; got {leakage!r}")
