@@ -48,12 +48,17 @@ ORDER = [
     "kernel",
     "tables.writing",
     "tables.csv_files",
+    "tables.grouping",
     "tables.sources",
     "tables.fitting",
     "tables.counting",
     "tables.auditing",
     "tables.arrow",
     "tables.release",
+    "tables.spark",
+    "tables.spark_files",
+    "tables.spark_folder",
+    "tables.spark_release",
     "cli.options",
     "cli.show",
     "cli.fit",
@@ -67,9 +72,11 @@ ORDER = [
 FRONT_DOORS = {
     ("joint", "tables.counting"),
     ("joint", "tables.fitting"),
+    ("joint", "tables.spark"),
     ("protocol", "protocol_file"),
     ("protocol", "tables.writing"),
     ("protocol", "tables.release"),
+    ("protocol", "tables.spark_release"),
 }
 """Public methods that hand over to a later stage, and import it only when they are called."""
 

@@ -46,9 +46,7 @@ class Sanitiser:
             x[:, k] = found
         return x
 
-    def outputs(
-        self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None
-    ) -> NDArray[np.int32]:
+    def outputs(self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None) -> NDArray[np.int32]:
         """y[i, k]: the output of block k for row i, drawn for its input x[i, k]."""
         y = np.empty_like(x)
         for k, (_, _, tables) in enumerate(self._blocks):
