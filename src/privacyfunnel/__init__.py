@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privacyfunnel.certificate import Certificate, certify
+    from privacyfunnel.composition import compose
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.joint import Joint
     from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.state import Progress
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
+    from privacyfunnel.transformer import PrivacyFunnel
 
 __all__ = [
     "ALIP",
@@ -29,17 +31,20 @@ __all__ = [
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "PrivacyFunnel",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
     "Tradeoff",
     "certify",
+    "compose",
     "optimise",
     "tradeoff",
 ]
 
 _HOMES = {
     "certificate": ("Certificate", "certify"),
+    "composition": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "joint": ("Joint",),
     "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
@@ -48,6 +53,7 @@ _HOMES = {
     "optimiser.state": ("Progress",),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
+    "transformer": ("PrivacyFunnel",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

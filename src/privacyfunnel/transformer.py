@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from privacyfunnel.composition import Method, compose
 from privacyfunnel.errors import InvalidInput, MissingExtra
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import KINDS, notion_from
@@ -72,7 +73,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         known: int | Sequence[str] | None = None,
         secret: str | None = None,
         blocks: Sequence[Sequence[str]] | None = None,
-        method: str = "tuned",
+        method: Method = "tuned",
         bins: Mapping[str, Bins] | Bins | None = None,
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Precision] | None = None,
@@ -187,7 +188,9 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         return notion_from({"notion": kind.name} | used)
 
     def _best(self, joint: Joint) -> Protocol:
-        return optimise(joint, self._promise(), gap=self.gap, time_limit=self.time_limit)
+        if self.blocks is None:
+            return optimise(joint, self._promise(), gap=self.gap, time_limit=self.time_limit)
+        return compose(joint, self._promise(), self.blocks, self.method, time_limit=self.time_limit)
 
     def _codes(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         columns, names = [], []

@@ -34,16 +34,19 @@ class Sanitiser:
         self._faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """x[i, k]: the input of block k for row i; one past the last stands for a stranger, and draws the marginal."""
+        """x[i, k]: the input of block k for row i; one past the last draws the marginal, and stands for strangers."""
         x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
+        strange = np.zeros(batch.num_rows, dtype=bool)
         for k, (block, inputs, _) in enumerate(self._blocks):
             codes = [column.encode(_one(batch.column(column.name))) for column in block.columns]
             found = inputs.look_up(codes)
-            strange = found == UNSEEN
-            if strange.any():
-                self._note(block, codes, int(strange.sum()))
-                found[strange] = block.channel.n_inputs
+            unseen = found == UNSEEN
+            if unseen.any():
+                self._note(block, codes, int(unseen.sum()))
+                strange |= unseen
             x[:, k] = found
+        # Who has an unseen value in one block has no known distribution in the others either.
+        x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]
         return x
 
     def outputs(self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None) -> NDArray[np.int32]:
