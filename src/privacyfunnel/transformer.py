@@ -25,7 +25,13 @@ from privacyfunnel.tables.writing import plain
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
-    from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
+    from sklearn.utils.validation import (
+        check_array,
+        check_consistent_length,
+        check_is_fitted,
+        column_or_1d,
+        validate_data,
+    )
 except ImportError:
     raise MissingExtra("scikit-learn (1.6 or later)", "sklearn") from None
 
@@ -63,6 +69,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     >>> funnel = PrivacyFunnel(epsilon=0.2).fit(X, ill)
     >>> funnel.transform(X).shape, funnel.protocol_.notion
     ((200, 1), LIP(epsilon=0.2))
+
     """
 
     def __init__(
@@ -100,7 +107,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the best protocol for the rows of X and their secret."""
         if self.output not in ("values", "codes"):
             raise InvalidInput(f"output is 'values' or 'codes', not {self.output!r}")
@@ -108,7 +115,10 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             raise InvalidInput(f"unseen is 'refuse' or 'draw', not {self.unseen!r}")
         table = self._read(X, reset=True)
         if self.secret is None:
-            table, secret = table.append_column(SECRET, self._secret_of(y, table)), SECRET
+            secret = SECRET
+            while secret in table.column_names:
+                secret += "'"
+            table = table.append_column(secret, self._secret_of(y, table))
         else:
             secret = self.secret
         attributes = [name for name in table.column_names if name != secret]
@@ -117,7 +127,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.protocol_ = self._best(joint)
         return self
 
-    def transform(self, X: Any) -> Any:  # noqa: N803
+    def transform(self, X: Any) -> Any:
         """A released row for every row of X, in the same order: a DataFrame for a DataFrame, else an array."""
         check_is_fitted(self)
         table = self._read(X, reset=False)
@@ -150,13 +160,13 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _read(self, X: Any, reset: bool) -> pa.Table:  # noqa: N803
+    def _read(self, X: Any, reset: bool) -> pa.Table:
         """The columns of X under their names, x0, x1, … if it has none."""
         if _is_frame(X):
             if self.secret is not None and not reset and self.secret not in X.columns:
                 return _table(X)  # tomorrow's rows may come without the secret
             validate_data(self, X, reset=reset, skip_check_array=True)
-            check_array(np.empty((len(X), len(X.columns))))  # as many rows and columns as it takes
+            check_array(np.zeros((len(X), len(X.columns))))  # as many rows and columns as it takes
             return _table(X)
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", accept_sparse=False)
         return pa.table({f"x{j}": pa.array(X[:, j].tolist(), from_pandas=True) for j in range(X.shape[1])})
@@ -201,7 +211,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         return pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def _is_frame(X: Any) -> bool:  # noqa: N803
+def _is_frame(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("pandas", "polars") and hasattr(X, "columns")
 
 
@@ -213,7 +223,7 @@ def _table(frame: Any) -> pa.Table:
     return pa.table([pa.array(frame.iloc[:, j], from_pandas=True) for j in range(len(names))], names=names)
 
 
-def _like(X: Any, released: pa.RecordBatch) -> Any:  # noqa: N803
+def _like(X: Any, released: pa.RecordBatch) -> Any:
     """The released rows in the kind that X came in."""
     if _is_frame(X) and type(X).__module__.startswith("polars"):
         import polars
