@@ -81,7 +81,7 @@ def test_what_comes_out_is_of_the_kind_that_went_in(kind):
     frame, _ = people()
     X, s = frame[ATTRIBUTES], frame["ill"]
     if kind == "polars":
-        X, s = pl.DataFrame({name: X[name].tolist() for name in X}), pl.Series(s.tolist())
+        X, s = pl.from_pandas(X), pl.Series(s.tolist())
     if kind == "numpy":
         X, s = X.to_numpy(), s.to_numpy()
     fitted = funnel(bins=BINS if kind != "numpy" else {"x1": BINS["age"]}).fit(X, s)
@@ -98,7 +98,7 @@ def test_what_comes_out_is_of_the_kind_that_went_in(kind):
 
 def test_every_output_occurs_about_as_often_as_the_channel_says():
     frame, _ = people(20_000)
-    coin = funnel(output="codes", epsilon=0.0).fit(frame[["town"]], frame["ill"])
+    coin = pf.PrivacyFunnel(output="codes", epsilon=0.0).fit(frame[["town"]], frame["ill"])
     Q, block = coin.protocol_.channel, coin.protocol_.blocks[0]
     released = coin.transform(frame[["town"]])["town"].to_numpy()
     for x, (town,) in enumerate(block.values.tolist()):
@@ -162,8 +162,8 @@ def test_a_search_over_epsilon_in_a_pipeline_with_other_columns():
 
 def test_blocks_are_released_each_by_itself():
     frame, _ = people()
-    fitted = funnel(notion="srlip", blocks=[["town"], ["smoker", "age"]]).fit(frame[ATTRIBUTES], frame["ill"])
-    assert [block.attributes for block in fitted.protocol_.blocks] == [("town",), ("smoker", "age")]
+    fitted = funnel(notion="srlip", blocks=[["town"], ["age", "smoker"]]).fit(frame[ATTRIBUTES], frame["ill"])
+    assert [block.attributes for block in fitted.protocol_.blocks] == [("town",), ("age", "smoker")]
     assert list(fitted.transform(frame[ATTRIBUTES]).columns) == list(fitted.get_feature_names_out())
     codes = fitted.set_params(output="codes").transform(frame[ATTRIBUTES])
     assert codes["smoker"].isin([0, 1]).all()
@@ -171,9 +171,9 @@ def test_blocks_are_released_each_by_itself():
 
 def test_a_promise_may_be_given_itself():
     frame, _ = people()
-    fitted = funnel(notion=pf.ALIP(0.1, 0.3)).fit(frame[["town"]], frame["ill"])
+    fitted = pf.PrivacyFunnel(notion=pf.ALIP(0.1, 0.3)).fit(frame[["town"]], frame["ill"])
     assert fitted.protocol_.notion == pf.ALIP(0.1, 0.3)
-    assert funnel(notion="perfect").fit(frame[["town"]], frame["ill"]).protocol_.notion == pf.PerfectPrivacy()
+    assert pf.PrivacyFunnel("perfect").fit(frame[["town"]], frame["ill"]).protocol_.notion == pf.PerfectPrivacy()
 
 
 @pytest.mark.parametrize(

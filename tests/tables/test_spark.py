@@ -1,13 +1,11 @@
 """Spark in local mode: the joints of DuckDB, draws from the channel, and the same draws whenever work is done twice."""
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +23,6 @@ from privacyfunnel.protocol import Protocol, block_of
 from spark_parts import environment, require_spark, spark
 
 PLAUSIBLE, ABSURD = 1e-6, 1e-9
-FUNNEL = Path(sys.executable).with_name("funnel")
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +105,7 @@ def odd_rows(n=300):
             "whole": pa.array(pick([1, 2, 3, None]), pa.int16()),
             "money": pa.array(pick([Decimal("1.10"), Decimal("2.00"), None]), pa.decimal128(10, 2)),
             "day": pa.array(pick([date(2020, 2, 29), date(1969, 12, 31), None]), pa.date32()),
-            "moment": pa.array(
-                pick([datetime(2020, 1, 1, 23, 59, 59), datetime(1980, 6, 1)]), pa.timestamp("us", "UTC")
-            ),
+            "moment": pa.array(pick([datetime(2020, 1, 1, 23, 59), datetime(1980, 6, 1)]), pa.timestamp("us", "UTC")),
             "flag": pa.array(pick([True, False, None]), pa.bool_()),
             "town": [f"t{i % 150}" for i in range(n)],
         }
@@ -292,10 +287,10 @@ def test_the_order_in_which_rows_arrive_does_not_change_what_is_released(table, 
     assert one.collect() == other.collect()
 
 
-class Fails:
+def failing():
     """Work that fails in its first attempt, and in its second gives the rows in another order."""
 
-    def __call__(self, batches):
+    def work(batches):
         from pyspark import TaskContext
 
         attempt = TaskContext.get().attemptNumber()
@@ -305,11 +300,12 @@ class Fails:
         if attempt == 0 and TaskContext.get().partitionId() % 2:
             raise RuntimeError("a worker is lost")
 
+    return work
+
 
 def test_a_task_that_is_tried_again_releases_the_rows_it_would_have_released(session, table, protocol, tmp_path):
     calm = protocol.sanitise_spark(table, seed=9)
-    session.sparkContext.addPyFile(__file__)
-    shaky = table.mapInArrow(Fails(), table.schema)
+    shaky = table.mapInArrow(failing(), table.schema)
     release = protocol.sanitise_spark(shaky, tmp_path / "open.parquet", seed=9)
     assert release.rows == 20_000
     assert counts(session.read.parquet(str(tmp_path / "open.parquet"))) == counts(calm)
@@ -402,8 +398,7 @@ def test_options_that_make_no_sense_are_refused(table, protocol):
 
 
 def funnel(*arguments, folder):
-    command = [sys.executable, "-m", "privacyfunnel.entry", *map(str, arguments)]
-    command[1:3] = ["-c", "from privacyfunnel.entry import main; main()"]
+    command = [sys.executable, "-c", "from privacyfunnel.entry import main; main()", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(), check=False)
 
 
@@ -470,7 +465,5 @@ assert run("fit people.csv --secret ill --epsilon 0.5 -o p.json".split()) == 0
 assert run("sanitise people.csv --protocol p.json -o open.csv".split()) == 0
 assert run("audit p.json --table people.csv".split()) == 0
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=os.environ, capture_output=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
