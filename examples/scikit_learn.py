@@ -13,7 +13,7 @@ import privacyfunnel as pf
 from privacyfunnel.population import people
 
 table = pd.DataFrame(people(3_000, seed=1))
-X, older = table[["sex", "town", "weight", "obese"]], table["age"] >= 50
+X, tall = table[["sex", "town", "weight", "obese"]], table["height"] >= 172
 
 funnel = pf.PrivacyFunnel(
     secret="obese",  # a column of X; it never comes out
@@ -21,10 +21,10 @@ funnel = pf.PrivacyFunnel(
     unseen="draw",  # a fold may lack a combination that another one has
 )
 model = make_pipeline(funnel, OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(max_depth=5))
-search = GridSearchCV(model, {"privacyfunnel__epsilon": [0.05, 0.2, 0.8]}, cv=3).fit(X, older)
+search = GridSearchCV(model, {"privacyfunnel__epsilon": [0.05, 0.2, 0.8]}, cv=3).fit(X, tall)
 
 for point, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
-    print(f"ε = {point['privacyfunnel__epsilon']:<4}  right guesses of who is 50 or older: {score:.1%}")
+    print(f"ε = {point['privacyfunnel__epsilon']:<4}  right guesses of who is tall: {score:.1%}")
 protocol = search.best_estimator_[0].protocol_
-print(f"{protocol.notion.words()}")
+print(protocol.notion.words())
 print(protocol.sanitise(X).head())  # to publish: shuffled, without the secret and without an index

@@ -188,8 +188,10 @@ def test_released_frequencies_match_the_channel_on_ten_million_rows(session):
         .selectExpr("concat('town ', place DIV 2) AS town", "place % 2 = 1 AS smoker")
     )
     weights = np.random.default_rng(1).integers(1, 100, (3, n))
-    values = [[f"town {i // 2}", i % 2 == 1] for i in range(n)]
-    joint = pf.Joint.from_support(weights, np.array(values, dtype=object), attributes=["town", "smoker"])
+    values = [(f"town {i // 2}", i % 2 == 1) for i in range(n)]
+    rows_of = [(s, *values[x]) for s in range(3) for x in range(n) for _ in range(weights[s, x])]
+    few = pa.table(dict(zip(("S", "town", "smoker"), zip(*rows_of, strict=True), strict=True)))
+    joint = pf.Joint.from_table(few, "S")
     protocol = pf.optimise(joint, pf.LIP(0.3))
     released = protocol.sanitise_spark(frame, keep_order=True)
     found = released.groupBy(F.spark_partition_id(), "town", "smoker").count().collect()
@@ -419,7 +421,7 @@ def test_the_command_line_fits_and_sanitises_with_spark(table, tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"ill,town\nyes,A\nno,CANARY,too long\n", "MALFORMED"),
+        (b"ill,town\nyes,A\nno,CANARY,too long\n", "do not fit its header"),
         (b"ill,town\nyes,A\nno,CANARY \xff\n", "latin-1"),
     ],
 )

@@ -181,6 +181,8 @@ def clear_errors(name: str) -> Iterator[None]:
     except PrivacyFunnelError:
         raise
     except (PySparkException, Py4JError) as trouble:
+        if "MALFORMED_RECORD_IN_PARSING" in str(trouble):
+            raise InvalidTable(f"some rows of {name} do not fit its header or quoting; repair the file") from None
         raise InvalidTable(f"Spark could not read {name}: {trouble_of(trouble)}; its own log says more") from None
 
 
