@@ -86,7 +86,7 @@ def test_spark_and_duckdb_give_identical_joints_on_adult(session, shared):
         pytest.skip("the Adult table is not there")
     header = pa_csv.read_csv(path).column_names
     secret = next(name for name in header if name in ("income", "class", "target"))
-    chosen = [name for name in ("age", "workclass", "education", "sex", "hours-per-week") if name in header]
+    chosen = [name for name in ("age", "workclass", "education", "sex", "hours_per_week") if name in header]
     assert len(chosen) >= 3
     on_spark = open_spark(session, path, None, "utf-8").frame.toDF(*header)
     assert same(pf.Joint.from_spark(on_spark, secret, chosen), pf.Joint.from_table(path, secret, chosen))
@@ -173,8 +173,10 @@ def test_an_error_of_spark_is_one_line_that_quotes_nothing(session):
 
 
 def fit(observed, expected):
-    """P-value of Pearson's chi-square."""
-    return chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1)
+    """P-value of Pearson's chi-square, over the outputs that are expected at least 5 times."""
+    likely = expected >= 5
+    assert observed[~likely].sum() < 50
+    return chi2.sf(((observed - expected)[likely] ** 2 / expected[likely]).sum(), likely.sum() - 1)
 
 
 def test_released_frequencies_match_the_channel_on_ten_million_rows(session):
@@ -205,14 +207,12 @@ def test_released_frequencies_match_the_channel_on_ten_million_rows(session):
     inputs = [[tuple(value) for value in block.values.tolist()].index(tuple(value)) for value in values]
     Q = protocol.channel[:, inputs]
     assert (observed[Q == 0] == 0).all()
-    p_values = [
-        fit(observed[Q[:, x] > 0, x], Q[Q[:, x] > 0, x] * rows / n) for x in range(n) if (Q[:, x] > 0).sum() > 1
-    ]
-    assert min(p_values) * n > PLAUSIBLE
-    x = next(x for x in range(n) if (Q[:, x] > 0).sum() > 1)  # the check can fail: half a percent more of one output
-    tilted = np.where(np.arange(len(Q)) == Q[:, x].argmax(), 1.005, 1) * Q[:, x]
-    tilted = tilted[tilted > 0] / tilted.sum()
-    assert fit(observed[Q[:, x] > 0, x], tilted * rows / n) < ABSURD
+    drawn = [x for x in range(n) if Q[:, x].max() < 0.95]  # the others have hardly a choice
+    assert len(drawn) >= 3
+    assert min(fit(observed[:, x], Q[:, x] * rows / n) for x in drawn) * n > PLAUSIBLE
+    for x in drawn:  # the check can fail: five percent more of one output
+        tilted = np.where(np.arange(len(Q)) == Q[:, x].argmax(), 1.05, 1) * Q[:, x]
+        assert fit(observed[:, x], tilted / tilted.sum() * rows / n) < ABSURD
 
 
 def released_places(frame):
