@@ -62,6 +62,7 @@ ORDER = [
     "kernel",
     "tables.writing",
     "tables.csv_files",
+    "tables.grouping",
     "tables.sources",
     "tables.fitting",
     "tables.counting",
@@ -83,6 +84,11 @@ ORDER = [
     "estimates.answer",
     "estimates.posterior",
     "paper.figures",
+    "tables.spark",
+    "tables.spark_files",
+    "tables.spark_folder",
+    "tables.spark_release",
+    "transformer",
     "cli.options",
     "cli.show",
     "cli.fit",
@@ -99,9 +105,11 @@ ORDER = [
 FRONT_DOORS = {
     ("joint", "tables.counting"),
     ("joint", "tables.fitting"),
+    ("joint", "tables.spark"),
     ("protocol", "protocol_file"),
     ("protocol", "tables.writing"),
     ("protocol", "tables.release"),
+    ("protocol", "tables.spark_release"),
 }
 """Public methods that hand over to a later stage, and import it only when they are called."""
 

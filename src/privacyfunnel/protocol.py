@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -157,6 +158,37 @@ class Protocol:
         from privacyfunnel.tables.release import sanitise
 
         return sanitise(self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force)
+
+    def sanitise_spark(
+        self,
+        frame: Any,
+        output: str | Path | None = None,
+        *,
+        keep_order: bool = False,
+        unseen: Literal["refuse", "draw"] = "refuse",
+        seed: int | None = None,
+        force: bool = False,
+        partition_by: Sequence[str] = (),
+    ) -> Any:
+        """Draw a released row for every row of a Spark DataFrame, on its cluster.
+
+        With `output`, rows go into a folder of Parquet files, which appears whole or not at all, in
+        subfolders by the attributes in `partition_by`. Without, a persisted DataFrame comes back: it
+        shows the same rows however often it is used, until `unpersist`. Work that Spark does twice
+        draws the same rows twice. The rest is as for `sanitise`.
+        """
+        from privacyfunnel.tables.spark_release import sanitise_spark
+
+        return sanitise_spark(
+            self,
+            frame,
+            output,
+            keep_order=keep_order,
+            unseen=unseen,
+            seed=seed,
+            force=force,
+            partition_by=partition_by,
+        )
 
     def __repr__(self) -> str:
         shape = " × ".join(f"({b.channel.n_outputs}, {b.channel.n_inputs})" for b in self.blocks)
