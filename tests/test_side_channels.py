@@ -125,6 +125,16 @@ def test_only_the_attackers_that_are_named_are_guarded_against():
     assert set(pf.certify(protocol, joint).worst.known) <= {"age"}
 
 
+def test_who_knows_nothing_beforehand_is_guarded_against_too():
+    """Two copies of the secret: who knows either learns nothing more, who knows nothing learns it all."""
+    copies = np.zeros((2, 2, 2))
+    copies[0, 0, 0] = copies[1, 1, 1] = 1
+    assert pf.SRLIP(0.5).level(pf.Joint(copies), np.eye(2)) == np.inf
+    assert not pf.certify(np.eye(2), pf.Joint(copies), pf.SRLIP(0.5)).holds
+    alone, Q = pf.Joint([[3, 1], [1, 3]]), np.array([[0.75, 0.25], [0.25, 0.75]])
+    assert pf.certify(Q, alone, pf.SRLIP(0.5)).level == pf.certify(Q, alone, pf.LIP(0.5)).level > 0
+
+
 def test_the_family_of_attackers_survives_the_file(tmp_path):
     joint = pf.Joint(np.random.default_rng(5).random((2, 3, 3)), attributes=["age", "town"])
     for known in (None, 1, ["age"]):

@@ -1,0 +1,170 @@
+"""The suite notices when the code is broken: each mutation of a copy of the source makes a named test fail.
+
+A mutation that no longer fits its file is an error here, so that the list follows the code.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import privacyfunnel as pf
+
+TESTS = Path(__file__).resolve().parent
+SOURCE = Path(pf.__file__).parent
+FAILED = 1
+"""Pytest's exit code when tests ran and some failed; 2 and above mean that they did not even run."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`before`, which occurs once in `file`, becomes `after`; one of `tests` must fail."""
+
+    file: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+
+MUTATIONS = {
+    "e^ε rounded up": Mutation(
+        "certificate.py",
+        "value * (1 - Fraction(1, 10 ** (PRECISION - 1)))",
+        "value * (1 + Fraction(1, 10 ** (PRECISION - 1)))",
+        ("test_certificate.py::test_e_to_epsilon_is_from_below_and_closer_than_fifty_digits",),
+    ),
+    "levels rounded down": Mutation(
+        "certificate.py",
+        "return value + 4 * math.ulp(spare)",
+        "return value - 4 * math.ulp(spare)",
+        ("test_certificate.py::test_logarithms_are_rounded_up_by_less_than_1e_12",),
+    ),
+    "lower and upper bound swapped in the certificate": Mutation(
+        "lifts.py",
+        '("lower", self.falls()), ("upper", self.rises())',
+        '("lower", self.rises()), ("upper", self.falls())',
+        ("test_certificate.py::test_a_secret_that_is_ruled_out_breaks_ldp_and_lip_but_not_pml",),
+    ),
+    "lower and upper bound swapped in the optimiser's rows": Mutation(
+        "limits.py",
+        "up, down = math.exp(-self.upper), max(math.exp(-self.lower), SMALLEST_FACTOR)",
+        "self = Limits(self.upper, self.lower, self.spread)\n"
+        "        up, down = math.exp(-self.upper), max(math.exp(-self.lower), SMALLEST_FACTOR)",
+        ("test_notions.py::test_a_posterior_meets_the_rows_exactly_when_it_keeps_the_promise",),
+    ),
+    "a channel transposed when it is read": Mutation(
+        "channel.py",
+        "return cls.from_entries(inputs, outputs, numerators.T[inputs, outputs], numerators.shape)",
+        "return cls.from_entries(outputs, inputs, numerators.T[inputs, outputs], numerators.shape[::-1])",
+        ("test_certificate.py::test_the_worst_place_of_a_channel_known_by_hand",),
+    ),
+    "a channel transposed when it is drawn from": Mutation(
+        "kernel.py",
+        "_fill_buckets(channel.starts, channel.outputs, channel.numerators, first,",
+        "_fill_buckets(channel.starts, channel.inputs, channel.numerators, first,",
+        ("test_kernel.py::test_a_fair_coin_has_two_full_buckets",),
+    ),
+    "an alias table biased by one word in 2³²": Mutation(
+        "kernel.py",
+        "cuts[bucket + poor] = poor * size + rest[poor]",
+        "cuts[bucket + poor] = poor * size + rest[poor] + 1",
+        ("test_kernel.py::test_three_quarters_against_one_share_a_bucket",),
+    ),
+    "a cut that gives its own word to the wrong output": Mutation(
+        "kernel.py",
+        "np.uint64(word >= cuts[bucket])",
+        "np.uint64(word > cuts[bucket])",
+        ("test_kernel.py::test_the_words_on_both_sides_of_a_cut_draw_different_outputs",),
+    ),
+    "a shuffle that favours some rows": Mutation(
+        "kernel.py",
+        "if remainder < m and remainder < np.uint64(UNIT) % m:",
+        "if False:",
+        ("test_randomness.py::test_a_word_that_would_favour_a_row_is_refused",),
+    ),
+    "a key that everybody knows": Mutation(
+        "randomness.py",
+        "return cls(os.urandom(KEY_BYTES), seed=None, repeats=False)",
+        "return cls(bytes(KEY_BYTES), seed=None, repeats=False)",
+        ("test_randomness.py::test_two_secure_streams_differ",),
+    ),
+    "a fork that repeats its parent's stream": Mutation(
+        "randomness.py",
+        "if not self._repeats and self._owner != _process():",
+        "if False:",
+        ("test_randomness.py::test_a_forked_child_does_not_repeat_its_parents_stream",),
+    ),
+    "a release with a fixed seed": Mutation(
+        "tables/release.py",
+        "randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)",
+        "randomness = Randomness.seeded(seed or 0)",
+        ("tables/test_release.py::test_two_secure_releases_differ_and_do_not_say_insecure",),
+    ),
+    "the largest set of known attributes skipped": Mutation(
+        "notions.py",
+        "for size in range(min(most, len(usable)) + 1) for J",
+        "for size in range(min(most, len(usable))) for J",
+        ("test_side_channels.py::test_the_level_is_that_of_the_definition",),
+    ),
+    "the attacker who knows nothing skipped": Mutation(
+        "notions.py",
+        "for size in range(min(most, len(usable)) + 1) for J",
+        "for size in range(1, min(most, len(usable)) + 1) for J",
+        ("test_side_channels.py::test_who_knows_nothing_beforehand_is_guarded_against_too",),
+    ),
+    "a number on a bin's edge put into the bin below": Mutation(
+        "tables/domain.py",
+        'np.searchsorted(edges, numbers, side="right") - 1',
+        'np.searchsorted(edges, numbers, side="left") - 1',
+        ("tables/test_domain.py::test_given_edges_cut_at_the_edges_and_the_last_bin_is_closed",),
+    ),
+    "the last bin left open": Mutation(
+        "tables/domain.py",
+        "(numbers <= edges[-1])",
+        "(numbers < edges[-1])",
+        ("tables/test_domain.py::test_given_edges_cut_at_the_edges_and_the_last_bin_is_closed",),
+    ),
+}
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the source, as a folder for PYTHONPATH."""
+    shutil.copytree(SOURCE, folder / "privacyfunnel", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def outcome(source: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
+    """Pytest on some tests, with the package from `source`; the same draws of Hypothesis every time."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
+    env |= {"PYTHONPATH": str(source), "CI": "1", "NUMBA_DISABLE_JIT": "1"}  # compiling outlasts drawing a few rows
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    return subprocess.run(
+        [*command, *(str(TESTS / test) for test in tests)],
+        cwd=TESTS.parent,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS.keys())
+def test_a_mutation_is_caught(mutation: Mutation, tmp_path: Path):
+    file = copied(tmp_path) / "privacyfunnel" / mutation.file
+    text = file.read_text(encoding="utf-8")
+    assert text.count(mutation.before) == 1, "the mutation does not fit the code any more"
+    file.write_text(text.replace(mutation.before, mutation.after), encoding="utf-8")
+    done = outcome(tmp_path, list(mutation.tests))
+    assert done.returncode == FAILED, done.stdout + done.stderr
+    assert re.search(r"^FAILED .*" + re.escape(mutation.tests[0].split("::")[1]), done.stdout, re.MULTILINE)
+
+
+def test_the_same_tests_pass_on_a_copy_without_a_mutation(tmp_path: Path):
+    tests = sorted({test for mutation in MUTATIONS.values() for test in mutation.tests})
+    done = outcome(copied(tmp_path), tests)
+    assert done.returncode == 0, done.stdout + done.stderr
