@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench paper docs clean
+.PHONY: demo test fuzz coverage lint format bench paper docs dist minimal audit clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,23 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
+
+# Ten thousand cases for every kind of broken file; `make test` tries a few hundred.
+fuzz: $(READY)
+	FUZZ_CASES=10000 $(BIN)/python -m pytest -n 2 tests/test_fuzz.py
+
+# Lines that no test runs, also in the processes that tests start; fails below 95%.
+coverage: $(READY)
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -n 2
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(UNCOMPILED)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --skip-covered --fail-under=95
+	$(BIN)/python -m coverage report --include='*/certificate.py,*/randomness.py,*/kernel.py' --fail-under=100
+
+# What numba compiles cannot be watched, so a few tests go through it line by line.
+UNCOMPILED := tests/test_kernel.py tests/test_randomness.py \
+  -k 'share_a_bucket or sides_of_a_cut or favour_a_row or permutation_holds or (no_column and 1--1)'
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -48,5 +65,33 @@ $(VENV)/.docs: $(READY)
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
+$(VENV)/.release: $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	touch $@
+
+# An sdist, a wheel built from it, and a try of the wheel where there is nothing but what it asks for.
+dist: $(VENV)/.release
+	rm -rf dist build/empty
+	$(BIN)/python -m build
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet dist/*.whl
+	cd build/empty && bin/funnel --version && bin/funnel demo --json > demo.json
+	$(BIN)/python -m json.tool build/empty/demo.json > /dev/null
+	@echo "dist/ holds what was tried"
+
+# The oldest dependencies that pyproject.toml allows: the quick parts of the suite run on them.
+minimal:
+	rm -rf build/lowest && $(PYTHON) -m venv build/lowest
+	$(PYTHON) .ci/lowest.py > build/lowest/constraints.txt
+	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest
+	build/lowest/bin/python -m pytest $(MINIMAL)
+
+MINIMAL := tests/test_certificate.py tests/test_notions.py tests/test_optimise.py tests/test_protocol_file.py \
+  tests/test_randomness.py tests/tables/test_domain.py tests/tables/test_counting.py tests/cli/test_commands.py
+
+# Known weaknesses of the dependencies, as far as the advisory service can be reached.
+audit: $(VENV)/.release
+	$(BIN)/pip-audit --skip-editable
+
 clean:
-	rm -rf $(VENV) site dist build bench-results paper-results .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) site dist build bench-results paper-results .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache

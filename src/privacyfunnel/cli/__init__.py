@@ -6,7 +6,8 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from typing import Any, cast
+from importlib.metadata import version
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -33,6 +34,21 @@ app = typer.Typer(
 )
 for command in (fit, sanitise, audit, estimate, tradeoff, demo, paper):
     app.command()(command)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"funnel {version('privacyfunnel')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _funnel(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
 
 
 def run(arguments: list[str]) -> int:

@@ -1,0 +1,46 @@
+"""What surrounds the code: the version, the citation, the lowest dependencies, the files of a source distribution."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from privacyfunnel.cli import run
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+
+
+def test_funnel_tells_its_version(capsys: pytest.CaptureFixture[str]):
+    assert run(["--version"]) == 0
+    assert re.fullmatch(r"funnel \d+\.\d+\.\d+\S*\n", capsys.readouterr().out)
+
+
+def test_the_version_to_cite_is_that_of_the_package():
+    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert f"version: {PROJECT['version']}" in lines
+    assert f"  - name: {PROJECT['authors'][0]['name']}" in lines
+    assert f"license: {PROJECT['license']}" in lines
+
+
+def test_the_lowest_versions_are_those_of_every_dependency():
+    command = [sys.executable, str(ROOT / ".ci" / "lowest.py")]
+    pins = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert [pin.replace("==", ">=") for pin in pins] == PROJECT["dependencies"]
+
+
+def test_a_source_distribution_holds_files_that_exist_and_every_page_for_people():
+    included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert [name for name in included if not (ROOT / name).exists()] == []
+    assert {path.name for path in ROOT.glob("*.md")} <= set(included)
+
+
+@pytest.mark.parametrize(
+    "target", ["demo", "test", "fuzz", "coverage", "lint", "bench", "docs", "dist", "minimal", "audit"]
+)
+def test_make_knows_what_the_documentation_speaks_of(target: str):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
