@@ -1,5 +1,6 @@
 """The examples run, from beginning to end."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -21,5 +22,12 @@ def test_an_example_runs(example, tmp_path):
     assert done.stdout
 
 
-def test_there_is_an_example_for_scikit_learn_and_one_for_spark():
-    assert {"scikit_learn", "spark"} <= {path.stem for path in EXAMPLES}
+def test_there_is_an_example_for_everybody():
+    stewards, analysts, researchers = {"choosing_epsilon"}, {"estimating"}, {"side_channels"}
+    assert {path.stem for path in EXAMPLES} >= stewards | analysts | researchers | {"scikit_learn", "spark"}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_says_whose_question_it_answers_and_how_to_run_it(example):
+    words = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
+    assert f"python examples/{example.name}" in words
