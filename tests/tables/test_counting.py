@@ -552,3 +552,18 @@ def test_a_column_called_like_a_word_of_our_queries_hides_no_value_of_another(na
     kept = pf.Joint.from_table(table, "s", ["x"], top={"x": 1})
     assert kept.columns[0].labels == ("p", "other")
     assert joint.total == kept.total == 6
+
+
+@pytest.mark.parametrize("damaged", [b"Qtext", b"Qname"])
+def test_a_parquet_file_whose_texts_are_no_text_is_refused_in_words(damaged, tmp_path):
+    path = tmp_path / "table.parquet"
+    table = pa.table({"Qname": ["Qtext", "other"] * 3, "ill": ["yes", "no", "no"] * 2})
+    pq.write_table(table, path, compression="none", store_schema=False)
+    assert pf.Joint.from_table(path, secret="ill").n_x == 2
+    path.write_bytes(path.read_bytes().replace(damaged, b"\xff" + damaged[1:]))
+    with pytest.raises(InvalidTable, match="cannot be read as a table"):
+        pf.Joint.from_table(path, secret="ill")
+    protocol = pf.optimise(pf.Joint.from_table(table, secret="ill"), pf.LIP(0.5))
+    with pytest.raises(InvalidTable):
+        protocol.sanitise(path, tmp_path / "open.csv")
+    assert not (tmp_path / "open.csv").exists()

@@ -49,7 +49,8 @@ class Source(Grouping):
     def stream(self, sql: str, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The result of a query on VIEW, batch by batch; misfits in a text file are reported at the end."""
         with clear_errors(self.name):
-            yield from self.connection.sql(sql).to_arrow_reader(rows)
+            for batch in self.connection.sql(sql).to_arrow_reader(rows):
+                yield self._sound(batch)
         self._no_misfits()
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
@@ -65,7 +66,13 @@ class Source(Grouping):
     def _parquet_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         with clear_errors(self.name), pq.ParquetFile(self.path, read_dictionary=columns) as file:
             for batch in file.iter_batches(rows, columns=columns):
-                yield batch.select(columns)
+                yield self._sound(batch.select(columns))
+
+    def _sound(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch itself. Nobody has looked yet whether the texts of a Parquet file are text."""
+        if self.parquet:
+            batch.validate(full=True)
+        return batch
 
     def _view_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         for batch in self.stream(f"SELECT {self._listed(columns)} FROM {VIEW}", rows):
@@ -304,7 +311,7 @@ def clear_errors(name: str) -> Iterator[None]:
     """DuckDB's and Arrow's complaints quote the data; ours only say which file and what kind of trouble."""
     try:
         yield
-    except (duckdb.Error, pa.ArrowException, OSError) as trouble:
+    except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as trouble:  # the last, for names
         kind = type(trouble).__name__.removesuffix("Exception").removesuffix("Error")
         raise InvalidTable(
             f"{name} cannot be read as a table ({kind}); is it complete and of the right format?"

@@ -1,0 +1,215 @@
+"""Broken files: whatever the bytes, a command succeeds whole, or says in one line what is wrong and leaves nothing.
+
+FUZZ_CASES is how many of each of the five kinds are tried: 300 files in `make test`, 12,500 in `make fuzz`.
+"""
+
+import csv
+import functools
+import gzip
+import io
+import json
+import os
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import privacyfunnel as pf
+from privacyfunnel.cli import BAD_INPUT, run
+from privacyfunnel.protocol_file import _digest, _write, to_text
+
+CASES = int(os.environ.get("FUZZ_CASES", "60"))
+CANARY = "CANARY"
+"""Stands in every record and in no name, so that a message that quotes a record is found out."""
+fuzz = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@functools.cache
+def rows() -> list[tuple[str, str, str, str]]:
+    """Text with quotes, commas, line ends and accents; numbers with a gap; dates; a secret that follows the town."""
+    towns = [f"{CANARY} Ash", f'{CANARY}, "Birch"', f"{CANARY}\nDún", ""]
+    ages, ill = (
+        [str(i % 7) if i % 11 else "?" for i in range(40)],
+        ["yes" if i % 5 < i % 4 else "no" for i in range(40)],
+    )
+    return [(towns[i % 4], ages[i], f"195{i % 3}-0{1 + i % 9}-15", f"{CANARY} {ill[i]}") for i in range(40)]
+
+
+@functools.cache
+def table_csv() -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("town", "age", "born", "ill"), *rows()])
+    return text.getvalue().encode()
+
+
+@functools.cache
+def arrow() -> pa.Table:
+    return pa.table(dict(zip(("town", "age", "born", "ill"), map(list, zip(*rows(), strict=True)), strict=True)))
+
+
+@functools.cache
+def table_parquet() -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(arrow(), sink)
+    return sink.getvalue()
+
+
+@functools.cache
+def protocol() -> pf.Protocol:
+    joint = pf.Joint.from_table(arrow(), secret="ill", attributes=["town", "age"])
+    return pf.optimise(joint, pf.LIP(0.5))
+
+
+INTERESTING = [
+    b"",
+    b'"',
+    b'""',
+    b",",
+    b";",
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\xc3",
+    b"'",
+]
+INTERESTING += [b"1e400", b"-0", b"nan", b"inf", b"9" * 40, b"0000-00-00", b"9999-99-99", "Ω".encode(), b"a" * 3_000]
+
+
+@st.composite
+def damaged(draw: st.DrawFn, whole: bytes, most: int = 4) -> bytes:
+    """The file with some bytes changed, cut, moved, repeated or put in."""
+    data = bytearray(whole)
+    for _ in range(draw(st.integers(1, most))):
+        place = draw(st.integers(0, len(data)))
+        end = min(len(data), place + draw(st.integers(0, 30)))
+        kind = draw(st.sampled_from(["change", "put", "cut", "repeat", "stop"]))
+        if kind == "change" and place < len(data):
+            data[place] = draw(st.integers(0, 255))
+        elif kind == "put":
+            data[place:place] = draw(st.sampled_from(INTERESTING) | st.binary(max_size=8))
+        elif kind == "cut":
+            del data[place:end]
+        elif kind == "repeat":
+            data[place:place] = data[place:end] * draw(st.integers(1, 3))
+        elif kind == "stop" and place:
+            del data[place:]
+    return bytes(data)
+
+
+def outcome(*arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of `funnel`."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run(list(arguments))
+    return code, out.getvalue(), err.getvalue()
+
+
+def one_clear_line(code: int, err: str) -> None:
+    """What a refused file must look like."""
+    assert code == BAD_INPUT, err
+    assert err.startswith("funnel: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert CANARY not in err
+
+
+def refusal(table: Path) -> str:
+    """What is said against counting this table; nothing, if it is a table."""
+    try:
+        joint = pf.Joint.from_table(table, secret="ill", attributes=["town", "age", "born"])
+    except pf.PrivacyFunnelError as refused:
+        return str(refused)
+    assert joint.total > 0
+    return ""
+
+
+def try_table(name: str, content: bytes) -> bool:
+    """Sanitise a damaged table, and count it; whether it was still one."""
+    with TemporaryDirectory() as folder:
+        table, output, known = (Path(folder, part) for part in (name, "open.csv", "protocol.json"))
+        table.write_bytes(content)
+        protocol().save(known)
+        code, out, err = outcome(
+            "sanitise", str(table), "--protocol", str(known), "-o", str(output), "--unseen", "draw", "--json"
+        )
+        if code == 0:
+            with output.open(encoding="utf-8", newline="") as file:
+                released = list(csv.reader(file))
+            assert released[0] == ["town", "age"]
+            assert len(released) - 1 == json.loads(out)["rows"] > 0
+            output.unlink()
+        else:
+            one_clear_line(code, err)
+        assert sorted(path.name for path in Path(folder).iterdir()) == sorted([name, "protocol.json"])
+        complaint = refusal(table)
+        assert "\n" not in complaint
+        assert CANARY not in complaint
+        return code == 0
+
+
+@given(damaged(table_csv()))
+@fuzz
+def test_a_damaged_csv_is_released_whole_or_refused_in_a_line(content):
+    try_table("table.csv", content)
+
+
+@given(st.binary(min_size=1, max_size=200) | st.lists(st.sampled_from(INTERESTING), max_size=30).map(b"".join))
+@fuzz
+def test_bytes_that_never_were_a_table_are_refused_in_a_line(content):
+    try_table("table.csv", content)
+    try_table("table.csv", b"town,age,born,ill\n" + content)
+
+
+@given(damaged(gzip.compress(table_csv(), mtime=0)))
+@fuzz
+def test_a_damaged_gzip_is_released_whole_or_refused_in_a_line(content):
+    try_table("table.csv.gz", content)
+
+
+@given(damaged(table_parquet()))
+@fuzz
+def test_a_damaged_parquet_is_released_whole_or_refused_in_a_line(content):
+    try_table("table.parquet", content)
+
+
+@given(damaged(to_text(protocol()).encode()), st.booleans())
+@fuzz
+def test_a_damaged_protocol_is_refused_in_a_line(content, forged):
+    if forged:  # with a digest that fits: what is checked now is what the file says
+        try:
+            inside = json.loads(content)
+            inside.pop("digest", None)
+            content = _write({**inside, "digest": _digest(inside)}).encode("utf-8", "surrogatepass")
+        except (ValueError, AttributeError, RecursionError):
+            pass
+    unchanged = content.replace(b"\r\n", b"\n") == to_text(protocol()).encode()
+    with TemporaryDirectory() as folder:
+        table, output, known = (Path(folder, part) for part in ("table.csv", "open.csv", "protocol.json"))
+        table.write_bytes(table_csv())
+        known.write_bytes(content)
+        code, _, err = outcome("sanitise", str(table), "--protocol", str(known), "-o", str(output))
+        if code == 0:
+            assert unchanged or forged
+            assert output.read_text(encoding="utf-8").count("\n") > len(rows())
+        else:
+            assert not unchanged
+            one_clear_line(code, err)
+            assert not output.exists()
+        assert {path.name for path in Path(folder).iterdir()} <= {"table.csv", "open.csv", "protocol.json"}
+
+
+UNDAMAGED = {"table.csv": table_csv(), "table.csv.gz": gzip.compress(table_csv()), "table.parquet": table_parquet()}
+
+
+@pytest.mark.parametrize("name", UNDAMAGED)
+def test_the_undamaged_file_is_released(name):
+    assert try_table(name, UNDAMAGED[name])
