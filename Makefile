@@ -33,7 +33,7 @@ coverage: $(READY)
 
 # What numba compiles cannot be watched, so a few tests go through it line by line.
 UNCOMPILED := tests/test_kernel.py tests/test_randomness.py \
-  -k 'share_a_bucket or sides_of_a_cut or favour_a_row or permutation_holds or (no_column and 1--1)'
+  -k 'reproduce or share_a_bucket or sides_of_a_cut or favour_a_row or permutation_holds or (no_column and 1--1)'
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -150,7 +150,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
         reader = "read_json"
         options |= {
             "format": "'newline_delimited'",
-            "compression": "'gzip'" if packed else "'none'",
+            "compression": "'gzip'" if packed else "'uncompressed'",
             "sample_size": "-1",  # the types are found in the whole file, not guessed from its beginning
             "dateformat": "'%Y-%m-%d'",
         }
