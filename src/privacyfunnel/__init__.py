@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.state import Progress
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
+    from privacyfunnel.robust_promise import Robust, robust
 
 __all__ = [
     "ALIP",
@@ -32,9 +33,11 @@ __all__ = [
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
+    "Robust",
     "Tradeoff",
     "certify",
     "optimise",
+    "robust",
     "tradeoff",
 ]
 
@@ -48,6 +51,7 @@ _HOMES = {
     "optimiser.state": ("Progress",),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
+    "robust_promise": ("Robust", "robust"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privacyfunnel import worst_case
 from privacyfunnel.channel import Channel
+from privacyfunnel.confidence import confidence_set
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import Limits, View
@@ -205,6 +207,8 @@ class _Lifts:
 
 def _check(entries: _Entries, joint: Joint, notion: Notion) -> Certificate:
     """Every limit in every view, and where each is tightest."""
+    if notion.confidence is not None:
+        return _check_over(entries, joint, notion, notion.confidence)
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
     for view in notion.views(joint):
@@ -221,6 +225,27 @@ def _check(entries: _Entries, joint: Joint, notion: Notion) -> Certificate:
                 own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{name: got}))
                 if own > share:
                     share, worst = own, _worst(joint, view, place, ratio, falls=name == "lower")
+    level = notion.level_of(reached)
+    reason = f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
+    return Certificate(holds, notion, level, worst, reached, reason)
+
+
+def _check_over(entries: _Entries, joint: Joint, notion: Notion, confidence: float) -> Certificate:
+    """Every limit in every view for every distribution that the counts leave open, and where each is tightest."""
+    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
+    holds, worst, share = True, Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
+    for part in confidence_set(joint, notion.views(joint), confidence):
+        largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
+        for kind, (extreme, told) in largest.items():
+            ratio, limit = extreme.ratio(), getattr(asked, kind)
+            got = log_above(ratio) if ratio is not None else math.inf
+            reached = replace(reached, **{kind: max(got, getattr(reached, kind))})
+            if math.isfinite(limit):
+                holds = holds and ratio is not None and ratio <= e_to(limit)
+                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
+                if own > share:
+                    place = np.array([told.output, part.cells[told.place], extreme.secret, extreme.against])
+                    share, worst = own, _worst(joint, part.view, place, ratio, falls=kind == "lower")
     level = notion.level_of(reached)
     reason = f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
     return Certificate(holds, notion, level, worst, reached, reason)

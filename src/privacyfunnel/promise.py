@@ -27,6 +27,8 @@ class Notion(ABC):
     name: ClassVar[str]
     epsilon: float
     """The ε of the promise, which is kept exactly when `level` is at most this."""
+    confidence: float | None = None
+    """Where this is a number, the promise holds for every distribution that counts leave open at that confidence."""
 
     @property
     @abstractmethod

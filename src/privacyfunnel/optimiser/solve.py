@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from privacyfunnel.certificate import certify_channel
+from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified, SolverFailure
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL
@@ -16,6 +17,7 @@ from privacyfunnel.optimiser.generation import generate
 from privacyfunnel.optimiser.listing import list_vertices
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.relaxation import bound_by_views
+from privacyfunnel.optimiser.robust_search import exact_over, generate_over, region_of
 from privacyfunnel.optimiser.rounding import round_channel
 from privacyfunnel.optimiser.state import Progress, State, interruptible, vertex_error
 from privacyfunnel.polytope import Columns, Polytope
@@ -64,6 +66,8 @@ def search(
 ) -> tuple[Protocol, Columns]:
     """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
     _check(joint, notion, gap, time_limit, progress)
+    if notion.confidence is not None:
+        return _search_over(joint, notion, gap, time_limit, progress)
     classes = Classes.find(Polytope.of(joint, notion))
     with interruptible() as interrupted:
         state = State(classes.polytope, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
@@ -93,19 +97,44 @@ def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion
         channel = round_channel(columns, q, polytope, slack)
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= allowed:
-            utility = information_kept(channel, joint.p_x)
-            return Protocol(
-                notion,
-                (block_of(joint, channel),),
-                utility,
-                max(upper_bound, utility),
-                joint.entropy,
-                how,
-                joint.secret,
-                tuple(column.reading() for column in joint.secret_columns),
-            )
+            return _protocol(joint, channel, upper_bound, notion, how)
         slack *= 16
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
+
+
+def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion, how: str) -> Protocol:
+    utility = information_kept(channel, joint.p_x)
+    return Protocol(
+        notion,
+        (block_of(joint, channel),),
+        utility,
+        max(upper_bound, utility),
+        joint.entropy,
+        how,
+        joint.secret,
+        tuple(column.reading() for column in joint.secret_columns),
+    )
+
+
+def _search_over(
+    joint: Joint,
+    notion: Notion,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Protocol, Columns]:
+    """`search` for a promise about every distribution of a confidence set."""
+    region = region_of(joint, notion)
+    with interruptible() as interrupted:
+        nothing = Polytope(np.empty((0, joint.n_x)), joint.p_x)
+        state = State(nothing, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
+        try:
+            how = generate_over(joint, notion, region, state)
+        except SolverFailure:
+            how = "the best found before the linear-programming solver met numerical trouble"
+        channel = exact_over(joint, notion, region, state.columns, state.q)
+        protocol = _protocol(joint, channel, state.upper_bound, notion, how)
+    return protocol, state.columns.take(np.flatnonzero(state.q > 0))
 
 
 def _check(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
