@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privacyfunnel.certificate import Certificate, certify
+    from privacyfunnel.composition import compose
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.joint import Joint
     from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
@@ -36,6 +37,7 @@ __all__ = [
     "Robust",
     "Tradeoff",
     "certify",
+    "compose",
     "optimise",
     "robust",
     "tradeoff",
@@ -43,6 +45,7 @@ __all__ = [
 
 _HOMES = {
     "certificate": ("Certificate", "certify"),
+    "composition": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "joint": ("Joint",),
     "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),

@@ -102,7 +102,9 @@ class Told:
         return filled(self.part.prior_lower[self.place].tolist(), self.part.prior_upper[self.place].tolist(), order)
 
 
-def largest(inputs: Integers, outputs: Integers, numerators: Exact, part: Intervals) -> dict[Kind, tuple[Extreme, Told]]:
+def largest(
+    inputs: Integers, outputs: Integers, numerators: Exact, part: Intervals
+) -> dict[Kind, tuple[Extreme, Told]]:
     """The worst ratio of each kind that a channel's entries reach in a view, and where."""
     found: dict[Kind, tuple[Extreme, Told]] = {}
     for one in told(inputs, outputs, numerators, part):

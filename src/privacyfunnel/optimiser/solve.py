@@ -65,7 +65,7 @@ def search(
     known: Columns | None = None,
 ) -> tuple[Protocol, Columns]:
     """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
-    _check(joint, notion, gap, time_limit, progress)
+    check_task(joint, notion, gap, time_limit, progress)
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
     classes = Classes.find(Polytope.of(joint, notion))
@@ -137,7 +137,8 @@ def _search_over(
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))
 
 
-def _check(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
+def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
+    """Refuse what makes no sense, in one line."""
     if not isinstance(joint, Joint):
         raise InvalidJoint(f"optimise needs a Joint, not {type(joint).__name__}; wrap the array in Joint(array)")
     if not isinstance(notion, Notion):
