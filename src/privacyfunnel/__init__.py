@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
     from privacyfunnel.optimiser.solve import optimise
     from privacyfunnel.optimiser.state import Progress
+    from privacyfunnel.population_level import (
+        PopulationFindings,
+        PopulationLevel,
+        Sharpness,
+        level_over,
+        population_findings,
+        sharpness,
+    )
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
     from privacyfunnel.robust_promise import Robust, robust
@@ -31,15 +39,21 @@ __all__ = [
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "PopulationFindings",
+    "PopulationLevel",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
     "Robust",
+    "Sharpness",
     "Tradeoff",
     "certify",
     "compose",
+    "level_over",
     "optimise",
+    "population_findings",
     "robust",
+    "sharpness",
     "tradeoff",
 ]
 
@@ -52,6 +66,14 @@ _HOMES = {
     "optimiser.curve": ("Tradeoff", "tradeoff"),
     "optimiser.solve": ("optimise",),
     "optimiser.state": ("Progress",),
+    "population_level": (
+        "PopulationFindings",
+        "PopulationLevel",
+        "Sharpness",
+        "level_over",
+        "population_findings",
+        "sharpness",
+    ),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
     "robust_promise": ("Robust", "robust"),

@@ -102,6 +102,13 @@ def product_of(protocol: Protocol, joint: Joint) -> Product:
     return Product([Factor(block.inputs_of(joint), block.channel) for block in protocol.blocks], joint)
 
 
+def entries_of(protocol: Protocol, joint: Joint) -> Entries:
+    """The protocol as one channel for the joint's values of X, products multiplied out."""
+    if len(protocol.blocks) == 1:
+        return Entries.of(protocol.blocks[0].channel).at(protocol.blocks[0].inputs_of(joint))
+    return product_of(protocol, joint).multiplied()
+
+
 def is_auditable(product: Product, views: list[View]) -> bool:
     """Whether a product is small enough to be certified, over all its outputs or block by block."""
     return min(product.work(views), product.chained_work(views)) <= MOST_WORK

@@ -1,8 +1,8 @@
 """Confidence sets from counts: which distributions may n people have been drawn from?
 
-For each cell of each view, the set holds all distributions with every P(x|s) and every P(s) in its own interval. The intervals are
-those of Clopper and Pearson (1934), which are exact at any count, and cover all at once (Bonferroni): with
-probability at least `confidence`, the distribution the people were drawn from is in the set.
+For each cell of each view, the set holds all distributions with every P(x|s) and every P(s) in its own interval.
+The intervals are those of Clopper and Pearson (1934), which are exact at any count, and cover all at once
+(Bonferroni): with probability at least `confidence`, the distribution the people were drawn from is in the set.
 
 Everything is conditional on X being one of the values that were seen, because only those are released. Values
 that were not seen may still have mass; what they may have at most widens the intervals of the others.

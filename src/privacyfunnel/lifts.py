@@ -177,8 +177,8 @@ class Product:
 
     def entries(self) -> int:
         """How many non-zero entries the product has as one channel."""
-        counts = [np.diff(factor.channel.starts)[factor.inputs].astype(object) for factor in self.factors]
-        return int(math.prod(counts).sum())
+        counts = np.stack([np.diff(factor.channel.starts)[factor.inputs] for factor in self.factors]).astype(object)
+        return int(counts.prod(axis=0).sum())
 
     def multiplied(self) -> Entries:
         """The product as one channel, for the joint's values of X; outputs are numbered in C order of the blocks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -48,6 +48,9 @@ class Robust(Notion):
     @classmethod
     def at(cls, epsilon: float) -> Self:
         raise InvalidPromise(f"robust needs to know which promise it makes; use robust(LIP({epsilon:g}))")
+
+    def times(self, share: float) -> Self:
+        return replace(self, promise=self.promise.times(share))
 
     def as_dict(self) -> dict[str, Any]:
         return {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}

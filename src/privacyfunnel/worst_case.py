@@ -8,6 +8,7 @@ channel over a scale of its own, which cancels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +37,12 @@ class Extreme:
         if self.under == 0:
             return None if self.over else Fraction(1)
         return Fraction(self.over, self.under)
+
+    def log(self) -> float:
+        """The logarithm of the ratio in float64, for comparing; at least 0."""
+        if self.under == 0:
+            return math.inf if self.over else 0.0
+        return max(0.0, math.log(self.over) - math.log(self.under)) if self.over else 0.0
 
     def beats(self, other: Extreme | None) -> bool:
         """Whether this ratio is the larger one."""

@@ -1,6 +1,8 @@
-"""Linear programs over Δ of a confidence set: rows are added where a solution oversteps one, until none is overstepped."""
+"""Linear programs over Δ of a confidence set: rows are added wherever a solution oversteps one, until none does."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,8 +11,8 @@ from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.optimiser.robust_rows import Region
 from privacyfunnel.typing import Matrix, Vector
 
-MOST_ROUNDS = 400
-"""Times that rows are added for one program; what is still overstepped then is drawn in by the caller."""
+MOST_ROWS = 4_000
+"""Beyond, rows are no longer added: a program would take seconds."""
 BOX_ROUNDS = 3
 """The same inside a box, where any rows give a bound and more rows a better one."""
 
@@ -18,19 +20,23 @@ BOX_ROUNDS = 3
 class RobustOracle(Oracle):
     """As `Oracle`, over Δ of the whole set. `G` holds the rows met so far: a superset of Δ, so bounds are bounds."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, stopped: Callable[[], bool] = lambda: False) -> None:
         n = region.n_x
-        self.region, self.n_x = region, n
+        self.region, self.n_x, self._stopped = region, n, stopped
         self.G = np.empty((0, n))
         # The sum comes first here, so that rows can be added behind it.
         self._lp = LinearProgram(np.ones((1, n)), np.ones(1), np.ones(1), upper=1.0)
 
+    @property
+    def full(self) -> bool:
+        """Whether no more rows will be added; what oversteps one is then drawn in by the caller."""
+        return len(self.G) >= MOST_ROWS
+
     def minimise(self, cost: Vector) -> Vector:
         self._lp.set_costs(cost)
-        for _ in range(MOST_ROUNDS):
+        v = self._lp.solve()[0].clip(0)
+        while not self._stopped() and self._add_rows_for(v):
             v = self._lp.solve()[0].clip(0)
-            if not self._add_rows_for(v):
-                break
         return v
 
     def relax(self, cost: Vector, lower: Vector, upper: Vector) -> tuple[Vector, float, Vector]:
@@ -51,7 +57,7 @@ class RobustOracle(Oracle):
     def _add_rows_for(self, v: Vector) -> bool:
         """Add the rows that v oversteps; whether there are any."""
         rows: Matrix = self.region.cuts(v[None] / v.sum())[0]
-        if not len(rows):
+        if not len(rows) or self.full:
             return False
         self.G = np.concatenate([self.G, rows])
         self._lp.add_rows(rows, np.zeros(len(rows)))

@@ -22,8 +22,8 @@ from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.promise import Notion
 from privacyfunnel.typing import Matrix, Vector
 
-RANDOM_STARTS = 8
-USED_STARTS = 32
+RANDOM_STARTS = 4
+USED_STARTS = 16
 PROVABLE = 40
 """Up to this many values, optima are proven by branch and bound; beyond, that takes far longer than finding them."""
 NEARLY_TIGHT = 1e-3
@@ -45,7 +45,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
     The linear programs know only the rows met so far. A posterior is accepted if no row of the whole set cuts it off,
     so what is found keeps the promise; bounds are proven over a superset of Δ, so they are bounds.
     """
-    oracle = RobustOracle(region)
+    oracle = RobustOracle(region, state.stopped)
     rng = np.random.default_rng(0)
     master = Master(joint.p_x)
     _begin(joint, notion, region, state, master)
@@ -76,7 +76,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
         elif artificial > 0:
             if not master.raise_penalty():
                 break
-        elif proofs or joint.n_x > PROVABLE:
+        elif proofs or joint.n_x > PROVABLE or oracle.full:
             break
     _keep(region, state, master, master.solve_without_artificial())
     how = f"column generation over a confidence set: {rounds} rounds, {len(master.columns)} posteriors"

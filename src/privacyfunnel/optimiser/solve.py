@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.optimiser import supports
 from privacyfunnel.optimiser.generation import generate
 from privacyfunnel.optimiser.listing import list_vertices
+from privacyfunnel.optimiser.priors import optimise_for_each
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.robust_search import exact_over, generate_over, region_of
@@ -32,7 +34,7 @@ MOST_SLACK = 1e-2
 
 
 def optimise(
-    joint: Joint,
+    joint: Joint | Sequence[Joint],
     notion: Notion,
     *,
     gap: float = 1e-6,
@@ -45,6 +47,9 @@ def optimise(
     I(X;Y) = H(X) − Σ_y P(y) H(v_y), so the best protocol solves the linear program
     min Σ q_v H(v) s.t. Σ q_v v = p_x over the vertices v of Δ.
 
+    Several joints are several distributions that may be the true one: the promise is kept for each of them, and
+    utility is that of their mean. With `robust(notion)` it is kept for all that the counts leave open.
+
     Stops when the certified gap is at most `gap` nats, after `time_limit` seconds, or at Ctrl-C;
     whatever comes back has passed the exact check, and says how far from the best it can be.
 
@@ -52,7 +57,11 @@ def optimise(
     >>> round(protocol.utility, 4), protocol.gap <= 1e-6
     (0.0964, True)
     """
-    return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress)[0]
+    if isinstance(joint, list | tuple):
+        for one in joint:
+            check_task(one, notion, gap, time_limit, progress)
+        return optimise_for_each(joint, notion, gap, time_limit, progress)
+    return search(cast(Joint, joint), notion, gap=gap, time_limit=time_limit, progress=progress)[0]
 
 
 def search(
