@@ -49,6 +49,7 @@ ORDER = [
     "optimiser.robust_rows",
     "optimiser.robust_pricing",
     "optimiser.robust_bounds",
+    "optimiser.robust_rounding",
     "optimiser.robust_search",
     "optimiser.priors",
     "optimiser.solve",

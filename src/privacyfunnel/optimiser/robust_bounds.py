@@ -26,7 +26,7 @@ from privacyfunnel.optimiser.state import State
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Matrix, Vector
 
-MOST_CANDIDATES = 1_000_000
+MOST_CANDIDATES = 2_500_000
 """Up to this many candidates, vertices are listed."""
 PRIORS = 24
 """Corners of the set of P(S) that are looked for."""

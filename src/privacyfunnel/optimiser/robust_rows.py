@@ -14,6 +14,7 @@ Each is the worst of finitely many rows that are linear in w: the one that the e
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,8 +57,6 @@ def fill(costs: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[
 class _Broken:
     """Rows of one kind, where they are overstepped: g·w with g = Σ_t factor[t]·P(·|t), for the columns `which`."""
 
-    excess: Vector
-    """Relative to the size of the terms."""
     which: Integers
     cell: Integers
     rows: Matrix
@@ -81,26 +80,36 @@ class Region:
         The second array holds for every row of V the largest (g·v) / (−g·p_x) found, 0 if no row is overstepped:
         how far v must be drawn to p_x.
         """
-        W = V / self.p_x
-        W = W / W.max(axis=1, keepdims=True)
         rows: list[Matrix] = []
         theta = np.zeros(len(V))
+        for found, start, members in self._broken(V, tolerance):
+            G = np.zeros((len(found.which), self.n_x + 1))
+            np.add.at(G, (np.arange(len(G))[:, None], members[found.cell]), found.rows)
+            G = G[:, :-1] / self.p_x
+            G /= np.abs(G).max(axis=1, keepdims=True)
+            here = start + found.which
+            over = (G * V[here]).sum(axis=1)
+            np.maximum.at(theta, here, over / (over - G @ self.p_x))
+            rows.append(G)
+        return np.concatenate([np.empty((0, self.n_x)), *rows]), theta
+
+    def _broken(self, V: Matrix, tolerance: float) -> Iterator[tuple[_Broken, int, Integers]]:
+        """What is overstepped, for some of V at a time: the rows, where these begin, and the members of cells."""
+        W = V / self.p_x
+        W = W / W.max(axis=1, keepdims=True)
         for part in self._parts:
             step = max(1, AT_ONCE // part.size)
             for start in range(0, len(W), step):
                 for found in part.broken(W[start : start + step], self.limits, tolerance):
-                    if not len(found.which):
-                        continue
-                    G = np.zeros((len(found.which), self.n_x + 1))
-                    np.add.at(G, (np.arange(len(G))[:, None], part.members[found.cell]), found.rows)
-                    G = G[:, :-1] / self.p_x
-                    G /= np.abs(G).max(axis=1, keepdims=True)
-                    here = start + found.which
-                    over = (G * V[here]).sum(axis=1)
-                    share = over / (over - G @ self.p_x)
-                    np.maximum.at(theta, here, share)
-                    rows.append(G)
-        return np.concatenate([np.empty((0, self.n_x)), *rows]), theta
+                    if len(found.which):
+                        yield found, start, part.members
+
+    def oversteps(self, V: Matrix, tolerance: float = FEASIBLE) -> NDArray[np.bool_]:
+        """Which posteriors overstep a row."""
+        over = np.zeros(len(V), dtype=bool)
+        for found, start, _ in self._broken(V, tolerance):
+            over[start + found.which] = True
+        return over
 
     def draw_in(self, V: Matrix) -> Matrix:
         """Each v moved towards p_x until it keeps the promise over the whole set: the rows are convex in v."""
@@ -150,11 +159,11 @@ class _Part:
         P_x = others.at[which, cell]
         P_x[:, s] = own.at[which, cell, s]
         rows = sign * (factor * own.at[which, cell, s] - (P_s * P_x).sum(axis=1))
-        return _Broken(over[which, cell], which, cell, rows)
+        return _Broken(which, cell, rows)
 
     def _two_sided(self, most: _Extreme, least: _Extreme, s: int, t: int, factor: float, tolerance: float) -> _Broken:
         """factor·P(y|s) − P(y|t) ≤ 0, with P(y|s) at its most and P(y|t) at its least."""
         over = factor * most.value[..., s] - least.value[..., t]
         which, cell = np.nonzero(over > tolerance * (factor * most.value[..., s] + least.value[..., t]))
         rows = factor * most.at[which, cell, s] - least.at[which, cell, t]
-        return _Broken(over[which, cell], which, cell, rows)
+        return _Broken(which, cell, rows)

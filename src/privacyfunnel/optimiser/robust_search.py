@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privacyfunnel.certificate import certify_channel
-from privacyfunnel.channel import Channel
 from privacyfunnel.confidence import confidence_set
-from privacyfunnel.errors import InvalidPromise, NotCertified
+from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.branch import prove
 from privacyfunnel.optimiser.master import Master
@@ -16,20 +14,15 @@ from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.robust_bounds import bound_by_revealing, listed_inside
 from privacyfunnel.optimiser.robust_pricing import RobustOracle
 from privacyfunnel.optimiser.robust_rows import Region
-from privacyfunnel.optimiser.rounding import round_channel
 from privacyfunnel.optimiser.state import State
-from privacyfunnel.polytope import Columns, Polytope
+from privacyfunnel.polytope import Columns
 from privacyfunnel.promise import Notion
 from privacyfunnel.typing import Matrix, Vector
 
-RANDOM_STARTS = 4
-USED_STARTS = 16
+RANDOM_STARTS = 8
+USED_STARTS = 32
 PROVABLE = 40
 """Up to this many values, optima are proven by branch and bound; beyond, that takes far longer than finding them."""
-NEARLY_TIGHT = 1e-3
-"""Rows this close to being overstepped, relative to their terms, are watched while a channel is rounded."""
-LEAST_SLACK = 2e-16
-MOST_SLACK = 1e-2
 
 
 def region_of(joint: Joint, notion: Notion) -> Region:
@@ -113,22 +106,3 @@ def _starts(rng: np.random.Generator, used: Columns, p_x: Vector) -> Matrix:
     some = used.take(rng.permutation(len(used))[:USED_STARTS]).dense(len(p_x))
     random = rng.dirichlet(np.full(len(p_x), 0.5), size=RANDOM_STARTS)
     return np.vstack([0.5 * some + 0.5 * p_x, random])
-
-
-def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q: Vector) -> Channel:
-    """The mixture rounded to a channel that passes the exact check over the whole set.
-
-    Rounding may change which distribution is the worst, so rows are generated here, too.
-    """
-    G = region.cuts(columns.take(np.flatnonzero(q > 0)).dense(joint.n_x), -NEARLY_TIGHT)[0]
-    slack = LEAST_SLACK
-    while slack < MOST_SLACK:
-        channel = round_channel(columns, q, Polytope(G, joint.p_x), slack)
-        certificate = certify_channel(channel, joint, notion)
-        if certificate.holds and certificate.level <= notion.epsilon:
-            return channel
-        V = channel.dense() * joint.p_x
-        more = region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]
-        G = np.unique(np.concatenate([G, more]), axis=0)
-        slack *= 16
-    raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")

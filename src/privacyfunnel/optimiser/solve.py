@@ -19,7 +19,8 @@ from privacyfunnel.optimiser.listing import list_vertices
 from privacyfunnel.optimiser.priors import optimise_for_each
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.relaxation import bound_by_views
-from privacyfunnel.optimiser.robust_search import exact_over, generate_over, region_of
+from privacyfunnel.optimiser.robust_rounding import exact_over
+from privacyfunnel.optimiser.robust_search import generate_over, region_of
 from privacyfunnel.optimiser.rounding import round_channel
 from privacyfunnel.optimiser.state import Progress, State, interruptible, vertex_error
 from privacyfunnel.polytope import Columns, Polytope
