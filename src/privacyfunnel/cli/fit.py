@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from privacyfunnel.certificate import certify
 from privacyfunnel.cli import options, show
+from privacyfunnel.composition import Method, compose
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.population_level import population_findings
@@ -34,6 +35,8 @@ def fit(
             help="Keep the promise for the population, too, at this confidence (0.95): the table is a sample."
         ),
     ] = None,
+    blocks: options.Blocks = None,
+    method: options.MethodName = "tuned",
     bins: options.BinsOption = None,
     top: options.TopOption = None,
     dates: options.DatesOption = None,
@@ -60,7 +63,11 @@ def fit(
     if not json:
         screen.print(show.columns_table(counted))
     with show.search_progress() as progress:
-        protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
+        if blocks is None:
+            protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
+        else:
+            parts, how = options.blocks(blocks), cast(Method, method)
+            protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
     population = population_findings(protocol, counted.joint) if confidence is not None else None
     protocol.save(output, force=force)
@@ -71,6 +78,7 @@ def fit(
                 "columns": show.columns_data(counted),
                 "not_used": counted.dropped,
                 "found_by": protocol.how,
+                "blocks": [list(block.attributes) for block in protocol.blocks],
                 **found.as_dict(),
                 **({"population": population.as_dict()} if population else {}),
             }

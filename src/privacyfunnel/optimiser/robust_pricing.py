@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privacyfunnel.optimiser.boxes import Rows
 from privacyfunnel.optimiser.lp import LinearProgram
 from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.optimiser.robust_rows import Region
@@ -35,7 +36,7 @@ class RobustOracle(Oracle):
     def minimise(self, cost: Vector) -> Vector:
         self._lp.set_costs(cost)
         v = self._lp.solve()[0].clip(0)
-        while not self._stopped() and self._add_rows_for(v):
+        while not self._stopped() and self.add_rows_for(v[None]):
             v = self._lp.solve()[0].clip(0)
         return v
 
@@ -45,19 +46,26 @@ class RobustOracle(Oracle):
         self._lp.set_costs(cost)
         v, duals = self._lp.solve()
         for _ in range(BOX_ROUNDS):
-            if not self._add_rows_for(v.clip(0)):
+            if not self.add_rows_for(v.clip(0)[None]):
                 break
             v, duals = self._lp.solve()
         reduced = cost - duals[0] + self.G.T @ (-duals[1:]).clip(0)
         return v, float(duals[0] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
+    def rows(self) -> Rows:
+        n = len(self.G)
+        low, high = np.append(np.full(n, -np.inf), 1.0), np.append(np.zeros(n), 1.0)
+        return Rows.of(np.vstack([self.G, np.ones((1, self.n_x))]), low, high, np.ones(self.n_x, dtype=bool))
+
     def unrestrict(self) -> None:
         self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
 
-    def _add_rows_for(self, v: Vector) -> bool:
-        """Add the rows that v oversteps; whether there are any."""
-        rows: Matrix = self.region.cuts(v[None] / v.sum())[0]
-        if not len(rows) or self.full:
+    def add_rows_for(self, V: Matrix) -> bool:
+        """Add the rows that posteriors overstep; whether there are any."""
+        if self.full:
+            return False
+        rows = self.region.cuts(V / V.sum(axis=1, keepdims=True))[0]
+        if not len(rows):
             return False
         self.G = np.concatenate([self.G, rows])
         self._lp.add_rows(rows, np.zeros(len(rows)))

@@ -7,9 +7,9 @@ import numpy as np
 from privacyfunnel.confidence import confidence_set
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
-from privacyfunnel.optimiser.branch import prove
+from privacyfunnel.optimiser.branch import Tree
 from privacyfunnel.optimiser.master import Master
-from privacyfunnel.optimiser.pricing import extremes, local_search
+from privacyfunnel.optimiser.pricing import descend, distinct, extremes, local_search, reduced_cost
 from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.robust_bounds import bound_by_revealing, listed_inside
 from privacyfunnel.optimiser.robust_pricing import RobustOracle
@@ -21,6 +21,8 @@ from privacyfunnel.typing import Matrix, Vector
 
 RANDOM_STARTS = 8
 USED_STARTS = 32
+BOXES = 200
+"""Boxes cut before what was met in them gives rows."""
 PROVABLE = 40
 """Up to this many values, optima are proven by branch and bound; beyond, that takes far longer than finding them."""
 
@@ -58,9 +60,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
             else:
                 proofs += 1
                 y = master.central_prices()
-                proof = prove(oracle, y, largest, state.gap, state.stopped)
-                state.bound(y, proof.bound)
-                better = proof.improving
+                better = _prove(oracle, y, largest, state)
                 state.report()
         new = Columns.from_dense(region.draw_in(better))
         new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -state.gap / 8))
@@ -74,6 +74,25 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
     _keep(region, state, master, master.solve_without_artificial())
     how = f"column generation over a confidence set: {rounds} rounds, {len(master.columns)} posteriors"
     return f"{how}, {len(oracle.G)} rows, {proofs} proofs by branch and bound"
+
+
+def _prove(oracle: RobustOracle, y: Vector, largest: Vector, state: State) -> Matrix:
+    """Bound min r over the rows met so far; posteriors that seem to improve give more rows, or do improve.
+
+    After each pass over boxes, what was met with r < −gap is cut off by the row it oversteps, if there is one.
+    """
+    while not state.stopped():
+        tree = Tree(oracle.rows(), y, largest, state.gap)
+        while not state.stopped() and tree.grow(min(tree.step, BOXES)) and not tree.n_found:
+            pass
+        state.bound(y, tree.bound)
+        met = distinct(tree.found[: tree.n_found].clip(0))
+        if not len(met) or oracle.full:
+            break
+        if not oracle.add_rows_for(met):
+            polished = [descend(oracle, y, v) for v in met]
+            return np.array([v for v in polished if reduced_cost(v, y) < -state.gap]).reshape(-1, oracle.n_x)
+    return np.empty((0, oracle.n_x))
 
 
 def _begin(joint: Joint, notion: Notion, region: Region, state: State, master: Master) -> None:
