@@ -23,8 +23,10 @@ RANDOM_STARTS = 8
 USED_STARTS = 32
 BOXES = 200
 """Boxes cut before what was met in them gives rows."""
-PROVABLE = 40
+PROVABLE = 60
 """Up to this many values, optima are proven by branch and bound; beyond, that takes far longer than finding them."""
+PROVABLE_IN_TIME = 150
+"""Up to this many it is tried if there is a time limit."""
 
 
 def region_of(joint: Joint, notion: Notion) -> Region:
@@ -45,6 +47,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
     master = Master(joint.p_x)
     _begin(joint, notion, region, state, master)
     largest: Vector | None = None
+    provable = joint.n_x <= (PROVABLE if state.time_limit is None else PROVABLE_IN_TIME)
     rounds = proofs = 0
     while not state.stopped() and not state.closed():
         rounds += 1
@@ -54,7 +57,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
         state.report()
         starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)), joint.p_x)
         better = local_search(oracle, y, starts, state.gap / 4, state.stopped)
-        if not len(better) and artificial <= 0 and joint.n_x <= PROVABLE and not state.stopped():
+        if not len(better) and artificial <= 0 and provable and not state.stopped():
             if largest is None:
                 better, largest = extremes(oracle)
             else:
@@ -69,7 +72,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
         elif artificial > 0:
             if not master.raise_penalty():
                 break
-        elif proofs or joint.n_x > PROVABLE or oracle.full:
+        elif proofs or not provable or oracle.full:
             break
     _keep(region, state, master, master.solve_without_artificial())
     how = f"column generation over a confidence set: {rounds} rounds, {len(master.columns)} posteriors"
