@@ -13,9 +13,11 @@ from privacyfunnel.optimiser.bisection import bisected
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Where the tables are, if they are there."""
 TABLES: list[tuple[str, str, list[str]]] = [
-    ("adult", "income", ["sex", "race", "marital_status"]),
+    ("adult", "income", ["education"]),
     ("adult", "income", ["education", "sex"]),
+    ("adult", "income", ["sex", "race", "marital_status"]),
     ("adult", "income", ["education", "occupation", "sex"]),
+    ("compas", "two_year_recid", ["sex", "age_cat"]),
     ("compas", "two_year_recid", ["sex", "age_cat", "score_text"]),
     ("compas", "two_year_recid", ["sex", "age_cat", "c_charge_degree", "decile_score"]),
 ]

@@ -185,6 +185,29 @@ def test_side_channels_are_guarded_against_over_the_set():
     assert 0 < worst <= 0.5
 
 
+@pytest.mark.parametrize(
+    ("table", "secret", "attributes"),
+    [
+        ("adult", "income", ["education"]),
+        ("adult", "income", ["education", "sex"]),
+        ("compas", "two_year_recid", ["sex", "age_cat"]),
+        ("compas", "two_year_recid", ["sex", "age_cat", "score_text"]),
+    ],
+)
+def test_on_real_tables_the_optimum_keeps_at_least_what_bisection_keeps(shared, table, secret, attributes):
+    path = shared / "data" / f"{table}.csv.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not in the shared folder")
+    joint = pf.Joint.from_table(path, secret, attributes, missing="?")
+    over = pf.robust(pf.LIP(0.5))
+    best = pf.optimise(joint, over, gap=1e-3, time_limit=60)
+    simple = bisected(joint, over, gap=1e-4, steps=6)
+    assert pf.certify(best, joint).holds
+    assert pf.certify(simple, joint, over).holds
+    assert best.utility >= simple.utility - 1e-9
+    assert best.utility > 0.3 * joint.entropy
+
+
 # --- a simulation with known truth --------------------------------------------------------------------
 
 TRUTH = np.array([[0.25, 0.15, 0.10], [0.08, 0.17, 0.25]])
@@ -247,6 +270,7 @@ def test_a_robust_promise_is_read_back_as_it_was_written(notion):
         (lambda: notion_from({"notion": "robust", "confidence": 0.9}), "not one of|parameters"),
         (lambda: pf.sharpness(pf.Joint([[1, 2], [3, 4]]), pf.LIP(1.0)), "robust promise"),
         (lambda: bisected(pf.Joint([[1, 2], [3, 4]]), pf.LIP(1.0)), "robust promise"),
+        (lambda: pf.compose(pf.Joint([[[1, 2], [3, 4]]] * 2), pf.robust(pf.SRLIP(1.0))), "use optimise"),
         (lambda: pf.optimise([pf.Joint([[1, 2], [3, 4]])], pf.robust(pf.LIP(1.0))), "one joint"),
     ],
 )
