@@ -8,9 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privacyfunnel.attacks import Attack, attack
+    from privacyfunnel.beliefs import Attacker
     from privacyfunnel.certificate import Certificate, certify
     from privacyfunnel.composition import compose
     from privacyfunnel.errors import PrivacyFunnelError
+    from privacyfunnel.estimates.answer import Estimates, estimate
+    from privacyfunnel.estimates.posterior import Posterior, posterior
     from privacyfunnel.joint import Joint
     from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
@@ -26,7 +30,9 @@ if TYPE_CHECKING:
     )
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
+    from privacyfunnel.repetition import Repeated, repeated
     from privacyfunnel.robust_promise import Robust, robust
+    from privacyfunnel.transformer import PrivacyFunnel
 
 __all__ = [
     "ALIP",
@@ -35,32 +41,46 @@ __all__ = [
     "PML",
     "SRLDP",
     "SRLIP",
+    "Attack",
+    "Attacker",
     "Certificate",
+    "Estimates",
     "Joint",
     "Notion",
     "PerfectPrivacy",
     "PopulationFindings",
     "PopulationLevel",
+    "Posterior",
+    "PrivacyFunnel",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
+    "Repeated",
     "Robust",
     "Sharpness",
     "Tradeoff",
+    "attack",
     "certify",
     "compose",
+    "estimate",
     "level_over",
     "optimise",
     "population_findings",
+    "posterior",
+    "repeated",
     "robust",
     "sharpness",
     "tradeoff",
 ]
 
 _HOMES = {
+    "attacks": ("Attack", "attack"),
+    "beliefs": ("Attacker",),
     "certificate": ("Certificate", "certify"),
     "composition": ("compose",),
     "errors": ("PrivacyFunnelError",),
+    "estimates.answer": ("Estimates", "estimate"),
+    "estimates.posterior": ("Posterior", "posterior"),
     "joint": ("Joint",),
     "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
     "optimiser.curve": ("Tradeoff", "tradeoff"),
@@ -77,6 +97,8 @@ _HOMES = {
     "promise": ("Notion",),
     "protocol": ("Protocol",),
     "robust_promise": ("Robust", "robust"),
+    "repetition": ("Repeated", "repeated"),
+    "transformer": ("PrivacyFunnel",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

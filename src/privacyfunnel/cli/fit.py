@@ -46,6 +46,8 @@ def fit(
     encoding: options.Encoding = "utf-8",
     gap: options.Gap = 1e-6,
     time_limit: options.TimeLimit = 60.0,
+    engine: options.Engine = "duckdb",
+    master: options.Master = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -56,9 +58,10 @@ def fit(
     promise = options.notion(notion, epsilon, lower, upper, known)
     if confidence is not None:
         promise = robust(promise, confidence)
+    cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
-    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding)
+    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding, cluster)
     screen = show.console()
     if not json:
         screen.print(show.columns_table(counted))
