@@ -12,6 +12,8 @@ from privacyfunnel.cli import options, show
 from privacyfunnel.composition import Method, compose
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
+from privacyfunnel.population_level import population_findings
+from privacyfunnel.robust_promise import robust
 from privacyfunnel.tables.writing import check_output
 
 
@@ -26,6 +28,12 @@ def fit(
     upper: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that grow.")] = None,
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep the promise for the population, too, at this confidence (0.95): the table is a sample."
+        ),
     ] = None,
     blocks: options.Blocks = None,
     method: options.MethodName = "tuned",
@@ -48,6 +56,8 @@ def fit(
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
     promise = options.notion(notion, epsilon, lower, upper, known)
+    if confidence is not None:
+        promise = robust(promise, confidence)
     cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
@@ -62,6 +72,7 @@ def fit(
             parts, how = options.blocks(blocks), cast(Method, method)
             protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
+    population = population_findings(protocol, counted.joint) if confidence is not None else None
     protocol.save(output, force=force)
     if json:
         show.as_json(
@@ -72,6 +83,7 @@ def fit(
                 "found_by": protocol.how,
                 "blocks": [list(block.attributes) for block in protocol.blocks],
                 **found.as_dict(),
+                **({"population": population.as_dict()} if population else {}),
             }
         )
         return
@@ -79,5 +91,7 @@ def fit(
         screen.print(f"Not used: {', '.join(counted.dropped)}.", markup=False)
     screen.print(f"Promise: {found.promise}")
     screen.print(show.kept_line(found))
+    if population:
+        screen.print(show.population_line(population))
     screen.print(show.findings_table(found))
     screen.print(f"Written: {output}. Next: funnel sanitise {table} --protocol {output} -o OUT.csv", markup=False)
