@@ -25,6 +25,8 @@ from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
 """Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
+PAIR_VALUES = 2_000
+"""With two secrets and more candidates than this, the best mixture is written down in closed form instead."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 
@@ -73,15 +75,26 @@ def search(
         if len(views) > 1:
             bound_by_views(joint, notion.limits, views, state)
         try:
-            if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
-                how = list_vertices(state, rank)
-            else:
-                how = generate(state, classes.merge(known) if known is not None else None)
+            how = _route(state, rank, classes.merge(known) if known is not None else None)
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
         protocol = _exact(joint, columns, q, state.upper_bound, notion, how)
     return protocol, columns.take(np.flatnonzero(q > 0))
+
+
+def _route(state: State, rank: int, known: Columns | None) -> str:
+    """Search in the way that suits the size; what it did, in words."""
+    candidates = supports.candidates(state.polytope, rank)
+    if rank == 2 and candidates > PAIR_VALUES:
+        from privacyfunnel.optimiser.binary import pair_values  # compiled, so imported when needed
+
+        how = pair_values(state)
+        if state.closed() or candidates > LIST_VERTICES:
+            return how
+    if candidates <= LIST_VERTICES:
+        return list_vertices(state, rank)
+    return generate(state, known)
 
 
 def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str) -> Protocol:
