@@ -11,6 +11,7 @@ SOURCE = Path(pf.__file__).parent
 ORDER = [
     "errors",
     "typing",
+    "compiled",
     "information",
     "exact",
     "population",
@@ -37,6 +38,8 @@ ORDER = [
     "optimiser.rounding",
     "optimiser.state",
     "optimiser.listing",
+    "optimiser.monge",
+    "optimiser.binary",
     "optimiser.generation",
     "optimiser.relaxation",
     "optimiser.solve",

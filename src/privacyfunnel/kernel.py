@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privacyfunnel.channel import BITS, UNIT, Channel
+from privacyfunnel.compiled import compiled
 from privacyfunnel.errors import InvalidChannel, InvalidInput
 from privacyfunnel.randomness import Randomness
 from privacyfunnel.typing import Integers
@@ -23,17 +22,6 @@ BLOCK = 2**19
 CHUNK = 2**17
 """Rows drawn at a time: their random words stay in a core's cache. Making words holds Python's lock and drawing
 does not, so that smaller chunks have threads wait for each other."""
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _compiled(function: F) -> F:
-    """Compiled on first use, free of Python's lock, and kept on disk where there is a place to keep it."""
-    try:
-        return cast(F, njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return cast(F, njit(nogil=True)(function))
-
 
 @dataclass(frozen=True, eq=False)
 class AliasTables:
@@ -157,7 +145,7 @@ def _draw_block(
     return outside
 
 
-@_compiled
+@compiled
 def _draw(
     first: Integers,
     shift: NDArray[np.uint8],
@@ -179,7 +167,7 @@ def _draw(
     return outside
 
 
-@_compiled
+@compiled
 def _fill_buckets(
     starts: Integers,
     outputs: Integers,
@@ -225,7 +213,7 @@ def _fill_buckets(
             choices[bucket + stack[i], :] = outputs[entry + stack[i]]
 
 
-@_compiled
+@compiled
 def _shuffle(order: Integers, last: int, words: NDArray[np.uint32]) -> int:
     """Fisher–Yates from `last` down, as far as the words go; the last position not yet settled.
 
