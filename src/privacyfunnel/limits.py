@@ -63,6 +63,14 @@ class Limits:
         """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, all else stays."""
         return Limits(*(PERFECT_LEVEL if limit == 0 else limit for limit in (self.lower, self.upper, self.spread)))
 
+    def times(self, share: float) -> Limits:
+        """All limits in proportion."""
+        return Limits(self.lower * share, self.upper * share, self.spread * share)
+
+    def within(self, others: Limits) -> bool:
+        """Whether what is reached stays within other limits."""
+        return self.lower <= others.lower and self.upper <= others.upper and self.spread <= others.spread
+
     def rows(self, joint: Joint, views: list[View]) -> Matrix:
         """The limits in every view as rows G of G v ≤ 0, for v[x] = P(x|y).
 
