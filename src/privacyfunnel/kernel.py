@@ -23,6 +23,7 @@ CHUNK = 2**17
 """Rows drawn at a time: their random words stay in a core's cache. Making words holds Python's lock and drawing
 does not, so that smaller chunks have threads wait for each other."""
 
+
 @dataclass(frozen=True, eq=False)
 class AliasTables:
     """A channel laid out for drawing.

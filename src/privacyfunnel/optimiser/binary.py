@@ -18,13 +18,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.optimiser.monge import least_over_partners, staircase
+from privacyfunnel.optimiser.sides import Sides
 from privacyfunnel.optimiser.state import State
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Integers, Vector
 
-LEVEL = 1e-13
-"""A boundary at which p_x itself lies, up to this share of the terms, is an equation."""
+LEFT = 1e-13
+"""A smaller share of a value than this is no longer there."""
 BISECTIONS = 200
+SAME_PENCIL = 1e-10
+"""Rows whose parts that vary with x have a cosine this close to ±1 are two boundaries for one number."""
+MOST_PENCILS = 256
 ROUNDINGS = 32 * 2.0**-53
 """Relative error of a reduced price, in float64: a dozen operations, with room."""
 
@@ -32,69 +36,35 @@ ROUNDINGS = 32 * 2.0**-53
 def pair_values(state: State) -> str:
     """Keep the best mixture, and bound all others by prices held against all pairs."""
     sides = Sides.of(state.polytope)
-    if sides.n_low + sides.n_high == 0:
-        mixture = _Mixture.empty(sides)
-    else:
-        mixture = _mixture(sides)
+    mixture = _mixture(sides)
     state.keep(*mixture.columns(sides))
-    y, least = _checked_prices(sides, mixture.prices)
-    if np.isfinite(y).all() and np.isfinite(least):
-        state.bound(sides.unsorted(y), least)
+    _bound(state, sides, mixture)
     state.report()
     return f"two secrets: {sides.n:,} posteriors sorted and paired on the boundaries, every pair priced"
 
 
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The values in the order of t: `n_low` are too low alone, `n_high` too high, those in between allowed.
+def bound_by_pairs(state: State) -> None:
+    """Lower the bound to the least that any row allows, with those that say the same of x: more rows allow less."""
+    G = state.polytope.G
+    within = G - G.mean(axis=1, keepdims=True)
+    size = np.linalg.norm(within, axis=1)
+    todo = size > 0
+    for row in np.argsort(G @ state.polytope.p_x)[::-1][:MOST_PENCILS]:  # from the tightest on
+        if state.stopped():
+            return
+        if not todo[row]:
+            continue
+        same = todo & (np.abs(within @ within[row]) >= (1 - SAME_PENCIL) * size * size[row])
+        todo &= ~same
+        sides = Sides.of(Polytope(G[same], state.polytope.p_x))
+        _bound(state, sides, _mixture(sides))
+    state.report()
 
-    above[x] is how far x lies above the upper boundary, below[x] how far below the lower one, each in a
-    unit of its own; negative on the other side. A boundary that does not bind is far away.
-    """
 
-    p: Vector
-    above: Vector
-    below: Vector
-    order: Integers
-    n_low: int
-    n_high: int
-
-    @classmethod
-    def of(cls, polytope: Polytope) -> Sides:
-        """Each row of G is rising or falling in t; of either kind, the one that is crossed first."""
-        G, p = polytope.G, polytope.p_x
-        n = polytope.n_x
-        upper = lower = None
-        if len(G):
-            widest = G[int((G.max(axis=1) - G.min(axis=1)).argmax())]
-            first, last = int(widest.argmin()), int(widest.argmax())
-            span = G[:, last] - G[:, first]
-            crossing = np.divide(-G[:, first], span, out=np.full(len(G), np.nan), where=span != 0)
-            rising, falling = np.flatnonzero(span > 0), np.flatnonzero(span < 0)
-            if rising.size:
-                upper = G[rising[crossing[rising].argmin()]]
-            if falling.size:
-                lower = G[falling[crossing[falling].argmax()]]
-            # Where p_x lies on one boundary, so does every output, and the other boundary is none.
-            if upper is not None and lower is not None:
-                if upper @ p > -LEVEL * (np.abs(upper) @ p):
-                    lower = None
-                elif lower @ p > -LEVEL * (np.abs(lower) @ p):
-                    upper = None
-        order = np.argsort(upper if upper is not None else -lower if lower is not None else p, kind="stable")
-        above = np.full(n, -1.0) if upper is None else upper[order]
-        below = np.full(n, -1.0) if lower is None else lower[order]
-        return cls(p[order], above, below, order, int((below > 0).sum()), int((above > 0).sum()))
-
-    @property
-    def n(self) -> int:
-        return len(self.p)
-
-    def unsorted(self, y: Vector) -> Vector:
-        """y in the order of the polytope."""
-        back = np.empty_like(y)
-        back[self.order] = y
-        return back
+def _bound(state: State, sides: Sides, mixture: _Mixture) -> None:
+    y, least = _checked_prices(sides, mixture.prices)
+    if np.isfinite(y).all() and np.isfinite(least):
+        state.bound(sides.unsorted(y), least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +89,7 @@ class _Mixture:
         taken = np.bincount(self.i, self.mass_i, sides.n) + np.bincount(self.j, self.mass_j, sides.n)
         inside = np.arange(sides.n_low, sides.n - sides.n_high)
         left = (sides.p - taken)[inside]
-        single = inside[left > LEVEL * sides.p[inside]]
+        single = inside[left > LEFT * sides.p[inside]]
         pairs = Columns(
             sides.order[np.stack([self.i, self.j], axis=1)[used]],
             np.stack([self.mass_i[used] / q, self.mass_j[used] / q], axis=1),
@@ -130,6 +100,8 @@ class _Mixture:
 
 def _mixture(sides: Sides) -> _Mixture:
     """Staircases on both boundaries between the thresholds, and the prices that make all their pairs worth it."""
+    if sides.n_low + sides.n_high == 0:
+        return _Mixture.empty(sides)
     low, high = _thresholds(sides)
     first_high, last = sides.n - sides.n_high, sides.n - 1
     at_low, at_high = min(int(low), first_high - 1), max(last - int(high), sides.n_low)
@@ -247,7 +219,7 @@ def _inverse(running: Vector, wanted: float) -> float:
         return 0.0
     if at == len(running):
         return float(at - 1)
-    return at - 1 + (wanted - running[at - 1]) / (running[at] - running[at - 1])
+    return float(at - 1 + (wanted - running[at - 1]) / (running[at] - running[at - 1]))
 
 
 def _checked_prices(sides: Sides, prices: Vector) -> tuple[Vector, float]:

@@ -57,7 +57,7 @@ def staircase(
 
 @compiled
 def least_over_partners(d: Vector, e: Vector, w: Vector) -> Vector:
-    """min over j of k(d[i], e[j]) − w[j] for every i; d and e increase.
+    """The least of k(d[i], e[j]) − w[j] over j, for every i; d and e increase.
 
     As d grows the best e falls, so the rows in between two others look only in between their partners:
     O((m + n) log m) for m rows and n partners.

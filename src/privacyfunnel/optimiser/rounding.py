@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.polytope import Columns, Polytope
@@ -29,9 +30,10 @@ BLENDS = 4.0 ** -np.arange(14, -1, -1)
 NEARBY = 64
 """Units that an entry may be moved; a row whose tight rows are nearly parallel would otherwise be blown up."""
 PASSES = 12
-AT_ONCE = 4_000_000
+AT_ONCE = 400_000
 """Numbers held at once while many rows are rounded."""
-PAIRS_AT_ONCE = 20_000
+NARROW = 16
+"""Rows of at most this many values are rounded many at once."""
 FORGIVEN = 0.25
 
 
@@ -98,36 +100,38 @@ def _room_needed(A: Matrix, sink: Integers) -> float:
 
 
 def _round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> _Rows:
-    """Every row rounded by itself: most at once, by rounding down or by the least move, the others one by one."""
-    step = max(1, AT_ONCE // (support.shape[1] * (len(A) + 1)))
-    return _Rows.join([
-        _round_some(A, support[i : i + step], targets[i : i + step], p_x, i) for i in range(0, len(support), step)
-    ])
-
-
-def _round_some(A: Matrix, support: Integers, targets: Matrix, p_x: Vector, first: int) -> _Rows:
-    """The same for the rows from number `first` on. Unused places have a target of 0."""
-    # Rounding down leaves a little to the sink rather than asking it for more; FORGIVEN is what float64 lost.
-    plain = np.floor(targets + FORGIVEN)
-    a = A.T[support]
-    kept = (np.einsum("ikr,ik->ir", a, plain) <= 0).all(axis=1) & plain.any(axis=1)
-    if targets.shape[1] == 2:  # as with two secrets, where there may be a hundred thousand rows
-        moves = _offsets(2, REACHES[0])
-        for i in range(0, len(plain), PAIRS_AT_ONCE):
-            some = i + np.flatnonzero(~kept[i : i + PAIRS_AT_ONCE] & (targets[i : i + PAIRS_AT_ONCE] > 0).all(axis=1))
-            near = np.floor(targets[some])[:, None, :] + moves
-            good = (near @ a[some] <= 0).all(axis=2) & (near >= 0).all(axis=2) & near.any(axis=2)
-            found = good.any(axis=1)
-            plain[some[found]] = near[found, good[found].argmax(axis=1)]
-            kept[some[found]] = True
+    """Every row rounded by itself. Unused places have a target of 0."""
+    kept = np.zeros(len(support), dtype=bool)
+    plain = np.zeros_like(targets)
+    if support.shape[1] <= NARROW:
+        step = max(1, AT_ONCE // (support.shape[1] * (len(A) + 1)))
+        for i in range(0, len(support), step):
+            some = slice(i, i + step)
+            plain[some], kept[some] = _round_at_once(A.T[support[some]], targets[some])
     at, place = np.nonzero((plain > 0) & kept[:, None])
-    parts = [_Rows(support[at, place], first + at, plain[at, place].astype(np.int64))]
-    for i in np.flatnonzero(~kept):
+    parts = [_Rows(support[at, place], at, plain[at, place].astype(np.int64))]
+    for i in np.flatnonzero(~kept).tolist():
         used = targets[i] > 0
         row = _round_row(A, support[i][used], targets[i][used], p_x)
         if row is not None:
-            parts.append(_Rows(row.support, np.full(len(row.support), first + i), row.numerators))
+            parts.append(_Rows(row.support, np.full(len(row.support), i), row.numerators))
     return _Rows.join(parts)
+
+
+def _round_at_once(a: Matrix, targets: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Many rows rounded down, or pairs by the least move that keeps the promise; and for which of them it does."""
+    plain = np.floor(targets + FORGIVEN)
+    kept = (np.einsum("ikr,ik->ir", a, plain) <= 0).all(axis=1) & plain.any(axis=1)
+    if targets.shape[1] == 2:
+        some = np.flatnonzero(~kept & (targets > 0).all(axis=1))
+        near = np.floor(targets[some])[:, None, :] + _offsets(2, REACHES[0])
+        some_left = (near.min(axis=2) >= 0) & (near.max(axis=2) > 0)
+        good = np.asarray((near @ a[some]).max(axis=2) <= 0) & some_left
+        which = good.argmax(axis=1)
+        found = good[np.arange(len(some)), which]
+        plain[some[found]] = near[found, which[found]]
+        kept[some[found]] = True
+    return plain, kept
 
 
 def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Row | None:

@@ -49,7 +49,9 @@ def remix(polytope: Polytope, found: list[Columns]) -> tuple[Columns, Vector]:
     master = Master(polytope.p_x)
     for columns in found:
         master.add(Columns.from_dense(polytope.draw_in(columns.dense(polytope.n_x))))
-    return master.columns, master.solve_without_artificial()
+    q = master.solve_without_artificial()
+    used = np.flatnonzero(q > 0)
+    return master.columns.take(used), q[used]
 
 
 def _first_rows(polytope: Polytope) -> Integers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from math import comb
 
 import numpy as np
 
@@ -27,6 +28,8 @@ LIST_VERTICES = 1_000_000
 """Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
 PAIR_VALUES = 2_000
 """With two secrets and more candidates than this, the best mixture is written down in closed form instead."""
+SWEEP_SUPPORTS = 500_000_000
+"""Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 
@@ -75,7 +78,7 @@ def search(
         if len(views) > 1:
             bound_by_views(joint, notion.limits, views, state)
         try:
-            how = _route(state, rank, classes.merge(known) if known is not None else None)
+            how = _route(state, rank, len(views) == 1, classes.merge(known) if known is not None else None)
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
@@ -83,17 +86,27 @@ def search(
     return protocol, columns.take(np.flatnonzero(q > 0))
 
 
-def _route(state: State, rank: int, known: Columns | None) -> str:
-    """Search in the way that suits the size; what it did, in words."""
+def _route(state: State, rank: int, one_view: bool, known: Columns | None) -> str:
+    """Search in the way that suits the size; what it did, in words. Compiled ways are imported when needed."""
     candidates = supports.candidates(state.polytope, rank)
     if rank == 2 and candidates > PAIR_VALUES:
-        from privacyfunnel.optimiser.binary import pair_values  # compiled, so imported when needed
+        from privacyfunnel.optimiser.binary import pair_values
 
         how = pair_values(state)
         if state.closed() or candidates > LIST_VERTICES:
             return how
     if candidates <= LIST_VERTICES:
         return list_vertices(state, rank)
+    if one_view:
+        from privacyfunnel.optimiser.binary import bound_by_pairs
+
+        bound_by_pairs(state)
+    if comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS:
+        from privacyfunnel.optimiser.few import sweep_affordable, sweeps
+
+        faces = sweep_affordable(state.polytope, state.stopped)
+        if faces is not None:
+            return sweeps(state, faces)
     return generate(state, known)
 
 
