@@ -104,8 +104,10 @@ def _mixture(sides: Sides) -> _Mixture:
         return _Mixture.empty(sides)
     low, high = _thresholds(sides)
     first_high, last = sides.n - sides.n_high, sides.n - 1
-    at_low, at_high = min(int(low), first_high - 1), max(last - int(high), sides.n_low)
-    share_low, share_high = low - at_low, high - (last - at_high)
+    # What lies on a boundary is nobody's partner there.
+    at_low = min(int(low), int((sides.above < 0).sum()) - 1)
+    at_high = max(last - int(high), sides.n - int((sides.below < 0).sum()))
+    share_low, share_high = min(1.0, low - at_low), min(1.0, high - (last - at_high))
     prices = np.zeros(sides.n)
     on_upper = on_lower = None
     if at_high >= first_high:  # some values are paired on the upper boundary, from the nearest to the farthest

@@ -46,6 +46,6 @@ def interpolated(y: Vector, coarse: Matrix, fine: Matrix) -> Vector:
     """Prices at the fine points, from those of the nearest coarse ones."""
     from scipy.spatial import cKDTree
 
-    distance, near = cKDTree(coarse).query(fine, k=min(NEIGHBOURS, len(coarse)))
+    distance, near = cKDTree(coarse).query(fine, k=np.arange(1, 1 + min(NEIGHBOURS, len(coarse))))
     weights = 1.0 / (distance**2 + 1e-12)
     return np.asarray((y[near] * weights).sum(axis=1) / weights.sum(axis=1))
