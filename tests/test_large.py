@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -323,7 +324,7 @@ def test_an_interrupt_ends_the_search_with_what_is_known(monkeypatch, name):
     assert len(reports) <= 6
     assert protocol.utility > 0
     assert pf.certify(protocol, joint).holds
-    assert all(a.gap >= b.gap for a, b in zip(reports, reports[1:], strict=False))
+    assert all(a.gap >= b.gap for a, b in pairwise(reports))
 
 
 # --- what large results go through ----------------------------------------------------------------------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from privacyfunnel.certificate import certify
 from privacyfunnel.cli import options, show
+from privacyfunnel.composition import Method, compose
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.tables.writing import check_output
@@ -26,6 +27,8 @@ def fit(
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
     ] = None,
+    blocks: options.Blocks = None,
+    method: options.MethodName = "tuned",
     bins: options.BinsOption = None,
     top: options.TopOption = None,
     dates: options.DatesOption = None,
@@ -50,7 +53,11 @@ def fit(
     if not json:
         screen.print(show.columns_table(counted))
     with show.search_progress() as progress:
-        protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
+        if blocks is None:
+            protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
+        else:
+            parts, how = options.blocks(blocks), cast(Method, method)
+            protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
     protocol.save(output, force=force)
     if json:
@@ -60,6 +67,7 @@ def fit(
                 "columns": show.columns_data(counted),
                 "not_used": counted.dropped,
                 "found_by": protocol.how,
+                "blocks": [list(block.attributes) for block in protocol.blocks],
                 **found.as_dict(),
             }
         )

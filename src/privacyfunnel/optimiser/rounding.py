@@ -126,7 +126,7 @@ def _round_at_once(a: Matrix, targets: Matrix) -> tuple[Matrix, NDArray[np.bool_
         some = np.flatnonzero(~kept & (targets > 0).all(axis=1))
         near = np.floor(targets[some])[:, None, :] + _offsets(2, REACHES[0])
         some_left = (near.min(axis=2) >= 0) & (near.max(axis=2) > 0)
-        good = np.asarray((near @ a[some]).max(axis=2) <= 0) & some_left
+        good = np.asarray((near @ a[some]).max(axis=2, initial=-1.0) <= 0) & some_left
         which = good.argmax(axis=1)
         found = good[np.arange(len(some)), which]
         plain[some[found]] = near[found, which[found]]

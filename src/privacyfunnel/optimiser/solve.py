@@ -78,7 +78,7 @@ def search(
         if len(views) > 1:
             bound_by_views(joint, notion.limits, views, state)
         try:
-            how = _route(state, rank, len(views) == 1, classes.merge(known) if known is not None else None)
+            how = _route(state, rank, len(views) == 1, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
@@ -86,10 +86,10 @@ def search(
     return protocol, columns.take(np.flatnonzero(q > 0))
 
 
-def _route(state: State, rank: int, one_view: bool, known: Columns | None) -> str:
+def _route(state: State, rank: int, one_view: bool, known: Callable[[], Columns | None]) -> str:
     """Search in the way that suits the size; what it did, in words. Compiled ways are imported when needed."""
     candidates = supports.candidates(state.polytope, rank)
-    if rank == 2 and candidates > PAIR_VALUES:
+    if one_view and rank == 2 and candidates > PAIR_VALUES:
         from privacyfunnel.optimiser.binary import pair_values
 
         how = pair_values(state)
@@ -97,17 +97,16 @@ def _route(state: State, rank: int, one_view: bool, known: Columns | None) -> st
             return how
     if candidates <= LIST_VERTICES:
         return list_vertices(state, rank)
-    if one_view:
+    if one_view and rank > 2:
         from privacyfunnel.optimiser.binary import bound_by_pairs
-
-        bound_by_pairs(state)
-    if comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS:
         from privacyfunnel.optimiser.few import sweep_affordable, sweeps
 
-        faces = sweep_affordable(state.polytope, state.stopped)
+        bound_by_pairs(state)
+        few = comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS
+        faces = sweep_affordable(state.polytope, state.stopped) if few else None
         if faces is not None:
             return sweeps(state, faces)
-    return generate(state, known)
+    return generate(state, known())
 
 
 def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str) -> Protocol:
