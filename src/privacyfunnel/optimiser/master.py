@@ -31,6 +31,10 @@ class Pool:
         self._parts.append(columns)
         self._starts.append(len(self) + len(columns))
 
+    def entropy(self) -> Vector:
+        """H(v) of every column."""
+        return np.concatenate([part.entropy() for part in (self._p_x, *self._parts)])
+
     def take(self, index: Integers) -> Columns:
         """The columns with these numbers, in increasing order of them."""
         index = np.sort(index)
@@ -95,6 +99,12 @@ class Master:
             return self.solve()[0]
         finally:
             self._set_penalty(self._penalty)
+
+    def mixture(self) -> tuple[Columns, Vector]:
+        """The best mixture of real columns alone: those in use, and their weights."""
+        q = self.solve_without_artificial()
+        used = np.flatnonzero(q > 0)
+        return self.columns.take(used), q[used]
 
     def raise_penalty(self) -> bool:
         """Make artificial columns dearer, when the optimum still leans on them; False if that is in vain."""
