@@ -47,6 +47,7 @@ ORDER = [
     "optimiser.sweep",
     "optimiser.levels",
     "optimiser.few",
+    "optimiser.fewer",
     "optimiser.generation",
     "optimiser.relaxation",
     "optimiser.solve",

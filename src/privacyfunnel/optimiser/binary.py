@@ -18,17 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.optimiser.monge import least_over_partners, staircase
-from privacyfunnel.optimiser.sides import Sides
+from privacyfunnel.optimiser.sides import Sides, pencils
 from privacyfunnel.optimiser.state import State
-from privacyfunnel.polytope import Columns, Polytope
+from privacyfunnel.polytope import Columns
 from privacyfunnel.typing import Integers, Vector
 
 LEFT = 1e-13
 """A smaller share of a value than this is no longer there."""
 BISECTIONS = 200
-SAME_PENCIL = 1e-10
-"""Rows whose parts that vary with x have a cosine this close to ±1 are two boundaries for one number."""
-MOST_PENCILS = 256
 ROUNDINGS = 32 * 2.0**-53
 """Relative error of a reduced price, in float64: a dozen operations, with room."""
 
@@ -43,22 +40,22 @@ def pair_values(state: State) -> str:
     return f"two secrets: {sides.n:,} posteriors sorted and paired on the boundaries, every pair priced"
 
 
-def bound_by_pairs(state: State) -> None:
-    """Lower the bound to the least that any row allows, with those that say the same of x: more rows allow less."""
-    G = state.polytope.G
-    within = G - G.mean(axis=1, keepdims=True)
-    size = np.linalg.norm(within, axis=1)
-    todo = size > 0
-    for row in np.argsort(G @ state.polytope.p_x)[::-1][:MOST_PENCILS]:  # from the tightest on
+def bound_by_pairs(state: State) -> list[Integers]:
+    """Lower the bound to the least that any pencil of rows allows by itself: more rows allow less.
+
+    The pencils, with the one that allows least first.
+    """
+    found = pencils(state.polytope)
+    allowed = []
+    for rows in found:
+        alone = State(state.polytope.with_rows(rows), state.entropy, state.gap, None, None, state.interrupted)
+        sides = Sides.of(alone.polytope)
+        _bound(alone, sides, _mixture(sides))
+        allowed.append(alone.upper_bound)
         if state.stopped():
-            return
-        if not todo[row]:
-            continue
-        same = todo & (np.abs(within @ within[row]) >= (1 - SAME_PENCIL) * size * size[row])
-        todo &= ~same
-        sides = Sides.of(Polytope(G[same], state.polytope.p_x))
-        _bound(state, sides, _mixture(sides))
-    state.report()
+            break
+    state.upper_bound = min([state.upper_bound, *allowed])
+    return [found[i] for i in np.argsort(allowed, kind="stable")]
 
 
 def _bound(state: State, sides: Sides, mixture: _Mixture) -> None:

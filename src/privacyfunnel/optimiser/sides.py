@@ -9,6 +9,9 @@ import numpy as np
 from privacyfunnel.polytope import Polytope
 from privacyfunnel.typing import Integers, Vector
 
+SAME_PENCIL = 1e-10
+"""Rows whose parts that vary with x have a cosine this close to ±1 are two boundaries for one number."""
+MOST_PENCILS = 256
 LEVEL = 1e-13
 """A boundary at which p_x itself lies, up to this share of the terms, is an equation."""
 
@@ -64,3 +67,18 @@ class Sides:
         back = np.empty_like(y)
         back[self.order] = y
         return back
+
+
+def pencils(polytope: Polytope) -> list[Integers]:
+    """The rows of G in groups that speak of one number each, such as both limits on one secret."""
+    G = polytope.G
+    varying = G - G.mean(axis=1, keepdims=True)
+    size = np.linalg.norm(varying, axis=1)
+    todo = size > 0
+    found: list[Integers] = []
+    for row in np.argsort(-(G @ polytope.p_x), kind="stable"):  # from the tightest on
+        if todo[row] and len(found) < MOST_PENCILS:
+            same = todo & (np.abs(varying @ varying[row]) >= (1 - SAME_PENCIL) * size * size[row])
+            todo &= ~same
+            found.append(np.flatnonzero(same))
+    return found

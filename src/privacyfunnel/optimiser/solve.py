@@ -15,6 +15,8 @@ from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.optimiser import supports
 from privacyfunnel.optimiser.generation import generate
 from privacyfunnel.optimiser.listing import list_vertices
+from privacyfunnel.optimiser.peel import peel
+from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.rounding import round_channel
@@ -100,12 +102,16 @@ def _route(state: State, rank: int, one_view: bool, known: Callable[[], Columns 
     if one_view and rank > 2:
         from privacyfunnel.optimiser.binary import bound_by_pairs
         from privacyfunnel.optimiser.few import sweep_affordable, sweeps
+        from privacyfunnel.optimiser.fewer import bound_by_fewer
 
-        bound_by_pairs(state)
+        pencils = bound_by_pairs(state)
         few = comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS
         faces = sweep_affordable(state.polytope, state.stopped) if few else None
         if faces is not None:
             return sweeps(state, faces)
+        state.keep(*peel(state.polytope, Oracle(state.polytope), state.stopped))
+        state.report()
+        bound_by_fewer(state, pencils)
     return generate(state, known())
 
 
