@@ -22,6 +22,8 @@ from privacyfunnel.optimiser.levels import clusters, interpolated, merged
 from privacyfunnel.optimiser.listing import list_vertices
 from privacyfunnel.optimiser.master import Master
 from privacyfunnel.optimiser.monge import charge_cost, least_over_partners, staircase
+from privacyfunnel.optimiser.peel import peel
+from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.sides import Sides
 from privacyfunnel.optimiser.state import State, vertex_error
@@ -325,6 +327,19 @@ def test_an_interrupt_ends_the_search_with_what_is_known(monkeypatch, name):
     assert protocol.utility > 0
     assert pf.certify(protocol, joint).holds
     assert all(a.gap >= b.gap for a, b in pairwise(reports))
+
+
+@given(joints(min_s=3, max_s=6, min_x=3, max_x=12), notions(), st.integers(0, 40))
+@settings(max_examples=80)
+def test_what_is_peeled_off_and_what_is_left_add_up_to_p_x(joint, notion, steps):
+    """Also when it is stopped in the middle."""
+    polytope = fresh(joint, notion).polytope
+    left = iter(range(steps))
+    columns, q = peel(polytope, Oracle(polytope), lambda: next(left, None) is None)
+    V = columns.dense(polytope.n_x)
+    assert (q >= 0).all()
+    assert q @ V == pytest.approx(polytope.p_x, rel=1e-9, abs=1e-12)
+    assert (q[:, None] * (V @ polytope.G.T) <= 1e-10).all()  # rounding errors in what is left weigh little
 
 
 # --- what large results go through ----------------------------------------------------------------------

@@ -28,8 +28,7 @@ def bound_by_fewer(state: State, pencils: list[Integers]) -> None:
 
     `pencils` are groups of rows, the one that allows least first.
     """
-    left = state.left()
-    until = time.monotonic() + (LONGEST if left is None else min(LONGEST, SHARE * left))
+    until = time.monotonic() + min(LONGEST, SHARE * state.left())
     chosen, rest = pencils[:1], pencils[1:]
     while chosen and rest:
         allowed = []

@@ -28,7 +28,7 @@ from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
 """Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
-PAIR_VALUES = 2_000
+PAIR_VALUES = 10_000
 """With two secrets and more candidates than this, the best mixture is written down in closed form instead."""
 SWEEP_SUPPORTS = 500_000_000
 """Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
