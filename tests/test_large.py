@@ -15,6 +15,7 @@ import privacyfunnel as pf
 from privacyfunnel import protocol as protocol_module
 from privacyfunnel.channel import Channel
 from privacyfunnel.information import entropy
+from privacyfunnel.optimiser import pricing
 from privacyfunnel.optimiser.binary import _checked_prices, bound_by_pairs, pair_values
 from privacyfunnel.optimiser.faces import find_faces
 from privacyfunnel.optimiser.few import Sweep, sweeps
@@ -327,6 +328,20 @@ def test_an_interrupt_ends_the_search_with_what_is_known(monkeypatch, name):
     assert protocol.utility > 0
     assert pf.certify(protocol, joint).holds
     assert all(a.gap >= b.gap for a, b in pairwise(reports))
+
+
+def test_a_search_shared_among_cores_finds_posteriors_that_undercut_their_price(monkeypatch):
+    monkeypatch.setattr(pricing, "SHARED", 0)
+    monkeypatch.setattr(pricing, "cores", lambda: 3)
+    polytope = fresh(pf.Joint(np.random.default_rng(3).random((6, 30))), pf.LIP(0.3)).polytope
+    y = np.full(30, 1.5)
+    oracle = Oracle(polytope)
+    found = pricing.local_search(oracle, y, np.random.default_rng(0).dirichlet(np.ones(30), 20), 0.1, lambda: False)
+    assert len(oracle.team()) == 3
+    assert len(found) > 1
+    assert (entropy(found) - found @ y < -0.1).all()
+    assert (polytope.G @ found.T <= 1e-9).all()
+    assert not len(pricing.local_search(oracle, y, np.eye(30), 0.1, lambda: True))
 
 
 @given(joints(min_s=3, max_s=6, min_x=3, max_x=12), notions(), st.integers(0, 40))

@@ -12,6 +12,7 @@ ORDER = [
     "errors",
     "typing",
     "compiled",
+    "cores",
     "information",
     "exact",
     "population",

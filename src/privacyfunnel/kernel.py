@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.channel import BITS, UNIT, Channel
 from privacyfunnel.compiled import compiled
+from privacyfunnel.cores import cores
 from privacyfunnel.errors import InvalidChannel, InvalidInput
 from privacyfunnel.randomness import Randomness
 from privacyfunnel.typing import Integers
@@ -95,7 +95,7 @@ def sample(
     """
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
         raise InvalidInput("the codes of the rows are a one-dimensional array of integers")
-    threads = _available() if threads is None else threads
+    threads = cores() if threads is None else threads
     if threads < 1:
         raise InvalidInput(f"rows cannot be drawn on {threads} threads")
     y = np.empty(len(codes), dtype=np.int32)
@@ -123,11 +123,6 @@ def permutation(n: int, randomness: Randomness) -> Integers:
         randomness.fill(words)
         last = _shuffle(order, last, words)
     return order
-
-
-def _available() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _draw_block(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from math import comb
 
 import numpy as np
 
+from privacyfunnel.cores import cores
 from privacyfunnel.information import entropy
 from privacyfunnel.optimiser.faces import Faces, find_faces
 from privacyfunnel.optimiser.levels import clusters, interpolated, means, merged
@@ -199,8 +199,3 @@ def _distinct(columns: Columns) -> Columns:
     key = np.concatenate([columns.support, np.round(columns.mass, 12)], axis=1)
     _, first = np.unique(key, axis=0, return_index=True)
     return columns.take(first)
-
-
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
