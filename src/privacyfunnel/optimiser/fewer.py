@@ -13,9 +13,8 @@ from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.state import State
 from privacyfunnel.typing import Integers
 
-SHARE = 0.3
-"""Of the time that is left, to spend on such bounds; LONGEST seconds at most."""
 LONGEST = 60.0
+"""Seconds that such bounds may take."""
 CLOSE = 2e-3
 """Nats to which a relaxed problem is solved."""
 MOST_SUPPORTS = 80_000_000
@@ -23,12 +22,12 @@ TRIED = 3
 """Pencils of rows that are tried as the next one."""
 
 
-def bound_by_fewer(state: State, pencils: list[Integers]) -> None:
+def bound_by_fewer(state: State, pencils: list[Integers], *, seconds: float) -> None:
     """Lower the bound to what two, three, … pencils of rows allow together, chosen greedily while that is quick.
 
     `pencils` are groups of rows, the one that allows least first.
     """
-    until = time.monotonic() + min(LONGEST, SHARE * state.left())
+    until = time.monotonic() + min(LONGEST, seconds)
     chosen, rest = pencils[:1], pencils[1:]
     while chosen and rest:
         allowed = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -13,10 +14,9 @@ from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, Not
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.optimiser import supports
-from privacyfunnel.optimiser.generation import generate
+from privacyfunnel.optimiser.chain import bound_by_chains
+from privacyfunnel.optimiser.generation import Otherwise, generate
 from privacyfunnel.optimiser.listing import list_vertices
-from privacyfunnel.optimiser.peel import peel
-from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.rounding import round_channel
@@ -80,7 +80,8 @@ def search(
         if len(views) > 1:
             bound_by_views(joint, notion.limits, views, state)
         try:
-            how = _route(state, rank, len(views) == 1, lambda: None if known is None else classes.merge(known))
+            chains = partial(bound_by_chains, Polytope.of(joint, notion), views, state) if len(views) > 1 else None
+            how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
@@ -88,8 +89,12 @@ def search(
     return protocol, columns.take(np.flatnonzero(q > 0))
 
 
-def _route(state: State, rank: int, one_view: bool, known: Callable[[], Columns | None]) -> str:
-    """Search in the way that suits the size; what it did, in words. Compiled ways are imported when needed."""
+def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
+    """Search in the way that suits the size; what it did, in words. Compiled ways are imported when needed.
+
+    `chains` is a way to bound promises with several views, and None for one view.
+    """
+    one_view, otherwise = chains is None, chains
     candidates = supports.candidates(state.polytope, rank)
     if one_view and rank == 2 and candidates > PAIR_VALUES:
         from privacyfunnel.optimiser.binary import pair_values
@@ -109,10 +114,8 @@ def _route(state: State, rank: int, one_view: bool, known: Callable[[], Columns 
         faces = sweep_affordable(state.polytope, state.stopped) if few else None
         if faces is not None:
             return sweeps(state, faces)
-        state.keep(*peel(state.polytope, Oracle(state.polytope), state.stopped))
-        state.report()
-        bound_by_fewer(state, pencils)
-    return generate(state, known())
+        otherwise = partial(bound_by_fewer, state, pencils)
+    return generate(state, known(), otherwise)
 
 
 def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str) -> Protocol:

@@ -67,6 +67,10 @@ class State:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
         return late or self.interrupted.is_set()
 
+    def spent(self) -> float:
+        """The share of the time limit that is over; 0 without one."""
+        return 0.0 if not self.time_limit else (time.monotonic() - self.started) / self.time_limit
+
     def left(self) -> float:
         """Seconds until the time limit."""
         if self.time_limit is None:
