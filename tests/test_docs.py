@@ -12,6 +12,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli import app, run
 from privacyfunnel.population import as_csv, people
+from spark_parts import require_spark
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path(pf.__file__).parent
@@ -46,6 +47,8 @@ def blocks(language):
 
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_in_the_documentation_runs(code, tmp_path, monkeypatch):
+    if "spark" in code:
+        require_spark()
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "documentation", "exec"), {})  # noqa: S102 - our own pages
 
@@ -64,14 +67,18 @@ def tried(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("code", blocks("sh"))
 def test_commands_in_the_documentation_work(code, tried):
+    if "spark" in code:
+        require_spark()
     commands = [shlex.split(line) for line in code.splitlines() if line.startswith("funnel ")]
     for command in commands:
         if "demo" in command and "--folder" in command:
             command[-1] = "another-folder"
-        if "sanitise" in command or "audit" in command:
+        if {"sanitise", "audit", "estimate"} & set(command):
             secret, chosen = ("obese", "sex,town,height,weight") if "demo/" in code else ("diagnosis", "age,sex,town")
             fit = ["fit", "people.csv", "--secret", secret, "--attributes", chosen, "--epsilon", "0.5", "-o"]
             assert Path("protocol.json").exists() or run([*fit, "protocol.json"]) == 0
+            sanitise = ["sanitise", "people.csv", "--protocol", "protocol.json", "-o", "open.csv"]
+            assert "estimate" not in command or Path("open.csv").exists() or run(sanitise) == 0
         assert run([*command[1:], *(["--time-limit", "1"] if command[1] in ("fit", "tradeoff") else [])]) == 0
 
 

@@ -12,7 +12,9 @@ import typer
 
 from privacyfunnel.cli.audit import audit
 from privacyfunnel.cli.demo import demo
+from privacyfunnel.cli.estimate import estimate
 from privacyfunnel.cli.fit import fit
+from privacyfunnel.cli.paper import paper
 from privacyfunnel.cli.sanitise import sanitise
 from privacyfunnel.cli.tradeoff import tradeoff
 from privacyfunnel.errors import PrivacyFunnelError
@@ -29,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, sanitise, audit, tradeoff, demo):
+for command in (fit, sanitise, audit, estimate, tradeoff, demo, paper):
     app.command()(command)
 
 

@@ -38,6 +38,8 @@ def fit(
     encoding: options.Encoding = "utf-8",
     gap: options.Gap = 1e-6,
     time_limit: options.TimeLimit = 60.0,
+    engine: options.Engine = "duckdb",
+    master: options.Master = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -46,9 +48,10 @@ def fit(
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
     promise = options.notion(notion, epsilon, lower, upper, known)
+    cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
-    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding)
+    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding, cluster)
     screen = show.console()
     if not json:
         screen.print(show.columns_table(counted))
