@@ -54,7 +54,8 @@ def joint_of(spec):
     if not spec.get("sparse"):
         return pf.Joint(rng.random((c, a)))
     # Like country of birth: one secret nine times out of ten, the others rare, and 45,000 people in all.
-    p_s = np.concatenate([[0.9], 0.1 * rng.dirichlet(np.full(c - 1, 0.5))])
+    rare = 0.5 * rng.dirichlet(np.full(c - 1, 0.5)) + 0.5 / (c - 1)
+    p_s = np.concatenate([[0.9], 0.1 * rare])
     people = np.maximum(1, rng.multinomial(45_000, rng.dirichlet(np.full(a, 0.5))))
     counts = np.stack([rng.multinomial(n, p_s) for n in people], axis=1)
     return pf.Joint(counts[counts.sum(axis=1) > 0])
