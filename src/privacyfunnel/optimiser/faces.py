@@ -17,10 +17,11 @@ from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix
 
-INDEPENDENT = 1e-12
-"""Rows whose part outside the span of others is smaller than this, relative to the largest, depend on them."""
-ON_THE_EDGE = 1e-12
-"""How far a point may overstep a row (rows have a largest coefficient of 1): one too many only weakens a bound."""
+NOTHING = 1e-12
+CLEAR = 1e-6
+"""What decides (whether rows are independent, whether a point oversteps a row) must be below NOTHING or above CLEAR,
+relative to rows with a largest coefficient of 1. In between it might be a rounding error, a face might be missed, and
+a bound be wrong."""
 MOST_FACES = 20_000
 
 
@@ -39,7 +40,27 @@ class Faces:
 
 
 def find_faces(polytope: Polytope, stopped: Callable[[], bool] = lambda: False) -> Faces | None:
-    """The faces of Δ on which extreme posteriors may lie; None if there are too many of them, or when `stopped()`."""
+    """The faces of Δ on which extreme posteriors may lie.
+
+    None if there are too many of them, if float64 cannot tell them apart for sure, or when `stopped()`.
+    """
+    try:
+        return _find(polytope, stopped)
+    except _TooClose:
+        return None
+
+
+class _TooClose(Exception):
+    """A number on which something hangs is neither clearly 0 nor clearly something else."""
+
+
+def _is_something(size: float) -> bool:
+    if NOTHING < size < CLEAR:
+        raise _TooClose
+    return size >= CLEAR
+
+
+def _find(polytope: Polytope, stopped: Callable[[], bool]) -> Faces | None:
     C = _coordinates(polytope)
     W = np.asarray(np.linalg.lstsq(C.T, polytope.G.T, rcond=None)[0].T, dtype=np.float64)
     rank = len(C)
@@ -54,7 +75,8 @@ def find_faces(polytope: Polytope, stopped: Callable[[], bool] = lambda: False) 
         for rows in longer:
             if stopped():
                 return None
-            if np.linalg.matrix_rank(W[list(rows)], tol=INDEPENDENT) == size and _open(oracle, rows):
+            sizes = np.linalg.svd(W[list(rows)], compute_uv=False)
+            if _is_something(float(sizes[-1] / sizes[0])) and _open(oracle, rows):
                 open_sets.append(rows)
         sets[size] = np.array(open_sets, dtype=np.int64).reshape(-1, size)
     points = _points(W, sets.pop(rank - 1)) if rank > 1 else np.ones((1, 1))
@@ -69,7 +91,7 @@ def _coordinates(polytope: Polytope) -> Matrix:
     while len(left):
         sizes = np.linalg.norm(left, axis=1)
         best = int(sizes.argmax())
-        if sizes[best] <= INDEPENDENT * largest:
+        if largest == 0 or not _is_something(float(sizes[best] / largest)):
             break
         rows.append(polytope.G[best])
         direction = left[best] / sizes[best]
@@ -101,5 +123,5 @@ def _points(W: Matrix, sets: Integers) -> Matrix:
     rhs = np.zeros((len(sets), r, 1))
     rhs[:, 0] = 1.0
     u = np.linalg.solve(system, rhs)[..., 0]
-    kept = (u @ W.T <= ON_THE_EDGE).all(axis=1)
+    kept = [not _is_something(max(0.0, float(over))) for over in (u @ W.T).max(axis=1)]
     return np.unique(np.round(u[kept], 14), axis=0)
