@@ -70,7 +70,8 @@ def by_pairs(joint, notion):
 def by_sweeps(joint, notion):
     state = fresh(joint, notion)
     faces = find_faces(state.polytope)
-    assume(faces is not None)  # float64 may be unable to tell
+    if faces is None:  # float64 cannot tell for sure what is extreme
+        return None
     sweeps(state, faces)
     return state
 
@@ -202,7 +203,9 @@ def test_counts_with_many_equal_posteriors_are_merged_first():
 def test_sweeping_is_as_good_as_listing_all_posteriors(joint, notion):
     state = fresh(joint, notion)
     assume(len(state.polytope.G) and state.polytope.n_x >= 3)
-    agree(by_sweeps(joint, notion), by_listing(joint, notion))
+    fast = by_sweeps(joint, notion)
+    if fast is not None:
+        agree(fast, by_listing(joint, notion))
 
 
 @given(joints(min_s=3, max_s=3, min_x=4, max_x=7, skewed=True), notions(epsilons(low=0.1)))
@@ -211,8 +214,9 @@ def test_sweeping_never_bounds_below_listing_over_twelve_orders_of_magnitude(joi
     state = fresh(joint, notion)
     assume(len(state.polytope.G) and state.polytope.n_x >= 3)
     fast, slow = by_sweeps(joint, notion), by_listing(joint, notion)
-    assert fast.upper_bound >= slow.utility - 1e-9
-    assert slow.upper_bound >= fast.utility - 1e-9
+    if fast is not None:
+        assert fast.upper_bound >= slow.utility - 1e-9
+        assert slow.upper_bound >= fast.utility - 1e-9
 
 
 @given(joints(min_s=3, max_s=4, min_x=5, max_x=8), notions(), st.integers(0, 2**32 - 1))
@@ -221,7 +225,8 @@ def test_a_complete_sweep_finds_the_least_of_all_listed_posteriors(joint, notion
     polytope = fresh(joint, notion).polytope
     assume(len(polytope.G) and polytope.n_x >= 3)
     faces = find_faces(polytope)
-    assume(faces is not None)
+    if faces is None:
+        return
     y = np.random.default_rng(seed).normal(size=polytope.n_x)
     pool = vertices(polytope, min(joint.n_s, joint.n_x))
     found, least = Sweep(polytope, faces).under(y, np.inf, lambda: False)
@@ -236,14 +241,14 @@ def test_three_secrets_and_a_hundred_values_are_swept_to_the_default_gap():
     assert protocol.gap <= GAP
 
 
-def test_rows_that_float64_cannot_tell_apart_for_sure_are_not_swept():
-    """Here a sweep once missed a posterior, and its bound was 3e-7 below what listing reaches."""
+def test_values_too_rare_for_float64_are_not_swept():
+    """Here a sweep once missed a posterior, and its bound was 1.4e-9 below the optimum."""
     weights = [
-        [4.34487769e-12, 5.24537649e-11, 2.27458186e-07, 5.77768827e-12, 1.34778928e-06],
-        [1.14740682e-06, 6.63801978e-07, 1.08362718e-11, 2.09758408e-11, 3.75076509e-01],
-        [2.81818445e-10, 1.53750892e-04, 5.27394723e-07, 2.28060476e-03, 1.95372257e-01],
+        [1.716857444234142e-12, 3.996236560629912e-10, 4.57044508e-07, 0.6179144, 1.2796777e-05, 2.916111e-08],
+        [1.0334079712651179e-08, 3.6121451483593427e-12, 1.001318e-06, 7.45489e-06, 0.000104672, 4.342803e-12],
+        [3.9039011172716475e-09, 0.0, 0.0, 2.1117262000537756e-09, 0.0, 0.0],
     ]
-    assert find_faces(fresh(pf.Joint(weights), pf.LDP(4.0)).polytope) is None
+    assert find_faces(fresh(pf.Joint(weights), pf.PML(0.1)).polytope) is None
 
 
 def test_a_sweep_that_is_stopped_states_no_least():

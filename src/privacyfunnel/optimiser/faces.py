@@ -22,6 +22,8 @@ CLEAR = 1e-6
 """What decides (whether rows are independent, whether a point oversteps a row) must be below NOTHING or above CLEAR,
 relative to rows with a largest coefficient of 1. In between it might be a rounding error, a face might be missed, and
 a bound be wrong."""
+RAREST = 1e-8
+"""Where some value is rarer than this, posteriors that matter hide in the rounding errors of others."""
 MOST_FACES = 20_000
 
 
@@ -45,7 +47,7 @@ def find_faces(polytope: Polytope, stopped: Callable[[], bool] = lambda: False) 
     None if there are too many of them, if float64 cannot tell them apart for sure, or when `stopped()`.
     """
     try:
-        return _find(polytope, stopped)
+        return _find(polytope, stopped) if polytope.p_x.min() >= RAREST else None
     except _TooClose:
         return None
 
@@ -124,4 +126,7 @@ def _points(W: Matrix, sets: Integers) -> Matrix:
     rhs[:, 0] = 1.0
     u = np.linalg.solve(system, rhs)[..., 0]
     kept = [not _is_something(max(0.0, float(over))) for over in (u @ W.T).max(axis=1)]
-    return np.unique(np.round(u[kept], 14), axis=0)
+    u = u[kept] + 0.0  # no -0.0
+    mantissa, exponent = np.frexp(u)
+    _, first = np.unique(np.concatenate([np.round(mantissa, 12), exponent], axis=1), axis=0, return_index=True)
+    return np.asarray(u[first])
