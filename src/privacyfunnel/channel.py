@@ -59,7 +59,7 @@ class Channel:
             Q = np.empty(0)
         if Q.ndim != 2 or not np.isfinite(Q).all():
             raise InvalidChannel("a channel is a matrix of finite numbers Q[y, x]")
-        if (np.abs(Q) > 1).any() or (Q * UNIT != np.rint(Q * UNIT)).any():
+        if (np.abs(Q) > 1).any() or (np.rint(Q * UNIT) != Q * UNIT).any():
             raise InvalidChannel("an entry is not a probability that is a multiple of 2**-32")
         return cls.from_numerators((Q * UNIT).astype(np.int64))
 

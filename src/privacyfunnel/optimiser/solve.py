@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import comb
 from typing import cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.optimiser import supports
 from privacyfunnel.optimiser.chain import bound_by_chains
-from privacyfunnel.optimiser.generation import generate
+from privacyfunnel.optimiser.generation import Otherwise, generate
 from privacyfunnel.optimiser.listing import list_vertices
 from privacyfunnel.optimiser.priors import optimise_for_each
 from privacyfunnel.optimiser.reduce import Classes
@@ -32,6 +33,10 @@ from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
 """Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
+PAIR_VALUES = 10_000
+"""With two secrets and more candidates than this, the best mixture is written down in closed form instead."""
+SWEEP_SUPPORTS = 500_000_000
+"""Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 
@@ -89,20 +94,42 @@ def search(
         if len(views) > 1:
             bound_by_views(joint, notion.limits, views, state)
         try:
-            if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
-                how = list_vertices(state, rank)
-            else:
-                chains = partial(bound_by_chains, Polytope.of(joint, notion), views, state)
-                how = generate(
-                    state,
-                    classes.merge(known) if known is not None else None,
-                    otherwise=chains if len(views) > 1 else None,
-                )
+            chains = partial(bound_by_chains, Polytope.of(joint, notion), views, state) if len(views) > 1 else None
+            how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
         protocol = _exact(joint, columns, q, state.upper_bound, notion, how)
     return protocol, columns.take(np.flatnonzero(q > 0))
+
+
+def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
+    """Search in the way that suits the size; what it did, in words. Compiled ways are imported when needed.
+
+    `chains` is a way to bound promises with several views, and None for one view.
+    """
+    one_view, otherwise = chains is None, chains
+    candidates = supports.candidates(state.polytope, rank)
+    if one_view and rank == 2 and candidates > PAIR_VALUES:
+        from privacyfunnel.optimiser.binary import pair_values
+
+        how = pair_values(state)
+        if state.closed() or candidates > LIST_VERTICES:
+            return how
+    if candidates <= LIST_VERTICES:
+        return list_vertices(state, rank)
+    if one_view and rank > 2:
+        from privacyfunnel.optimiser.binary import bound_by_pairs
+        from privacyfunnel.optimiser.few import sweep_affordable, sweeps
+        from privacyfunnel.optimiser.fewer import bound_by_fewer
+
+        pencils = bound_by_pairs(state)
+        few = comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS
+        faces = sweep_affordable(state.polytope, state.stopped) if few else None
+        if faces is not None:
+            return sweeps(state, faces)
+        otherwise = partial(bound_by_fewer, state, pencils)
+    return generate(state, known(), otherwise)
 
 
 def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str) -> Protocol:

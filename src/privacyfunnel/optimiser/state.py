@@ -13,6 +13,7 @@ from types import FrameType
 import numpy as np
 
 from privacyfunnel.information import entropy
+from privacyfunnel.optimiser.master import Pool
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Vector
 
@@ -76,11 +77,13 @@ class State:
             return UNHURRIED
         return max(0.0, self.time_limit - (time.monotonic() - self.started))
 
-    def keep(self, columns: Columns, q: Vector) -> None:
+    def keep(self, columns: Columns | Pool, q: Vector) -> None:
         """Remember the mixture if it beats the best so far."""
-        utility = self.entropy - float(q @ columns.entropy())
+        used = np.flatnonzero(q > 0)
+        in_use, weights = columns.take(used), q[used]
+        utility = self.entropy - float(weights @ in_use.entropy())
         if utility > self.utility:
-            self.columns, self.q, self.utility = columns, q, utility
+            self.columns, self.q, self.utility = in_use, weights, utility
 
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
