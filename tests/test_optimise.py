@@ -20,6 +20,8 @@ import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise
 from strategies import UNIT, arrays, epsilons, joints, notions
 
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+
 solve = importlib.import_module("privacyfunnel.optimiser.solve")  # pf.optimise is the function
 
 GAP = 1e-6
@@ -523,7 +525,6 @@ LONG = """
 import json, sys
 import numpy as np
 import privacyfunnel as pf
-
 joint = pf.Joint({array})
 told = []
 

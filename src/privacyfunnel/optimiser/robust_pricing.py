@@ -25,6 +25,7 @@ class RobustOracle(Oracle):
         n = region.n_x
         self.region, self.n_x, self._stopped = region, n, stopped
         self.G = np.empty((0, n))
+        self._team = [self]  # rows are added on the way, so others would not know them
         # The sum comes first here, so that rows can be added behind it.
         self._lp = LinearProgram(np.ones((1, n)), np.ones(1), np.ones(1), upper=1.0)
 
