@@ -13,6 +13,7 @@ import typer
 from privacyfunnel.cli.audit import audit
 from privacyfunnel.cli.demo import demo
 from privacyfunnel.cli.fit import fit
+from privacyfunnel.cli.report import report
 from privacyfunnel.cli.sanitise import sanitise
 from privacyfunnel.cli.tradeoff import tradeoff
 from privacyfunnel.errors import PrivacyFunnelError
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, sanitise, audit, tradeoff, demo):
+for command in (fit, sanitise, audit, tradeoff, report, demo):
     app.command()(command)
 
 

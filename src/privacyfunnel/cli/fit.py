@@ -11,6 +11,8 @@ from privacyfunnel.certificate import certify
 from privacyfunnel.cli import options, show
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
+from privacyfunnel.optimiser.wish import epsilon_for
+from privacyfunnel.promise import Notion
 from privacyfunnel.tables.writing import check_output
 
 
@@ -23,6 +25,10 @@ def fit(
     epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
     lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
     upper: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that grow.")] = None,
+    keep: Annotated[
+        float | None,
+        typer.Option(help="Instead of ε: the share to keep, such as 0.9; finds the smallest ε that does."),
+    ] = None,
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
     ] = None,
@@ -42,7 +48,7 @@ def fit(
 
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
-    promise = options.notion(notion, epsilon, lower, upper, known)
+    promise = options.promise(notion, epsilon, lower, upper, known, keep)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
     counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding)
@@ -50,7 +56,13 @@ def fit(
     if not json:
         screen.print(show.columns_table(counted))
     with show.search_progress() as progress:
-        protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
+        if isinstance(promise, Notion):
+            protocol, wish = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress), None
+        else:
+            wish = epsilon_for(
+                counted.joint, promise, keep or 0.0, gap=gap, time_limit=time_limit, progress=progress
+            )
+            protocol = wish.protocol
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
     protocol.save(output, force=force)
     if json:
@@ -60,12 +72,15 @@ def fit(
                 "columns": show.columns_data(counted),
                 "not_used": counted.dropped,
                 "found_by": protocol.how,
+                "wish": wish.as_dict() if wish else None,
                 **found.as_dict(),
             }
         )
         return
     if counted.dropped:
         screen.print(f"Not used: {', '.join(counted.dropped)}.", markup=False)
+    if wish is not None:
+        screen.print(wish.words())
     screen.print(f"Promise: {found.promise}")
     screen.print(show.kept_line(found))
     screen.print(show.findings_table(found))

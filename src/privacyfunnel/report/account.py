@@ -1,0 +1,252 @@
+"""Account: every number that a report or the studio shows, measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from privacyfunnel.certificate import Certificate, certify
+from privacyfunnel.channel import UNIT
+from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.findings import NATS_PER_BIT, Findings, findings
+from privacyfunnel.information import entropy, mutual_information
+from privacyfunnel.joint import Joint
+from privacyfunnel.notions import SRLIP
+from privacyfunnel.promise import factor
+from privacyfunnel.protocol import Block, Protocol, released_joint
+from privacyfunnel.protocol_file import digest_of
+from privacyfunnel.tables.domain import Column, Label
+from privacyfunnel.typing import Matrix, Vector
+
+MOST_ATTACKERS = 64
+"""Sets of known attributes that are looked at one by one."""
+MOST_OUTPUTS = 200_000
+"""Outputs whose beliefs are looked at; beyond, blocks multiply to too many."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How a column became finitely many values."""
+
+    column: str
+    kind: str
+    values: int
+    how: str
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """What became of one released column."""
+
+    name: str
+    labels: tuple[str, ...]
+    after: Vector
+    """P(the released value is this label), from the protocol alone."""
+    before: Vector | None = None
+    """P(this label) in the table."""
+    entropy_bits: float | None = None
+    kept_bits: float | None = None
+    """What the released column tells of the original one."""
+    unchanged: float | None = None
+    """How often the released value is the original one."""
+
+    @property
+    def kept_share(self) -> float | None:
+        """Of the information in the column."""
+        if self.kept_bits is None or self.entropy_bits is None:
+            return None
+        return self.kept_bits / self.entropy_bits if self.entropy_bits else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed of one value of the secret: before, and after each output."""
+
+    secret: str
+    prior: float
+    posterior: Vector
+    """P(s|y), for every output y that occurs."""
+    lowest: float
+    """What the promise allows at least, and at most."""
+    highest: float
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """How far beliefs can move for somebody who knows some attributes beforehand."""
+
+    known: tuple[str, ...]
+    level: float
+    """The exact ε-LIP level given what they know."""
+
+    @property
+    def factor(self) -> str:
+        """The same as a factor."""
+        return factor(self.level) if np.isfinite(self.level) else "∞"
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """A protocol, told from its file alone or, with `measured`, from the table it was made for as well."""
+
+    protocol: Protocol
+    digest: str
+    encoders: tuple[Encoder, ...]
+    attributes: tuple[Attribute, ...]
+    measured: Measured | None = None
+
+    @property
+    def kept_share(self) -> float:
+        """Of the information in the attributes, as the protocol says."""
+        return self.protocol.utility / self.protocol.entropy if self.protocol.entropy else 1.0
+
+    @property
+    def gap_share(self) -> float:
+        """No protocol keeps more than this share of the information beyond `kept_share`."""
+        return self.protocol.gap / self.protocol.entropy if self.protocol.entropy else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON. The values of the secret are not listed."""
+        told: dict[str, Any] = {
+            "digest": self.digest,
+            "promise": self.protocol.notion.words(),
+            "notion": self.protocol.notion.as_dict(),
+            "kept_share": self.kept_share,
+            "gap_share": self.gap_share,
+            "encoders": [asdict(encoder) for encoder in self.encoders],
+        }
+        if self.measured is None:
+            return told
+        own = ("name", "entropy_bits", "kept_bits", "kept_share", "unchanged")
+        return told | {
+            "findings": self.measured.findings.as_dict(),
+            "reason": self.measured.certificate.reason,
+            "attributes": [{name: getattr(a, name) for name in own} for a in self.attributes],
+            "attackers": [asdict(attacker) for attacker in self.measured.attackers],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What only somebody with the original table can say."""
+
+    joint: Joint
+    certificate: Certificate
+    findings: Findings
+    beliefs: tuple[Belief, ...]
+    outputs: Vector
+    """P(y), for every output that occurs; as long as each `posterior`."""
+    output_names: tuple[str, ...]
+    """What each of these outputs is written as."""
+    attackers: tuple[Attacker, ...]
+
+
+def account(protocol: Protocol, joint: Joint | None = None, certificate: Certificate | None = None) -> Account:
+    """Tell all there is to tell. Without the distribution of the table, only what the protocol file says."""
+    measured = measure(protocol, joint, certificate) if joint is not None else None
+    attributes = tuple(
+        _attribute(block, j, joint) for block in protocol.blocks for j in range(len(block.columns))
+    )
+    encoders = tuple(encoder_of(column) for block in protocol.blocks for column in block.columns)
+    return Account(protocol, digest_of(protocol), encoders, attributes, measured)
+
+
+def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = None) -> Measured:
+    """Measure `protocol` on `joint`."""
+    certificate = certificate or certify(protocol, joint)
+    found = findings(protocol, joint, certificate)
+    together, names = _outputs(protocol, joint)
+    beliefs = _beliefs(protocol, joint, together)
+    return Measured(joint, certificate, found, beliefs, together.sum(axis=0), names, attackers(protocol, joint))
+
+
+def _outputs(protocol: Protocol, joint: Joint) -> tuple[Matrix, tuple[str, ...]]:
+    """P(s, y) at [s, y] for the outputs that occur, and what each is written as."""
+    block = protocol.blocks[0]
+    p = np.zeros((joint.n_s, block.channel.n_inputs))
+    p[:, block.inputs_of(joint)] = joint.p
+    told = released_joint(block.channel, p)
+    occur = np.flatnonzero(told.sum(axis=0) > 0)
+    names = tuple(" · ".join(map(text_of, row)) for row in block.values[block.labels[occur]])
+    return told[:, occur], names
+
+
+def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:
+    posterior = together / together.sum(axis=0)
+    limits = protocol.notion.limits.granted()
+    return tuple(
+        Belief(text_of(value), float(prior), posterior[s], *limits.belief_range(float(prior)))
+        for s, (value, prior) in enumerate(zip(joint.secret_values, joint.p_s, strict=True))
+    )
+
+
+def attackers(protocol: Protocol, joint: Joint) -> tuple[Attacker, ...]:
+    """Those who know nothing, one attribute each, and any attributes at all; exact levels of ε-LIP."""
+    single = [(name,) for name in joint.attributes] if len(joint.attributes) > 1 else []
+    found = [Attacker(known, _level(protocol, joint, known)) for known in [(), *single][:MOST_ATTACKERS]]
+    if len(joint.attributes) > 2 and 2 ** len(joint.attributes) <= 2 * MOST_ATTACKERS:
+        found.append(Attacker(joint.attributes, _level(protocol, joint, joint.attributes)))
+    return tuple(found)
+
+
+def _level(protocol: Protocol, joint: Joint, known: tuple[str, ...]) -> float:
+    return certify(protocol, joint, SRLIP(protocol.notion.epsilon, known=known)).level
+
+
+def _attribute(block: Block, j: int, joint: Joint | None) -> Attribute:
+    """What became of the attribute j of a block."""
+    column, written = block.columns[j], block.codes[block.labels, j]
+    marginal = block.marginal / UNIT
+    after = np.bincount(written, weights=marginal, minlength=len(column)).astype(np.float64)
+    labels = tuple(map(text_of, column.labels))
+    if joint is None:
+        return Attribute(column.name, labels, after)
+    p_x = np.bincount(block.inputs_of(joint), weights=joint.p_x, minlength=block.channel.n_inputs)
+    entries = block.channel
+    pairs = np.zeros((len(column), len(column)))
+    mass = entries.numerators / UNIT * p_x[entries.inputs]
+    np.add.at(pairs, (block.codes[entries.inputs, j], written[entries.outputs]), mass)
+    before = pairs.sum(axis=1)
+    return Attribute(
+        column.name,
+        labels,
+        pairs.sum(axis=0),
+        before,
+        max(0.0, float(entropy(before))) / NATS_PER_BIT,
+        mutual_information(pairs) / NATS_PER_BIT,
+        float(np.trace(pairs)),
+    )
+
+
+def encoder_of(column: Column) -> Encoder:
+    """What was done to a column, from what the protocol records of it."""
+    told = KINDS_IN_WORDS.get(column.kind, column.kind)
+    if column.other:
+        told += "; the rest is “other”"
+    if None in column.labels:
+        told += "; missing is a value of its own"
+    if column.missing:
+        told += f"; read as missing: {', '.join(column.missing)}"
+    return Encoder(column.name, column.kind, len(column), told)
+
+
+KINDS_IN_WORDS: Mapping[str, str] = {
+    "bins": "numbers cut into ranges",
+    "text": "texts as they are",
+    "integer": "whole numbers as they are",
+    "number": "numbers as they are",
+    "boolean": "true or false",
+    "year": "dates by year",
+    "month": "dates by month",
+    "day": "dates by day",
+}
+
+
+def text_of(label: Label | Any) -> str:
+    """A value for people."""
+    if label is None:
+        return "(missing)"
+    return " and ".join(map(text_of, label)) if isinstance(label, tuple) else str(label)

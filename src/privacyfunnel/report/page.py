@@ -1,0 +1,201 @@
+"""The report: one file with the promise, its proof, what was kept, and what is left of the risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from privacyfunnel.findings import View
+from privacyfunnel.optimiser.curve import Tradeoff
+from privacyfunnel.promise import factor
+from privacyfunnel.report import charts, words
+from privacyfunnel.report.account import Account, Measured
+from privacyfunnel.report.commands import steps
+from privacyfunnel.report.html import code, definitions, escape, figure, page, paragraph, section, table
+from privacyfunnel.report.words import percent
+
+PROOF = (
+    "Every probability of the protocol is a whole number of 2⁻³², and the people in the table are counted. So the "
+    "promise becomes inequalities between whole numbers, for every output and every value of the secret. They were "
+    "checked as such, with e^ε replaced by a fraction just below it: no rounding can hide a breach."
+)
+MOST_ATTRIBUTES = 24
+"""Columns that get a chart of their own."""
+
+
+def report_page(
+    account: Account,
+    *,
+    table_name: str | None = None,
+    protocol_name: str = "protocol.json",
+    curves: Sequence[Tradeoff] = (),
+    left_out: Sequence[str] = (),
+) -> str:
+    """The page for an account. What was measured on the table is told only if the account holds it."""
+    measured = account.measured
+    name = table_name or "TABLE.csv"
+    parts = [
+        ("promise", "The promise", _promise(account)),
+        ("proof", "The proof", _proof(account)),
+        ("kept", "What was kept and what was lost", _kept(account)),
+        ("columns", "How the columns were read", _encoders(account)),
+        *([("attack", "What an attacker gains", _attack(measured))] if measured else []),
+        ("side-channels", "Side channels", _side_channels(account)),
+        *([("choice", "Other promises, other ε", _choice(account, curves, left_out))] if curves else []),
+        ("limits", "What is not promised", definitions(words.LIMITS_OF_THE_GUARANTEE)),
+        ("again", "How to do it again", _again(account, name, protocol_name)),
+    ]
+    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
+    title = "Privacy report" if measured else "Privacy statement"
+    what = f"{', '.join(account.protocol.attributes)} — without giving away “{account.protocol.secret}”"
+    body = (
+        '<a class="skip" href="#main">To the report</a>\n<header>\n'
+        f"<h1>{title}</h1>\n{paragraph(what, 'lead')}\n{paragraph(_made(account), 'meta')}\n</header>\n"
+        f'<nav aria-label="Parts of this report"><ul>{links}</ul></nav>\n<main id="main">\n{_glance(account)}\n'
+        + "\n".join(section(*part) for part in parts)
+        + "\n</main>"
+    )
+    return page(f"{title}: {', '.join(account.protocol.attributes)}", body)
+
+
+def _made(account: Account) -> str:
+    reader = (
+        "It tells shares of the secret: keep it inside."
+        if account.measured
+        else "It holds nothing of the table but what the published protocol says."
+    )
+    return f"Made by privacyfunnel {version('privacyfunnel')} on {date.today().isoformat()}. {reader}"
+
+
+def _glance(account: Account) -> str:
+    measured, promise = account.measured, account.protocol.notion
+    numbers = [(f"×{factor(promise.epsilon)}", "the most a belief may change"), (percent(account.kept_share), "of the information kept")]
+    verdict = ""
+    if measured is not None:
+        holds = measured.certificate.holds
+        said = "Kept." if holds else "Broken."
+        more = "Checked in exact arithmetic on this table." if holds else "Do not release with this protocol."
+        kind = "kept" if holds else "broken"
+        verdict = f'<p class="verdict {kind}"><strong>{said}</strong> <span>{more}</span></p>'
+        found = measured.findings
+        numbers.append((percent(found.released.best_guess), f"best guess right (blind: {percent(found.blind_guess)})"))
+    items = "".join(f"<li><b>{escape(number)}</b><span>{escape(text)}</span></li>" for number, text in numbers)
+    return f'{verdict}\n<ul class="numbers">{items}</ul>'
+
+
+def _promise(account: Account) -> str:
+    promise, measured = account.protocol.notion, account.measured
+    if measured is not None:
+        instance = words.example_words(account.protocol.secret, words.example(measured.beliefs))
+    else:
+        instance = words.public_example_words(promise.limits)
+    exactly = f"In symbols: {promise!r}. This holds for every released row and every value of {account.protocol.secret}."
+    return paragraph(promise.words(), "lead") + paragraph(instance) + paragraph(exactly, "muted")
+
+
+def _proof(account: Account) -> str:
+    digest = [("Fingerprint of the protocol", account.digest)]
+    measured = account.measured
+    if measured is None:
+        told = "Whoever may see the original table can check the promise with funnel audit. The protocol was not made before it passed."
+        return paragraph(PROOF) + paragraph(told) + definitions(digest)
+    worst, certificate = measured.certificate.worst, measured.certificate
+    facts = [
+        ("Verdict", f"{'kept' if certificate.holds else 'broken'} — {certificate.reason}"),
+        ("Level reached, rounded up", f"ε = {certificate.level:.9g} (factor {factor(certificate.level)}), promised ε = {account.protocol.notion.epsilon:g}"),
+    ]
+    if worst is not None:
+        facts.append(("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}"))
+    return paragraph(PROOF) + definitions([*facts, *digest])
+
+
+def _kept(account: Account) -> str:
+    told = [paragraph(words.kept_words(account))]
+    if account.measured is not None:
+        rows = [
+            (a.name, percent(a.unchanged or 0.0), percent(a.kept_share or 0.0), f"{a.kept_bits:.3f} of {a.entropy_bits:.3f}")
+            for a in account.attributes
+        ]
+        told.append(table("What became of each column", ("column", "rows that keep their value", "information kept by the column alone", "bits"), rows))
+        told.append(paragraph("Columns are changed together, so the whole row tells more than the columns one by one.", "muted"))
+    shown = account.attributes[:MOST_ATTRIBUTES]
+    told.append('<div class="pair">' + "\n".join(figure(charts.attribute_chart(a)) for a in shown) + "</div>")
+    return "\n".join([*told, *(figure(charts.channel_chart(block)) for block in account.protocol.blocks)])
+
+
+def _encoders(account: Account) -> str:
+    rows = [(e.column, e.how, str(e.values)) for e in account.encoders]
+    secret = account.protocol.secret_readings
+    told = f"The secret ({account.protocol.secret}) and all other columns are not released."
+    if any(reading.edges for reading in secret):
+        told += " The secret was cut into ranges, whose borders are in the protocol."
+    return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(told)
+
+
+def _attack(measured: Measured) -> str:
+    found = measured.findings
+    headings = ("seen", "bits about the secret", "belief grows at most", "belief falls at most", "best guess right")
+    rows = [
+        ("nothing", "0", "×1", "×1", percent(found.blind_guess)),
+        ("the released row", *_view(found.released)),
+        ("the original row", *_view(found.original)),
+    ]
+    told = "The best guess is that of somebody who knows the whole distribution of the table and the protocol, and sees one row."
+    return (
+        figure(charts.attack_chart(measured))
+        + table("What a row tells about the secret", headings, rows)
+        + paragraph(told, "muted")
+        + figure(charts.beliefs_chart(measured))
+        + figure(charts.outputs_chart(measured))
+    )
+
+
+def _view(view: View) -> tuple[str, str, str, str]:
+    falls = f"×{view.smallest_lift:.3g}" if view.smallest_lift > 0 else "to nothing"
+    return f"{view.leakage_bits:.3g}", f"×{view.largest_lift:.4g}", falls, percent(view.best_guess)
+
+
+def _side_channels(account: Account) -> str:
+    told = paragraph(
+        "Somebody may know part of a person's row already, a neighbour's age and sex, say. What a released row then "
+        "adds about the secret can be more than it adds for a stranger."
+    )
+    measured = account.measured
+    if measured is None:
+        return told + paragraph(f"What this protocol promises, and to whom: {account.protocol.notion.words()}")
+    rows = [
+        (words.attacker_words(a, account.protocol.attributes), f"×{a.factor}" if a.factor != "∞" else "without limit", _epsilon(a.level))
+        for a in measured.attackers
+    ]
+    return (
+        told
+        + paragraph(words.side_channel_words(measured.certificate.level, measured.attackers))
+        + table("How far a belief can move, exactly", ("known beforehand", "factor", "ε"), rows)
+    )
+
+
+def _epsilon(level: float) -> str:
+    return f"{level:.4g}" if level < float("inf") else "∞"
+
+
+def _choice(account: Account, curves: Sequence[Tradeoff], left_out: Sequence[str]) -> str:
+    chosen = (account.protocol.notion.epsilon, account.kept_share)
+    told = figure(charts.tradeoff_chart(curves, chosen))
+    if left_out:
+        told += paragraph(f"Too large to be optimised on this table, and left out: {', '.join(left_out)}.", "muted")
+    return told
+
+
+def _again(account: Account, table_name: str, protocol_name: str) -> str:
+    name = Path(table_name).name
+    typed = steps(account.protocol, name, protocol_name)
+    commands = "\n".join((typed.fit, typed.sanitise, typed.audit))
+    return (
+        paragraph("On the command line: find the protocol, make the release, prove the promise.")
+        + code(commands, "Command lines")
+        + paragraph("The same in Python:")
+        + code(typed.python, "Python")
+        + paragraph("The release itself is drawn with the operating system's randomness and cannot be drawn again.", "muted")
+    )
