@@ -59,9 +59,7 @@ def fit(
         if isinstance(promise, Notion):
             protocol, wish = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress), None
         else:
-            wish = epsilon_for(
-                counted.joint, promise, keep or 0.0, gap=gap, time_limit=time_limit, progress=progress
-            )
+            wish = epsilon_for(counted.joint, promise, keep or 0.0, gap=gap, time_limit=time_limit, progress=progress)
             protocol = wish.protocol
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
     protocol.save(output, force=force)

@@ -11,7 +11,7 @@ from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.report.account import account
-from privacyfunnel.report.curves import around, compare
+from privacyfunnel.report.curves import compare, epsilons_with
 from privacyfunnel.tables.auditing import audit_table
 from privacyfunnel.tables.writing import check_output, whole_file
 
@@ -43,21 +43,19 @@ def report(
     check_output(output, force, (protocol, table))
     loaded = Protocol.load(protocol)
     if table is None:
-        told, lines, left_out = account(loaded), [], []
+        told, compared = account(loaded), None
     else:
         joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
         told = account(loaded, joint, certificate)
-        lines, left_out = [], []
+        compared = None
         if curves:
             with show.search_progress() as progress:
-                lines, left_out = compare(
-                    joint, around(loaded.notion.epsilon), time_limit=time_limit, progress=progress
-                )
+                asked = epsilons_with(loaded.notion.epsilon)
+                compared = compare(joint, asked, time_limit=time_limit, progress=progress)
     from privacyfunnel.report.page import report_page  # its charts take a while to load
 
-    page = report_page(
-        told, table_name=table.name if table else None, protocol_name=protocol.name, curves=lines, left_out=left_out
-    )
+    name = table.name if table else None
+    page = report_page(told, table_name=name, protocol_name=protocol.name, compared=compared)
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
     if json:

@@ -116,14 +116,14 @@ def _bracket(enough: Callable[[int], bool], step: float, keep: float) -> tuple[i
 
 
 def _multiple(k: int, step: float) -> float:
-    """k steps, written without the digits that binary fractions add."""
+    """K steps, written without the digits that binary fractions add."""
     return float(f"{k * step:.12g}")
 
 
 def _maker(kind: type[Notion] | Callable[[float], Notion]) -> Callable[[float], Notion]:
     if isinstance(kind, type) and issubclass(kind, Notion):
         return kind.at
-    if not callable(kind) or isinstance(kind, Notion):
+    if isinstance(kind, type | Notion) or not callable(kind):
         raise InvalidPromise("epsilon_for needs a kind of promise such as LIP, or a function from ε to a promise")
     return kind
 

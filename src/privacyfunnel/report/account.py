@@ -10,7 +10,6 @@ import numpy as np
 
 from privacyfunnel.certificate import Certificate, certify
 from privacyfunnel.channel import UNIT
-from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.findings import NATS_PER_BIT, Findings, findings
 from privacyfunnel.information import entropy, mutual_information
 from privacyfunnel.joint import Joint
@@ -147,9 +146,7 @@ class Measured:
 def account(protocol: Protocol, joint: Joint | None = None, certificate: Certificate | None = None) -> Account:
     """Tell all there is to tell. Without the distribution of the table, only what the protocol file says."""
     measured = measure(protocol, joint, certificate) if joint is not None else None
-    attributes = tuple(
-        _attribute(block, j, joint) for block in protocol.blocks for j in range(len(block.columns))
-    )
+    attributes = tuple(_attribute(block, j, joint) for block in protocol.blocks for j in range(len(block.columns)))
     encoders = tuple(encoder_of(column) for block in protocol.blocks for column in block.columns)
     return Account(protocol, digest_of(protocol), encoders, attributes, measured)
 

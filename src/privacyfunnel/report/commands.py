@@ -9,6 +9,7 @@ from typing import Any
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.domain import OTHER, Column, short
 
+LONG_LINE = 78
 DATES = ("year", "month", "day")
 
 
@@ -30,6 +31,21 @@ def steps(protocol: Protocol, table: str, file: str = "protocol.json", released:
         shlex.join(["funnel", "audit", file, "--table", table]),
         _python(protocol, table, file, released),
     )
+
+
+def in_lines(command: str) -> str:
+    """A long command with its options on lines of their own, as a shell reads it."""
+    if len(command) <= LONG_LINE:
+        return command
+    lines: list[str] = []
+    for word in shlex.split(command):
+        if word.startswith("-") and lines:
+            lines.append("  " + shlex.quote(word))
+        elif lines:
+            lines[-1] += " " + shlex.quote(word)
+        else:
+            lines.append(shlex.quote(word))
+    return " \\\n".join(lines)
 
 
 def _columns(protocol: Protocol) -> list[Column]:

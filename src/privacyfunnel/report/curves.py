@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
@@ -11,19 +12,27 @@ from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
 from privacyfunnel.optimiser.state import Progress
 from privacyfunnel.promise import Notion
 
-AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""The ε of a curve, in units of the ε of the protocol at hand."""
-DEFAULT_EPSILON = 0.5
-"""The middle of a curve for a protocol that promises perfect privacy."""
+EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+OPEN_SHARE = 0.25
+"""A curve that leaves more than this share of the information open was not solved in its time: it tells nothing."""
 
 
-def around(epsilon: float) -> list[float]:
-    """A few ε below and above one, for a curve through it."""
-    return [float(f"{share * (epsilon or DEFAULT_EPSILON):.6g}") for share in AROUND]
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The curves that were found, and why others were not."""
+
+    curves: tuple[Tradeoff, ...]
+    left_out: Mapping[str, str]
+    """Names of kinds of promise, and the reason."""
+
+
+def epsilons_with(epsilon: float) -> list[float]:
+    """The ε of a chart, with the one of the protocol at hand among them."""
+    return sorted({*EPSILONS, *([epsilon] if epsilon > 0 else [])})
 
 
 def comparable(joint: Joint) -> list[type[Notion]]:
-    """The kinds of promise with a single ε that differ on this distribution, the mildest first."""
+    """The kinds of promise with a single ε that differ on this distribution, those for side channels last."""
     plain = [kind for kind in KINDS.values() if kind.required() == ("epsilon",)]
     different = [kind for kind in plain if "known" not in kind.parameters() or len(joint.attributes) > 1]
     return sorted(different, key=lambda kind: ("known" in kind.parameters(), kind.name))
@@ -35,17 +44,22 @@ def compare(
     *,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> tuple[list[Tradeoff], list[str]]:
-    """The curves of all kinds of promise, and the names of those that are too large to optimise here.
+) -> Comparison:
+    """The curves of all kinds of promise; `time_limit` is for each point.
 
-    `time_limit` is for each point; where it strikes, the certified bound shows what is left open.
+    Where the time was not enough, the certified bound shows what is left open.
     """
     asked = list(epsilons)
     curves: list[Tradeoff] = []
-    left_out: list[str] = []
+    left_out: dict[str, str] = {}
     for kind in comparable(joint):
         try:
-            curves.append(tradeoff(joint, kind, asked, time_limit=time_limit, progress=progress))
-        except InvalidPromise:  # more conditions than memory holds
-            left_out.append(kind.name)
-    return curves, left_out
+            curve = tradeoff(joint, kind, asked, time_limit=time_limit, progress=progress)
+        except InvalidPromise:
+            left_out[kind.name] = "it has more conditions than fit into memory here"
+            continue
+        if any(point.upper_bound - point.utility > OPEN_SHARE * curve.entropy for point in curve.points):
+            left_out[kind.name] = "the time was not enough to solve it"
+        else:
+            curves.append(curve)
+    return Comparison(tuple(curves), left_out)

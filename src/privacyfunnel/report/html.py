@@ -8,6 +8,9 @@ from importlib.resources import files
 
 from privacyfunnel.report.pictures import Picture
 
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""What a page may load: nothing but itself."""
+
 
 def style() -> str:
     """The style sheet that the report and the studio share."""
@@ -21,7 +24,11 @@ def paragraph(text: str, kind: str = "") -> str:
 
 def section(name: str, title: str, *parts: str) -> str:
     """A part of the page with a heading that can be linked to."""
-    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{escape(title)}</h2>\n' + "\n".join(parts) + "\n</section>"
+    return (
+        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{escape(title)}</h2>\n'
+        + "\n".join(parts)
+        + "\n</section>"
+    )
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: bool = False) -> str:
@@ -71,7 +78,7 @@ def page(title: str, body: str) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f'<link rel="icon" href="data:,">\n<title>{escape(title)}</title>\n<style>\n{style()}</style>\n</head>\n'
         f"<body>\n{body}\n</body>\n</html>\n"
     )

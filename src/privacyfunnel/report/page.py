@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
+from fractions import Fraction
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
 from privacyfunnel.findings import View
-from privacyfunnel.optimiser.curve import Tradeoff
 from privacyfunnel.promise import factor
-from privacyfunnel.report import charts, words
+from privacyfunnel.report import charts, risks, words
 from privacyfunnel.report.account import Account, Measured
-from privacyfunnel.report.commands import steps
-from privacyfunnel.report.html import code, definitions, escape, figure, page, paragraph, section, table
+from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.curves import Comparison
+from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
 from privacyfunnel.report.words import percent
 
 PROOF = (
@@ -30,8 +31,7 @@ def report_page(
     *,
     table_name: str | None = None,
     protocol_name: str = "protocol.json",
-    curves: Sequence[Tradeoff] = (),
-    left_out: Sequence[str] = (),
+    compared: Comparison | None = None,
 ) -> str:
     """The page for an account. What was measured on the table is told only if the account holds it."""
     measured = account.measured
@@ -43,7 +43,7 @@ def report_page(
         ("columns", "How the columns were read", _encoders(account)),
         *([("attack", "What an attacker gains", _attack(measured))] if measured else []),
         ("side-channels", "Side channels", _side_channels(account)),
-        *([("choice", "Other promises, other ε", _choice(account, curves, left_out))] if curves else []),
+        *([("choice", "Other promises, other ε", _choice(account, compared))] if compared else []),
         ("limits", "What is not promised", definitions(words.LIMITS_OF_THE_GUARANTEE)),
         ("again", "How to do it again", _again(account, name, protocol_name)),
     ]
@@ -71,7 +71,10 @@ def _made(account: Account) -> str:
 
 def _glance(account: Account) -> str:
     measured, promise = account.measured, account.protocol.notion
-    numbers = [(f"×{factor(promise.epsilon)}", "the most a belief may change"), (percent(account.kept_share), "of the information kept")]
+    numbers = [
+        (f"×{factor(promise.epsilon)}", "the most a belief may change"),
+        (percent(account.kept_share), "of the information kept"),
+    ]
     verdict = ""
     if measured is not None:
         holds = measured.certificate.holds
@@ -91,7 +94,9 @@ def _promise(account: Account) -> str:
         instance = words.example_words(account.protocol.secret, words.example(measured.beliefs))
     else:
         instance = words.public_example_words(promise.limits)
-    exactly = f"In symbols: {promise!r}. This holds for every released row and every value of {account.protocol.secret}."
+    exactly = (
+        f"In symbols: {promise!r}. This holds for every released row and every value of {account.protocol.secret}."
+    )
     return paragraph(promise.words(), "lead") + paragraph(instance) + paragraph(exactly, "muted")
 
 
@@ -99,27 +104,53 @@ def _proof(account: Account) -> str:
     digest = [("Fingerprint of the protocol", account.digest)]
     measured = account.measured
     if measured is None:
-        told = "Whoever may see the original table can check the promise with funnel audit. The protocol was not made before it passed."
+        told = (
+            "Whoever may see the original table can check the promise with funnel audit. No protocol is made that "
+            "did not pass."
+        )
         return paragraph(PROOF) + paragraph(told) + definitions(digest)
     worst, certificate = measured.certificate.worst, measured.certificate
     facts = [
         ("Verdict", f"{'kept' if certificate.holds else 'broken'} — {certificate.reason}"),
-        ("Level reached, rounded up", f"ε = {certificate.level:.9g} (factor {factor(certificate.level)}), promised ε = {account.protocol.notion.epsilon:g}"),
+        (
+            "Level reached, rounded up",
+            f"ε = {certificate.level:.9g} (factor {factor(certificate.level)}), "
+            f"promised ε = {account.protocol.notion.epsilon:g}",
+        ),
     ]
     if worst is not None:
-        facts.append(("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}"))
+        facts.append(
+            ("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}{_about(worst.lift)}")
+        )
     return paragraph(PROOF) + definitions([*facts, *digest])
+
+
+def _about(lift: Fraction | None) -> str:
+    return f" ≈ {float(lift):.6g}" if lift is not None else ""
 
 
 def _kept(account: Account) -> str:
     told = [paragraph(words.kept_words(account))]
     if account.measured is not None:
         rows = [
-            (a.name, percent(a.unchanged or 0.0), percent(a.kept_share or 0.0), f"{a.kept_bits:.3f} of {a.entropy_bits:.3f}")
+            (
+                a.name,
+                percent(a.unchanged or 0.0),
+                percent(a.kept_share or 0.0),
+                f"{a.kept_bits:.3f} of {a.entropy_bits:.3f}",
+            )
             for a in account.attributes
         ]
-        told.append(table("What became of each column", ("column", "rows that keep their value", "information kept by the column alone", "bits"), rows))
-        told.append(paragraph("Columns are changed together, so the whole row tells more than the columns one by one.", "muted"))
+        told.append(
+            table("What became of each column", ("column", "rows unchanged", "information kept", "bits kept"), rows)
+        )
+        told.append(
+            paragraph(
+                "A row is unchanged in a column if its released value is its own. The information kept is what a "
+                "released column tells by itself; columns are changed together, so whole rows tell more.",
+                "muted",
+            )
+        )
     shown = account.attributes[:MOST_ATTRIBUTES]
     told.append('<div class="pair">' + "\n".join(figure(charts.attribute_chart(a)) for a in shown) + "</div>")
     return "\n".join([*told, *(figure(charts.channel_chart(block)) for block in account.protocol.blocks)])
@@ -142,13 +173,16 @@ def _attack(measured: Measured) -> str:
         ("the released row", *_view(found.released)),
         ("the original row", *_view(found.original)),
     ]
-    told = "The best guess is that of somebody who knows the whole distribution of the table and the protocol, and sees one row."
+    told = (
+        "The best guess is that of somebody who knows the whole distribution of the table and the protocol, and sees "
+        "one row."
+    )
     return (
-        figure(charts.attack_chart(measured))
+        figure(risks.attack_chart(measured))
         + table("What a row tells about the secret", headings, rows)
         + paragraph(told, "muted")
-        + figure(charts.beliefs_chart(measured))
-        + figure(charts.outputs_chart(measured))
+        + figure(risks.beliefs_chart(measured))
+        + figure(risks.outputs_chart(measured))
     )
 
 
@@ -166,7 +200,11 @@ def _side_channels(account: Account) -> str:
     if measured is None:
         return told + paragraph(f"What this protocol promises, and to whom: {account.protocol.notion.words()}")
     rows = [
-        (words.attacker_words(a, account.protocol.attributes), f"×{a.factor}" if a.factor != "∞" else "without limit", _epsilon(a.level))
+        (
+            words.attacker_words(a, account.protocol.attributes),
+            f"×{a.factor}" if a.factor != "∞" else "without limit",
+            _epsilon(a.level),
+        )
         for a in measured.attackers
     ]
     return (
@@ -180,22 +218,24 @@ def _epsilon(level: float) -> str:
     return f"{level:.4g}" if level < float("inf") else "∞"
 
 
-def _choice(account: Account, curves: Sequence[Tradeoff], left_out: Sequence[str]) -> str:
+def _choice(account: Account, compared: Comparison) -> str:
     chosen = (account.protocol.notion.epsilon, account.kept_share)
-    told = figure(charts.tradeoff_chart(curves, chosen))
-    if left_out:
-        told += paragraph(f"Too large to be optimised on this table, and left out: {', '.join(left_out)}.", "muted")
-    return told
+    told = figure(charts.tradeoff_chart(compared.curves, chosen if chosen[0] > 0 else None))
+    return told + "".join(
+        paragraph(f"Left out: {name}, since {why}.", "muted") for name, why in compared.left_out.items()
+    )
 
 
 def _again(account: Account, table_name: str, protocol_name: str) -> str:
     name = Path(table_name).name
     typed = steps(account.protocol, name, protocol_name)
-    commands = "\n".join((typed.fit, typed.sanitise, typed.audit))
+    commands = "\n".join(map(in_lines, (typed.fit, typed.sanitise, typed.audit)))
     return (
         paragraph("On the command line: find the protocol, make the release, prove the promise.")
         + code(commands, "Command lines")
         + paragraph("The same in Python:")
         + code(typed.python, "Python")
-        + paragraph("The release itself is drawn with the operating system's randomness and cannot be drawn again.", "muted")
+        + paragraph(
+            "The release itself is drawn with the operating system's randomness and cannot be drawn again.", "muted"
+        )
     )

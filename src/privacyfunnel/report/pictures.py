@@ -18,6 +18,7 @@ SERIES = ("#0a0a01", "#0a0a02", "#0a0a03", "#0a0a04", "#0a0a05")
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", BAND: "band"} | {
     colour: f"series-{i + 1}" for i, colour in enumerate(SERIES)
 }
+LABEL_LETTERS = 34
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 """The widths of these letters are alike, and the ones that vl-convert reckons with."""
 
@@ -33,6 +34,18 @@ class Picture:
     narrow: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def chart(data: list[dict[str, Any]], **size: Any) -> Any:
+    """An Altair chart of these records."""
+    import altair
+
+    return altair.Chart({"values": data}, **size)
+
+
+def short(text: str) -> str:
+    """A label that fits."""
+    return text if len(text) <= LABEL_LETTERS else text[: LABEL_LETTERS - 1] + "…"
 
 
 def picture(

@@ -17,7 +17,7 @@ EXAMPLE_PRIOR = 0.1
 LIMITS_OF_THE_GUARANTEE = (
     (
         "One release.",
-        "Releasing the same people twice with fresh randomness tells more than once. Make one release and publish that.",
+        "Releasing the same people twice with fresh randomness tells more than once. Make and publish one.",
     ),
     (
         "The whole picture stays.",
@@ -31,8 +31,8 @@ LIMITS_OF_THE_GUARANTEE = (
     ),
     (
         "Rows by themselves.",
-        "Every row is changed by itself. If the rows of two people depend on each other (twins, a person listed twice), "
-        "one row tells of the other, too.",
+        "Every row is changed by itself. If the rows of two people depend on each other (twins, a person listed "
+        "twice), one row tells of the other, too.",
     ),
     (
         "These columns only.",
@@ -50,7 +50,7 @@ def percent(share: float) -> str:
         text = f"{share:.{digits}%}"
         if float(text[:-1]) not in (0, 100):
             return text
-    return "less than 0.001%" if share < 0.5 else "more than 99.999%"
+    return "<0.001%" if share < 0.5 else ">99.999%"
 
 
 def example(beliefs: Sequence[Belief]) -> Belief:
@@ -81,9 +81,7 @@ def _within(prior: float, lowest: float, highest: float) -> str:
     change = math.log(highest / prior)
     if lowest > 0:
         change = max(change, math.log(prior / lowest))
-        return (
-            f"changes by more than ×{factor(change)}: it stays between {percent(lowest)} and {percent(highest)}"
-        )
+        return f"changes by more than ×{factor(change)}: it stays between {percent(lowest)} and {percent(highest)}"
     return f"grows by more than ×{factor(change)}, to {percent(highest)}; it may fall to nothing"
 
 
