@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privacyfunnel.certificate import Certificate, certify
+    from privacyfunnel.composition import compose
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.joint import Joint
     from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
@@ -34,12 +35,14 @@ __all__ = [
     "Protocol",
     "Tradeoff",
     "certify",
+    "compose",
     "optimise",
     "tradeoff",
 ]
 
 _HOMES = {
     "certificate": ("Certificate", "certify"),
+    "composition": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "joint": ("Joint",),
     "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),

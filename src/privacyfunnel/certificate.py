@@ -15,13 +15,16 @@ from numpy.typing import ArrayLike
 from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.joint import Joint
+from privacyfunnel.lifts import Entries, Factor, Lifts, Product
 from privacyfunnel.limits import Limits, View
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
-from privacyfunnel.typing import Exact, Integers
+from privacyfunnel.typing import Integers
 
 PRECISION = 60
 """Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
+MOST_WORK = 150_000_000
+"""Multiplications of integers for a certificate: about half a minute."""
 LARGEST_EXPONENT = 10_000.0
 """e^ε is not computed beyond this ε; what is smaller is a rational below e^ε all the same."""
 
@@ -54,6 +57,8 @@ class Certificate:
     """How far lifts go down, up and apart, each rounded up."""
     reason: str
     """Why it holds, or why it does not, in a line."""
+    chained: bool = False
+    """Whether the level was bounded block by block, the product having too many outputs to go through them all."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -85,135 +90,45 @@ def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certifica
     """Whether `channel` keeps `notion` on `joint`, its inputs being the joint's values of X in order."""
     if channel.n_inputs != joint.n_x:
         return _refused(notion, f"the channel takes {channel.n_inputs} values of X, the distribution has {joint.n_x}")
-    return _check(_Entries.of(channel), joint, notion)
+    return _check(Entries.of(channel), joint, notion)
+
+
+def product_of(protocol: Protocol, joint: Joint) -> Product:
+    """The blocks of `protocol`, each at the inputs that the joint's values of X have."""
+    return Product([Factor(block.inputs_of(joint), block.channel) for block in protocol.blocks], joint)
+
+
+def is_auditable(product: Product, views: list[View]) -> bool:
+    """Whether a product is small enough to be certified, over all its outputs or block by block."""
+    return min(product.work(views), product.chained_work(views)) <= MOST_WORK
 
 
 def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certificate:
-    block = protocol.blocks[0]
-    if block.attributes != joint.attributes:
+    if set(protocol.attributes) != set(joint.attributes):
         return _refused(notion, "the protocol and the distribution have different attributes")
-    inputs = block.inputs_of(joint)
-    strangers = int((inputs < 0).sum())
+    inputs = np.stack([block.inputs_of(joint) for block in protocol.blocks])
+    strangers = int((inputs < 0).any(axis=0).sum())
     if strangers:
         return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
-    return _check(_Entries.of(block.channel).at(inputs), joint, notion)
+    if len(protocol.blocks) == 1:
+        return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
+    product, views = product_of(protocol, joint), notion.views(joint)
+    if product.work(views) <= MOST_WORK:
+        return _check(product, joint, notion)
+    if product.chained_work(views) <= MOST_WORK:
+        return _check_chained(product, joint, notion)
+    return _refused(notion, "the blocks have too many outputs together to be certified; use fewer or larger blocks")
 
 
-@dataclass(frozen=True, eq=False)
-class _Entries:
-    """A channel's non-zero entries as exact integers: P(output|input) ∝ numerator, on a scale common to all."""
-
-    inputs: Integers
-    outputs: Integers
-    numerators: Exact
-
-    @classmethod
-    def of(cls, channel: Channel) -> _Entries:
-        return cls(channel.inputs, channel.outputs, channel.numerators)
-
-    def at(self, inputs: Integers) -> _Entries:
-        """The entries of the columns `inputs`, renumbered 0, 1, 2, …"""
-        starts = np.searchsorted(self.inputs, inputs)
-        counts = np.searchsorted(self.inputs, inputs, side="right") - starts
-        place = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
-        return _Entries(np.repeat(np.arange(len(inputs)), counts), self.outputs[place], self.numerators[place])
-
-
-@dataclass(frozen=True, eq=False)
-class _Ratios:
-    """Ratios over[i] / under[i] of exact integers that a promise bounds, and the place of each.
-
-    Where both are 0 there is no ratio; where only `under` is, it is infinite.
-    """
-
-    over: Exact
-    under: Exact
-    places: Integers
-    """places[i] = (output, cell, secret, the secret it is compared with or −1)."""
-
-    def keep(self, bound: Fraction) -> bool:
-        """Whether every ratio is at most `bound`, in integers."""
-        return bool((self.over * bound.denominator <= self.under * bound.numerator).all())
-
-    def largest(self) -> tuple[Fraction | None, Integers]:
-        """The largest ratio, None if infinite, and its place."""
-        infinite = np.flatnonzero((self.under == 0) & (self.over != 0))
-        if infinite.size:
-            return None, self.places[infinite[0]]
-        real = np.flatnonzero(self.under != 0)
-        if not real.size:  # nowhere are two secrets possible
-            return Fraction(1), self.places[0]
-        over, under = self.over[real], self.under[real]
-        # Quotients of Python integers are rounded correctly, so the true largest is among the nearly largest.
-        rounded = (over / under).astype(np.float64)
-        near = np.flatnonzero(rounded >= rounded.max() * (1 - 4 * np.finfo(np.float64).eps))
-        exact = [Fraction(int(over[i]), int(under[i])) for i in near]
-        best = exact.index(max(exact))
-        return exact[best], self.places[real[near[best]]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Lifts:
-    """The lifts over / under in one view: row i for an output y and a cell that go together, column s.
-
-    over[i, s] = N[y, s, cell]·N[cell] and under[i, s] = N[y, cell]·N[s, cell], integers in proportion to P.
-    A secret that is impossible in the cell has over = under = 0.
-    """
-
-    output: Integers
-    cell: Integers
-    over: Exact
-    under: Exact
-
-    @classmethod
-    def of(cls, entries: _Entries, joint: Joint, view: View) -> _Lifts:
-        cell = view.cell[entries.inputs]
-        order = np.lexsort((cell, entries.outputs))
-        outputs, cells, inputs = entries.outputs[order], cell[order], entries.inputs[order]
-        first = np.flatnonzero(np.append(True, (np.diff(outputs) != 0) | (np.diff(cells) != 0)))
-        weights, numerators = joint.weights, entries.numerators[order]
-        bits = joint.total.bit_length() + int(numerators.max()).bit_length()
-        if weights.dtype != object and (numerators.dtype == object or bits >= 63):
-            weights = weights.astype(object)  # int64 would overflow
-        told = [np.add.reduceat(row[inputs] * numerators.astype(row.dtype), first) for row in weights]
-        given = np.stack(told, axis=1).astype(object)
-        prior = np.zeros((view.n_cells, joint.n_s), dtype=object)
-        np.add.at(prior, view.cell, joint.weights.T.astype(object))
-        output, cell = outputs[first], cells[first]
-        over = given * prior.sum(axis=1)[cell][:, None]
-        return cls(output, cell, over, given.sum(axis=1)[:, None] * prior[cell])
-
-    def falls(self) -> _Ratios:
-        """1 / lift."""
-        return _Ratios(self.under.ravel(), self.over.ravel(), self._places(np.arange(self.over.shape[1]), None))
-
-    def rises(self) -> _Ratios:
-        """The lift."""
-        return _Ratios(self.over.ravel(), self.under.ravel(), self._places(np.arange(self.over.shape[1]), None))
-
-    def spreads(self) -> _Ratios:
-        """Lift / lift′ for every two secrets."""
-        s, t = np.nonzero(~np.eye(self.over.shape[1], dtype=bool))
-        over, under = self.over[:, s] * self.under[:, t], self.under[:, s] * self.over[:, t]
-        return _Ratios(over.ravel(), under.ravel(), self._places(s, t))
-
-    def _places(self, s: Integers, t: Integers | None) -> Integers:
-        pair = np.stack([s, t if t is not None else np.full(len(s), -1)], axis=1)
-        here = np.stack([self.output, self.cell], axis=1)
-        return np.concatenate([np.repeat(here, len(s), axis=0), np.tile(pair, (len(here), 1))], axis=1)
-
-
-def _check(entries: _Entries, joint: Joint, notion: Notion) -> Certificate:
+def _check(told: Entries | Product, joint: Joint, notion: Notion) -> Certificate:
     """Every limit in every view, and where each is tightest."""
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
     for view in notion.views(joint):
-        lifts = _Lifts.of(entries, joint, view)
-        for name, ratios in (("lower", lifts.falls()), ("upper", lifts.rises()), ("spread", lifts.spreads())):
-            if not len(ratios.over):
-                continue  # a single secret has nothing to be compared with
+        lifts = told.lifts(view) if isinstance(told, Product) else Lifts.of(told, joint, view)
+        for name, ratios in lifts.ratios():
             ratio, place = ratios.largest()
-            got = log_above(ratio) if ratio is not None else math.inf
+            got = _log(ratio)
             reached = replace(reached, **{name: max(got, getattr(reached, name))})
             limit = getattr(asked, name)
             if math.isfinite(limit):
@@ -222,8 +137,41 @@ def _check(entries: _Entries, joint: Joint, notion: Notion) -> Certificate:
                 if own > share:
                     share, worst = own, _worst(joint, view, place, ratio, falls=name == "lower")
     level = notion.level_of(reached)
-    reason = f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
-    return Certificate(holds, notion, level, worst, reached, reason)
+    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+
+
+def _check_chained(product: Product, joint: Joint, notion: Notion) -> Certificate:
+    """Every block given what is known and the outputs of the blocks before it: their largest lifts multiply.
+
+    P(y|s, cell) / P(y|cell) is the product over the blocks of P(y_b|s, cell, y before) / P(y_b|cell, y before).
+    """
+    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
+    holds, worst, share = True, None, -1.0
+    for view in notion.views(joint):
+        together: dict[str, Fraction | None] = {"lower": Fraction(1), "upper": Fraction(1), "spread": Fraction(1)}
+        for _, lifts in product.chained(view):
+            for name, ratios in lifts.ratios():
+                ratio, place = ratios.largest()
+                before = together[name]
+                together[name] = None if ratio is None or before is None else max(ratio, Fraction(1)) * before
+                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{name: _log(ratio)}))
+                if own > share:
+                    share, worst = own, _worst(joint, view, place, ratio, falls=name == "lower")
+        for name, ratio in together.items():
+            limit = getattr(asked, name)
+            holds = holds and (math.isinf(limit) or (ratio is not None and ratio <= e_to(limit)))
+            reached = replace(reached, **{name: max(_log(ratio), getattr(reached, name))})
+    level = notion.level_of(reached)
+    line = f"{_level_line(notion, level)}; by the chained conditions, block by block: the true level may be lower"
+    return Certificate(holds, notion, level, worst, reached, line, chained=True)
+
+
+def _level_line(notion: Notion, level: float) -> str:
+    return f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
+
+
+def _log(ratio: Fraction | None) -> float:
+    return math.inf if ratio is None else log_above(ratio)
 
 
 def _worst(joint: Joint, view: View, place: Integers, ratio: Fraction | None, falls: bool) -> Worst:

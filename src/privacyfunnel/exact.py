@@ -44,7 +44,7 @@ def exact_weights(flat: NDArray[Any]) -> tuple[Exact, bool]:
 
     A float64 is an integer times a power of two, so probabilities have exact integer weights too.
     """
-    if flat.dtype.kind == "i":
+    if flat.dtype.kind in "iO":
         return fitted(flat.astype(object)), True
     if (flat == np.floor(flat)).all() and (flat.max() > 1 or np.count_nonzero(flat) > 1):
         return fitted(np.array([int(value) for value in flat.flat], dtype=object).reshape(flat.shape)), True

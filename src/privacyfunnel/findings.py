@@ -6,13 +6,12 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from privacyfunnel.certificate import Certificate, certify
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.information import mutual_information
 from privacyfunnel.joint import Joint
-from privacyfunnel.protocol import Protocol, information_kept, released_joint
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.released import kept, released
 from privacyfunnel.typing import Matrix
 
 NATS_PER_BIT = math.log(2)
@@ -61,22 +60,19 @@ def findings(protocol: Protocol, joint: Joint, certificate: Certificate | None =
     certificate = certificate or certify(protocol, joint)
     if certificate.worst is None:
         raise NotCertified(f"nothing can be said of this table: {certificate.reason}")
-    block, entropy = protocol.blocks[0], joint.entropy
-    p = np.zeros((joint.n_s, block.channel.n_inputs))
-    p[:, block.inputs_of(joint)] = joint.p
-    kept = information_kept(block.channel, p.sum(axis=0))
+    entropy, information = joint.entropy, kept(protocol, joint)
     return Findings(
         promise=protocol.notion.words(),
         notion=protocol.notion.as_dict(),
         level=certificate.level,
         holds=certificate.holds,
-        kept_bits=kept / NATS_PER_BIT,
-        kept_share=kept / entropy if entropy else 1.0,
+        kept_bits=information / NATS_PER_BIT,
+        kept_share=information / entropy if entropy else 1.0,
         entropy_bits=entropy / NATS_PER_BIT,
         gap_share=protocol.gap / protocol.entropy if protocol.entropy else 0.0,
         blind_guess=float(joint.p_s.max()),
         original=view(joint.p),
-        released=view(released_joint(block.channel, p)),
+        released=view(released(protocol, joint)),
     )
 
 

@@ -176,6 +176,22 @@ class Joint:
         for array in (self.weights, self.codes, self.p):
             _frozen(array)
 
+    def over(self, attributes: Sequence[str]) -> Joint:
+        """The joint of the secret and some of the attributes, in this order; the others are summed out.
+
+        >>> Joint([[[4, 1], [0, 2]], [[1, 1], [1, 0]]]).over(["X2"]).weights.tolist()
+        [[4, 3], [2, 1]]
+        """
+        places = [self.attributes.index(name) for name in attributes]
+        codes, of = np.unique(self.codes[:, places], axis=0, return_inverse=True)
+        weights = np.zeros((self.n_s, len(codes)), dtype=self.weights.dtype)
+        for row, own in zip(weights, self.weights, strict=True):
+            np.add.at(row, of.ravel(), own)
+        smaller = Joint.__new__(Joint)
+        smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
+        smaller.secret_columns, smaller.counted = self.secret_columns, self.counted
+        return smaller
+
     @property
     def attributes(self) -> tuple[str, ...]:
         """The names of the attributes."""

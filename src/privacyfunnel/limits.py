@@ -82,6 +82,14 @@ class Limits:
         most = min(up * prior, 1 - (1 - prior) * down, 1 - (1 - prior) / (1 - prior + prior * apart))
         return least, most
 
+    def times(self, share: float) -> Limits:
+        """All limits in proportion."""
+        return Limits(self.lower * share, self.upper * share, self.spread * share)
+
+    def within(self, others: Limits) -> bool:
+        """Whether what is reached stays within other limits."""
+        return self.lower <= others.lower and self.upper <= others.upper and self.spread <= others.spread
+
     def rows(self, joint: Joint, views: list[View]) -> Matrix:
         """The limits in every view as rows G of G v ≤ 0, for v[x] = P(x|y).
 

@@ -75,8 +75,10 @@ class Notion(ABC):
     def level(self, joint: Joint, channel: ArrayLike) -> float:
         """The smallest ε at which channel[y, x] = P(y|x) keeps this kind of promise.
 
-        Computed in float64, for exploring; `certify` gives the exact answer.
+        Computed in float64, for exploring; `certify` gives the exact answer. A protocol may stand for its channel.
         """
+        if hasattr(channel, "channel_on"):
+            channel = channel.channel_on(joint)
         try:
             Q = np.asarray(channel, dtype=np.float64)
         except (TypeError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privacyfunnel.channel import UNIT, Channel
+from privacyfunnel.channel import DENSE_LIMIT, UNIT, Channel
+from privacyfunnel.errors import InvalidChannel
 from privacyfunnel.joint import Joint
 from privacyfunnel.promise import Notion
 from privacyfunnel.tables.domain import Column, Reading, values_of
@@ -46,8 +48,9 @@ class Block:
         """For every value of X in `joint`, the input that stands for the same values; −1 if none does."""
         if self.columns == joint.columns and np.array_equal(self.codes, joint.codes):
             return np.arange(joint.n_x)
+        places = [joint.attributes.index(name) for name in self.attributes]
         known = {values: x for x, values in enumerate(map(tuple, self.values.tolist()))}
-        return np.array([known.get(values, -1) for values in map(tuple, joint.values.tolist())])
+        return np.array([known.get(values, -1) for values in map(tuple, joint.values[:, places].tolist())])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +71,42 @@ class Protocol:
     """The name of the secret; nothing here tells its values."""
     secret_readings: tuple[Reading, ...] = ()
     """How the secret was read, if it was read from a table."""
+    seen: Integers | None = None
+    """Of a product: seen[block, x] is the input of each block for the values of X it was made from. Not in the file."""
 
     @property
     def channel(self) -> Matrix:
-        """Q[y, x] = P(y|x) in float64: multiples of 2⁻³², columns that sum to exactly 1."""
-        return self.blocks[0].channel.dense()
+        """Q[y, x] = P(y|x) in float64: multiples of 2⁻³², columns that sum to exactly 1.
+
+        A product of blocks is multiplied out, for the values of X that it was made from (for all
+        combinations of the blocks' values, if it was loaded from a file). `channel_on` takes the values from a joint.
+        """
+        if len(self.blocks) == 1:
+            return self.blocks[0].channel.dense()
+        seen = self.seen
+        if seen is None:
+            sizes = [block.channel.n_inputs for block in self.blocks]
+            seen = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes))
+        return self._multiplied(seen)
+
+    def channel_on(self, joint: Joint) -> Matrix:
+        """Q[y, x] = P(y|x) in float64, for the values of X of `joint`; outputs in C order of the blocks."""
+        inputs = np.stack([block.inputs_of(joint) for block in self.blocks])
+        if (inputs < 0).any():
+            raise InvalidChannel("the distribution has values of X that the protocol was not fitted on")
+        return self._multiplied(inputs)
+
+    def _multiplied(self, inputs: Integers) -> Matrix:
+        """The product of the blocks' channels at inputs[block, x]."""
+        outputs = math.prod(block.channel.n_outputs for block in self.blocks)
+        if outputs * inputs.shape[1] > DENSE_LIMIT:
+            raise InvalidChannel(
+                f"a dense {outputs} × {inputs.shape[1]} matrix would not fit; use the blocks' channels"
+            )
+        Q = np.ones((1, inputs.shape[1]))
+        for block, x in zip(self.blocks, inputs, strict=True):
+            Q = (Q[:, None, :] * block.channel.dense()[None, :, x]).reshape(-1, inputs.shape[1])
+        return Q
 
     @property
     def attributes(self) -> tuple[str, ...]:

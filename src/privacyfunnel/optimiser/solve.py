@@ -63,7 +63,7 @@ def search(
     known: Columns | None = None,
 ) -> tuple[Protocol, Columns]:
     """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
-    _check(joint, notion, gap, time_limit, progress)
+    check_task(joint, notion, gap, time_limit, progress)
     classes = Classes.find(Polytope.of(joint, notion))
     with interruptible() as interrupted:
         state = State(classes.polytope, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
@@ -108,7 +108,8 @@ def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
-def _check(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
+def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
+    """Refuse what makes no sense, in one line."""
     if not isinstance(joint, Joint):
         raise InvalidJoint(f"optimise needs a Joint, not {type(joint).__name__}; wrap the array in Joint(array)")
     if not isinstance(notion, Notion):

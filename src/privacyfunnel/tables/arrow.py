@@ -30,19 +30,27 @@ class Sanitiser:
         self.strangers: Counter[str] = Counter()
         """Rows with values the protocol was not fitted on, by column."""
         self._randomness = randomness
-        self._blocks = [(block, _Inputs(block), AliasTables.of(_with_marginal(block))) for block in protocol.blocks]
+        self._blocks = [
+            (block, _Inputs(block).look_up, AliasTables.of(_with_marginal(block))) for block in protocol.blocks
+        ]
         self._faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
 
     def draw(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """y[i, k]: the output of block k for row i."""
-        y = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
-        for k, (block, inputs, tables) in enumerate(self._blocks):
+        inputs = []
+        strange = np.zeros(batch.num_rows, dtype=bool)
+        for block, look_up, _ in self._blocks:
             codes = [column.encode(_one(batch.column(column.name))) for column in block.columns]
-            x = inputs.look_up(codes)
-            strange = x == UNSEEN
-            if strange.any():
-                self._note(block, codes, int(strange.sum()))
-                x[strange] = block.channel.n_inputs  # the column that holds the marginal
+            x = look_up(codes)
+            unseen = x == UNSEEN
+            if unseen.any():
+                self._note(block, codes, int(unseen.sum()))
+                strange |= unseen
+            inputs.append(x)
+        y = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
+        for k, ((block, _, tables), x) in enumerate(zip(self._blocks, inputs, strict=True)):
+            # Who has an unseen value in one block has no known distribution in the others either.
+            x[strange] = block.channel.n_inputs  # the column that holds the marginal
             y[:, k] = sample(tables, x, self._randomness)
         return y
 
