@@ -15,15 +15,14 @@ from privacyfunnel.information import entropy, mutual_information
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import SRLIP
 from privacyfunnel.promise import factor
-from privacyfunnel.protocol import Block, Protocol, released_joint
+from privacyfunnel.protocol import Block, Protocol
 from privacyfunnel.protocol_file import digest_of
+from privacyfunnel.released import released
 from privacyfunnel.tables.domain import Column, Label
-from privacyfunnel.typing import Matrix, Vector
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_ATTACKERS = 64
 """Sets of known attributes that are looked at one by one."""
-MOST_OUTPUTS = 200_000
-"""Outputs whose beliefs are looked at; beyond, blocks multiply to too many."""
 
 
 @dataclass(frozen=True)
@@ -132,15 +131,23 @@ class Account:
 class Measured:
     """What only somebody with the original table can say."""
 
+    protocol: Protocol
     joint: Joint
     certificate: Certificate
     findings: Findings
     beliefs: tuple[Belief, ...]
     outputs: Vector
     """P(y), for every output that occurs; as long as each `posterior`."""
-    output_names: tuple[str, ...]
-    """What each of these outputs is written as."""
+    numbers: Integers
+    """The number of each of these outputs, in C order of the blocks that have more than one."""
     attackers: tuple[Attacker, ...]
+
+    def output_name(self, i: int) -> str:
+        """What the i-th of these outputs is written as."""
+        blocks = [block for block in self.protocol.blocks if block.channel.n_outputs > 1] or self.protocol.blocks[:1]
+        places = np.unravel_index(int(self.numbers[i]), [block.channel.n_outputs for block in blocks])
+        rows = [block.values[block.labels[y]] for block, y in zip(blocks, places, strict=True)]
+        return " · ".join(text_of(value) for row in rows for value in row)
 
 
 def account(protocol: Protocol, joint: Joint | None = None, certificate: Certificate | None = None) -> Account:
@@ -155,20 +162,13 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     """Measure `protocol` on `joint`."""
     certificate = certificate or certify(protocol, joint)
     found = findings(protocol, joint, certificate)
-    together, names = _outputs(protocol, joint)
+    together = released(protocol, joint)
+    occur = np.flatnonzero(together.sum(axis=0) > 0)
+    together = together[:, occur]
     beliefs = _beliefs(protocol, joint, together)
-    return Measured(joint, certificate, found, beliefs, together.sum(axis=0), names, attackers(protocol, joint))
-
-
-def _outputs(protocol: Protocol, joint: Joint) -> tuple[Matrix, tuple[str, ...]]:
-    """P(s, y) at [s, y] for the outputs that occur, and what each is written as."""
-    block = protocol.blocks[0]
-    p = np.zeros((joint.n_s, block.channel.n_inputs))
-    p[:, block.inputs_of(joint)] = joint.p
-    told = released_joint(block.channel, p)
-    occur = np.flatnonzero(told.sum(axis=0) > 0)
-    names = tuple(" · ".join(map(text_of, row)) for row in block.values[block.labels[occur]])
-    return told[:, occur], names
+    return Measured(
+        protocol, joint, certificate, found, beliefs, together.sum(axis=0), occur, attackers(protocol, joint)
+    )
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:
@@ -183,14 +183,11 @@ def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief
 def attackers(protocol: Protocol, joint: Joint) -> tuple[Attacker, ...]:
     """Those who know nothing, one attribute each, and any attributes at all; exact levels of ε-LIP."""
     single = [(name,) for name in joint.attributes] if len(joint.attributes) > 1 else []
-    found = [Attacker(known, _level(protocol, joint, known)) for known in [(), *single][:MOST_ATTACKERS]]
+    known = [(), *single][:MOST_ATTACKERS]
     if len(joint.attributes) > 2 and 2 ** len(joint.attributes) <= 2 * MOST_ATTACKERS:
-        found.append(Attacker(joint.attributes, _level(protocol, joint, joint.attributes)))
-    return tuple(found)
-
-
-def _level(protocol: Protocol, joint: Joint, known: tuple[str, ...]) -> float:
-    return certify(protocol, joint, SRLIP(protocol.notion.epsilon, known=known)).level
+        known.append(joint.attributes)
+    checked = [(some, certify(protocol, joint, SRLIP(protocol.notion.epsilon, known=some))) for some in known]
+    return tuple(Attacker(some, certificate.level) for some, certificate in checked if certificate.worst is not None)
 
 
 def _attribute(block: Block, j: int, joint: Joint | None) -> Attribute:

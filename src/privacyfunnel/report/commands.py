@@ -100,6 +100,12 @@ def _edge(edge: float) -> str:
     return repr(edge) if abs(edge) >= 1e16 else short(edge)
 
 
+def _call(protocol: Protocol) -> str:
+    if len(protocol.blocks) == 1:
+        return f"pf.optimise(joint, pf.{protocol.notion!r})"
+    return f"pf.compose(joint, pf.{protocol.notion!r}, blocks={[list(b.attributes) for b in protocol.blocks]!r})"
+
+
 def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
     secrets = _secrets(protocol)
     secret: object = secrets[0] if len(secrets) == 1 else secrets
@@ -114,7 +120,7 @@ def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
             "joint = pf.Joint.from_table(",
             *given,
             ")",
-            f"protocol = pf.optimise(joint, pf.{protocol.notion!r})",
+            f"protocol = {_call(protocol)}",
             "print(protocol, pf.certify(protocol, joint).holds)",
             f"protocol.save({file!r})",
             f"protocol.sanitise({table!r}, {released!r})",

@@ -86,7 +86,7 @@ def outputs_chart(measured: Measured) -> Picture:
     order = np.argsort(-belief.posterior, kind="stable")
     if len(order) > 2 * SHOWN_OUTPUTS:
         order = np.concatenate([order[:SHOWN_OUTPUTS], order[-SHOWN_OUTPUTS:]])
-    names = _distinct([short(measured.output_names[y]) for y in order])
+    names = _distinct([short(measured.output_name(y)) for y in order])
     data: list[dict[str, Any]] = [
         {"released": name, "before": belief.prior, "after": float(belief.posterior[y])}
         for name, y in zip(names, order, strict=True)
