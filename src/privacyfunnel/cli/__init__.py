@@ -15,6 +15,7 @@ from privacyfunnel.cli.demo import demo
 from privacyfunnel.cli.fit import fit
 from privacyfunnel.cli.report import report
 from privacyfunnel.cli.sanitise import sanitise
+from privacyfunnel.cli.studio import studio
 from privacyfunnel.cli.tradeoff import tradeoff
 from privacyfunnel.errors import PrivacyFunnelError
 
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, sanitise, audit, tradeoff, report, demo):
+for command in (fit, sanitise, audit, tradeoff, report, studio, demo):
     app.command()(command)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.solve import search
-from privacyfunnel.optimiser.state import Progress
+from privacyfunnel.optimiser.state import Progress, cancellable, interruptible
 from privacyfunnel.polytope import Columns
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
@@ -82,21 +84,33 @@ def epsilon_for(
     """
     make = _maker(kind)
     _check(keep, step)
+    with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
+        return _search(
+            joint, make, keep, step, stop, partial(search, gap=gap, time_limit=time_limit, progress=progress)
+        )
+
+
+def _search(
+    joint: Joint,
+    make: Callable[[float], Notion],
+    keep: float,
+    step: float,
+    stop: threading.Event,
+    best: Callable[..., tuple[Protocol, Columns]],
+) -> Wish:
     solved: dict[int, Protocol] = {}
     posteriors: dict[int, Columns] = {}
 
     def enough(k: int) -> bool:
         below = max((i for i in posteriors if i < k), default=None)
         start = posteriors[below] if below is not None else None
-        solved[k], posteriors[k] = search(
-            joint, make(_multiple(k, step)), gap=gap, time_limit=time_limit, progress=progress, known=start
-        )
+        solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), known=start)
         return share_kept(solved[k].utility, joint.entropy) >= keep - KEPT
 
     if enough(0):
         return Wish(keep, 0.0, None, True, solved[0])
-    no, yes = _bracket(enough, step, keep)
-    while yes - no > 1:
+    no, yes = _bracket(enough, step, keep, stop)
+    while yes - no > 1 and not stop.is_set():
         middle = (no + yes) // 2
         no, yes = (no, middle) if enough(middle) else (middle, yes)
     refuted = [k for k, p in solved.items() if share_kept(p.upper_bound, joint.entropy) < keep - KEPT]
@@ -105,10 +119,12 @@ def epsilon_for(
     return Wish(keep, _multiple(yes, step), too_small, surely == yes - 1, solved[yes])
 
 
-def _bracket(enough: Callable[[int], bool], step: float, keep: float) -> tuple[int, int]:
+def _bracket(enough: Callable[[int], bool], step: float, keep: float, stop: threading.Event) -> tuple[int, int]:
     """Steps, the first too small and the second large enough, by doubling."""
     no, yes = 0, max(1, round(0.25 / step))
     while not enough(yes):
+        if stop.is_set():
+            raise InvalidInput(f"the search was stopped before an ε was found that keeps {keep:.4g} of the information")
         no, yes = yes, 2 * yes
         if yes * step > LARGEST_EPSILON:
             raise InvalidPromise(f"no ε up to {no * step:g} keeps {keep:.4g} of the information; ask for less")

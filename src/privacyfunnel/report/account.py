@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -106,6 +108,10 @@ class Account:
         """No protocol keeps more than this share of the information beyond `kept_share`."""
         return self.protocol.gap / self.protocol.entropy if self.protocol.entropy else 0.0
 
+    def as_json(self) -> str:
+        """The numbers as the text of a file; what is infinite is null."""
+        return json.dumps(_finite(self.as_dict()), ensure_ascii=False, indent=1) + "\n"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON. The values of the secret are not listed."""
         told: dict[str, Any] = {
@@ -122,6 +128,7 @@ class Account:
         return told | {
             "findings": self.measured.findings.as_dict(),
             "reason": self.measured.certificate.reason,
+            "worst_lift": str(self.measured.certificate.worst.lift) if self.measured.certificate.worst else None,
             "attributes": [{name: getattr(a, name) for name in own} for a in self.attributes],
             "attackers": [asdict(attacker) for attacker in self.measured.attackers],
         }
@@ -237,6 +244,14 @@ KINDS_IN_WORDS: Mapping[str, str] = {
     "month": "dates by month",
     "day": "dates by day",
 }
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def text_of(label: Label | Any) -> str:

@@ -9,7 +9,7 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import KINDS
 from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
-from privacyfunnel.optimiser.state import Progress
+from privacyfunnel.optimiser.state import Progress, cancellable, interruptible
 from privacyfunnel.promise import Notion
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -25,6 +25,10 @@ class Comparison:
     left_out: Mapping[str, str]
     """Names of kinds of promise, and the reason."""
 
+    def plus(self, other: Comparison) -> Comparison:
+        """Both together."""
+        return Comparison((*self.curves, *other.curves), {**self.left_out, **other.left_out})
+
 
 def epsilons_with(epsilon: float) -> list[float]:
     """The ε of a chart, with the one of the protocol at hand among them."""
@@ -38,6 +42,27 @@ def comparable(joint: Joint) -> list[type[Notion]]:
     return sorted(different, key=lambda kind: ("known" in kind.parameters(), kind.name))
 
 
+def one_curve(
+    joint: Joint,
+    kind: type[Notion],
+    epsilons: Iterable[float],
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """The curve of one kind of promise, or why there is none; `time_limit` is for each point."""
+    with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
+        try:
+            curve = tradeoff(joint, kind, epsilons, time_limit=time_limit, progress=progress)
+        except InvalidPromise:
+            return Comparison((), {kind.name: "it has more conditions than fit into memory here"})
+        if stop.is_set():
+            return Comparison((), {kind.name: "the search was stopped"})
+    if any(point.upper_bound - point.utility > OPEN_SHARE * curve.entropy for point in curve.points):
+        return Comparison((), {kind.name: "the time was not enough to solve it"})
+    return Comparison((curve,), {})
+
+
 def compare(
     joint: Joint,
     epsilons: Iterable[float],
@@ -49,17 +74,8 @@ def compare(
 
     Where the time was not enough, the certified bound shows what is left open.
     """
-    asked = list(epsilons)
-    curves: list[Tradeoff] = []
-    left_out: dict[str, str] = {}
-    for kind in comparable(joint):
-        try:
-            curve = tradeoff(joint, kind, asked, time_limit=time_limit, progress=progress)
-        except InvalidPromise:
-            left_out[kind.name] = "it has more conditions than fit into memory here"
-            continue
-        if any(point.upper_bound - point.utility > OPEN_SHARE * curve.entropy for point in curve.points):
-            left_out[kind.name] = "the time was not enough to solve it"
-        else:
-            curves.append(curve)
-    return Comparison(tuple(curves), left_out)
+    found, asked = Comparison((), {}), list(epsilons)
+    with interruptible() as stop, cancellable(stop):
+        for kind in comparable(joint):
+            found = found.plus(one_curve(joint, kind, asked, time_limit=time_limit, progress=progress))
+    return found

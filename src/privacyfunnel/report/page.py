@@ -37,12 +37,12 @@ def report_page(
     measured = account.measured
     name = table_name or "TABLE.csv"
     parts = [
-        ("promise", "The promise", _promise(account)),
+        ("promise", "The promise", promise_part(account)),
         ("proof", "The proof", _proof(account)),
-        ("kept", "What was kept and what was lost", _kept(account)),
+        ("kept", "What was kept and what was lost", kept_part(account)),
         ("columns", "How the columns were read", _encoders(account)),
-        *([("attack", "What an attacker gains", _attack(measured))] if measured else []),
-        ("side-channels", "Side channels", _side_channels(account)),
+        *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
+        ("side-channels", "Side channels", side_channels_part(account)),
         *([("choice", "Other promises, other ε", _choice(account, compared))] if compared else []),
         ("limits", "What is not promised", definitions(words.LIMITS_OF_THE_GUARANTEE)),
         ("again", "How to do it again", _again(account, name, protocol_name)),
@@ -53,7 +53,7 @@ def report_page(
     body = (
         '<a class="skip" href="#main">To the report</a>\n<header>\n'
         f"<h1>{title}</h1>\n{paragraph(what, 'lead')}\n{paragraph(_made(account), 'meta')}\n</header>\n"
-        f'<nav aria-label="Parts of this report"><ul>{links}</ul></nav>\n<main id="main">\n{_glance(account)}\n'
+        f'<nav aria-label="Parts of this report"><ul>{links}</ul></nav>\n<main id="main">\n{glance_part(account)}\n'
         + "\n".join(section(*part) for part in parts)
         + "\n</main>"
     )
@@ -69,7 +69,8 @@ def _made(account: Account) -> str:
     return f"Made by privacyfunnel {version('privacyfunnel')} on {date.today().isoformat()}. {reader}"
 
 
-def _glance(account: Account) -> str:
+def glance_part(account: Account) -> str:
+    """The verdict and three numbers."""
     measured, promise = account.measured, account.protocol.notion
     numbers = [
         (f"×{factor(promise.epsilon)}", "the most a belief may change"),
@@ -88,7 +89,8 @@ def _glance(account: Account) -> str:
     return f'{verdict}\n<ul class="numbers">{items}</ul>'
 
 
-def _promise(account: Account) -> str:
+def promise_part(account: Account) -> str:
+    """The promise in words, with an example."""
     promise, measured = account.protocol.notion, account.measured
     if measured is not None:
         instance = words.example_words(account.protocol.secret, words.example(measured.beliefs))
@@ -129,7 +131,8 @@ def _about(lift: Fraction | None) -> str:
     return f" ≈ {float(lift):.6g}" if lift is not None else ""
 
 
-def _kept(account: Account) -> str:
+def kept_part(account: Account) -> str:
+    """What was kept and lost, in all and for each column."""
     told = [paragraph(words.kept_words(account))]
     if account.measured is not None:
         rows = [
@@ -165,7 +168,8 @@ def _encoders(account: Account) -> str:
     return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(told)
 
 
-def _attack(measured: Measured) -> str:
+def attack_part(measured: Measured) -> str:
+    """What an attacker gains."""
     found = measured.findings
     headings = ("seen", "bits about the secret", "belief grows at most", "belief falls at most", "best guess right")
     rows = [
@@ -191,7 +195,8 @@ def _view(view: View) -> tuple[str, str, str, str]:
     return f"{view.leakage_bits:.3g}", f"×{view.largest_lift:.4g}", falls, percent(view.best_guess)
 
 
-def _side_channels(account: Account) -> str:
+def side_channels_part(account: Account) -> str:
+    """What those gain who know something beforehand."""
     told = paragraph(
         "Somebody may know part of a person's row already, a neighbour's age and sex, say. What a released row then "
         "adds about the secret can be more than it adds for a stranger."
