@@ -7,6 +7,7 @@ dark and paper. Nothing is fetched: vl-convert carries Vega with it.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,4 +93,6 @@ def to_svg(chart: Any) -> str:
 def _without_names(svg: str) -> str:
     """The SVG without what would clash or be read aloud when several stand on one page."""
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<style>.*?</style>", "", svg, flags=re.DOTALL)
+    own = f"p{zlib.crc32(svg.encode()):08x}"
+    svg = re.sub(r'(id="|url\(#|href="#)(\w+)', rf"\g<1>{own}-\2", svg)
     return svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1).strip()

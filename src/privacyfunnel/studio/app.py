@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -71,6 +72,10 @@ class _Visit:
         self.troubles: reactive.Value[dict[str, str]] = reactive.Value({})
         self.search: reactive.Value[Work[desk.Solved] | None] = reactive.Value(None)
         self.told: reactive.Value[tuple[str, bool] | None] = reactive.Value(None)
+        self.tick: reactive.Value[int] = reactive.Value(0)
+        self.watching: set[str] = set()
+        """What is to be looked at at every tick: a search, curves."""
+        self.ended = False
         self.known: dict[Notion, desk.Solved] = {}
         self.curves: Work[None] | None = None
         self.promised: Notion | None = None
@@ -84,9 +89,26 @@ class _Visit:
         self._searches()
         self._results()
         self._files()
+        self.clock = asyncio.create_task(self._ticks())
+
+    async def _ticks(self) -> None:
+        """Let the page look at what runs in other threads."""
+        beats = 0
+        while not self.ended:
+            await asyncio.sleep(POLL_SECONDS)
+            if self.watching:
+                beats += 1
+                async with reactive.lock():
+                    self.tick.set(beats)
+                    await reactive.flush()
 
     def end(self) -> None:
-        """Stop what runs; files go with the folder."""
+        """The tab was closed: stop what runs, and delete its files."""
+        self.ended = True
+        self._stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _stop(self) -> None:
         for work in (self._running(), self.curves):
             if work is not None:
                 work.stop()
@@ -147,7 +169,7 @@ class _Visit:
 
     def _forget(self) -> None:
         """A new table or other columns: nothing of the old ones stays."""
-        self.end()
+        self._stop()
         self.known.clear()
         self.promised = None
         self.counted.set(None)
@@ -248,9 +270,11 @@ class _Visit:
             if work is None:
                 return
             if work.running:
-                reactive.invalidate_later(POLL_SECONDS)
+                self.watching.add("search")
+                self.tick.get()
                 self._tell(work)
                 return
+            self.watching.discard("search")
             self.told.set(None)
             self._say("promise", work.trouble)
             if work.result is not None:
@@ -309,7 +333,10 @@ class _Visit:
             if self.curves is not work:
                 return
             if work.running:
-                reactive.invalidate_later(2 * POLL_SECONDS)
+                self.watching.add("curves")
+                self.tick.get()
+            else:
+                self.watching.discard("curves")
             self.compared.set(found[-1])
 
     # --- 4. the result -----------------------------------------------------------------------------

@@ -48,8 +48,8 @@ def whole_page(most_bytes: int) -> TagList:
             ui.output_ui("columns"),
             ui.output_ui("promise"),
             tags.div(ui.output_ui("status"), aria_live="polite", role="status"),
-            ui.output_ui("result"),
             ui.output_ui("curve"),
+            ui.output_ui("result"),
             ui.output_ui("downloads"),
             id="main",
         ),
@@ -94,7 +94,7 @@ def columns_part(opened: Opened) -> Tag:
         state: dict[str, Any] = {} if column.usable else {"disabled": ""}
         rows.append(
             tags.tr(
-                tags.th(column.column, scope="row"),
+                tags.th(column.column, tags.small(column.how, class_="meta"), scope="row"),
                 tags.td(
                     tags.input(
                         state | ({"checked": ""} if secret else {}),
@@ -116,10 +116,9 @@ def columns_part(opened: Opened) -> Tag:
                     )
                 ),
                 tags.td(f"{column.values:,}" if column.usable else "–"),
-                tags.td(column.how, class_="words"),
             )
         )
-    heads = [tags.th(text, scope="col") for text in ("column", "secret", "release", "values", "what is done")]
+    heads = [tags.th(text, scope="col") for text in ("column", "secret", "release", "values")]
     table = tags.table(tags.thead(tags.tr(*heads)), tags.tbody(*rows), class_="columns")
     return section(
         "columns-step",
