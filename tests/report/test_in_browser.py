@@ -10,7 +10,7 @@ MOST_BYTES = 3_000_000
 
 
 @pytest.fixture(scope="module")
-def browser():
+def chrome():
     with chromium("axe_playwright_python") as browser:
         yield browser
 
@@ -38,8 +38,8 @@ def test_the_report_of_a_real_table_is_small(reports):
 @pytest.mark.parametrize("name", ["full.html", "public.html"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 380])
-def test_a_report_opens_offline_without_a_complaint_or_a_barrier(browser, reports, name, scheme, width):
-    context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
+def test_a_report_opens_offline_without_a_complaint_or_a_barrier(chrome, reports, name, scheme, width):
+    context = chrome.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
     page = context.new_page()
     heard = listen(page)
     address = (reports / name).as_uri()
@@ -52,8 +52,8 @@ def test_a_report_opens_offline_without_a_complaint_or_a_barrier(browser, report
     context.close()
 
 
-def test_axe_would_find_a_barrier(browser, reports):
-    context = browser.new_context(bypass_csp=True)
+def test_axe_would_find_a_barrier(chrome, reports):
+    context = chrome.new_context(bypass_csp=True)
     page = context.new_page()
     page.goto((reports / "public.html").as_uri())
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<main><img src=\"data:,\"></main>')")
@@ -61,8 +61,8 @@ def test_axe_would_find_a_barrier(browser, reports):
     context.close()
 
 
-def test_the_numbers_behind_a_chart_unfold_by_keyboard(browser, reports):
-    page = browser.new_page()
+def test_the_numbers_behind_a_chart_unfold_by_keyboard(chrome, reports):
+    page = chrome.new_page()
     page.goto((reports / "full.html").as_uri())
     fold = page.locator("figure details").first
     assert not fold.locator("table").is_visible()
@@ -72,8 +72,8 @@ def test_the_numbers_behind_a_chart_unfold_by_keyboard(browser, reports):
     page.close()
 
 
-def test_the_report_prints_on_few_pages(browser, reports):
-    page = browser.new_page(color_scheme="dark")
+def test_the_report_prints_on_few_pages(chrome, reports):
+    page = chrome.new_page(color_scheme="dark")
     page.goto((reports / "full.html").as_uri())
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper').trim()") == "#ffffff"
