@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -21,6 +21,7 @@ from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.typing import Integers
 
+ONE = Fraction(1)
 PRECISION = 60
 """Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
 MOST_WORK = 150_000_000
@@ -93,16 +94,6 @@ def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certifica
     return _check(Entries.of(channel), joint, notion)
 
 
-def product_of(protocol: Protocol, joint: Joint) -> Product:
-    """The blocks of `protocol`, each at the inputs that the joint's values of X have."""
-    return Product([Factor(block.inputs_of(joint), block.channel) for block in protocol.blocks], joint)
-
-
-def is_auditable(product: Product, views: list[View]) -> bool:
-    """Whether a product is small enough to be certified, over all its outputs or block by block."""
-    return min(product.work(views), product.chained_work(views)) <= MOST_WORK
-
-
 def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certificate:
     if set(protocol.attributes) != set(joint.attributes):
         return _refused(notion, "the protocol and the distribution have different attributes")
@@ -112,27 +103,31 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
         return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
     if len(protocol.blocks) == 1:
         return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
-    product, views = product_of(protocol, joint), notion.views(joint)
-    if product.work(views) <= MOST_WORK:
+    product = Product([Factor(x, block.channel) for x, block in zip(inputs, protocol.blocks, strict=True)], joint)
+    if product.work(notion.views(joint)) <= MOST_WORK:
         return _check(product, joint, notion)
-    if product.chained_work(views) <= MOST_WORK:
-        return _check_chained(product, joint, notion)
-    return _refused(notion, "the blocks have too many outputs together to be certified; use fewer or larger blocks")
+    return _check_chained(product, notion)
 
 
-def _check(told: Entries | Product, joint: Joint, notion: Notion) -> Certificate:
-    """Every limit in every view, and where each is tightest."""
+def _check(
+    told: Entries | Product,
+    joint: Joint,
+    notion: Notion,
+    blocks: Collection[int] | None = None,
+    extra: Fraction = ONE,
+) -> Certificate:
+    """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
     for view in notion.views(joint):
-        lifts = told.lifts(view) if isinstance(told, Product) else Lifts.of(told, joint, view)
+        lifts = told.lifts(view, blocks) if isinstance(told, Product) else Lifts.of(told, joint, view)
         for name, ratios in lifts.ratios():
             ratio, place = ratios.largest()
-            got = _log(ratio)
+            got = _log(ratio if ratio is None else ratio * extra)
             reached = replace(reached, **{name: max(got, getattr(reached, name))})
             limit = getattr(asked, name)
             if math.isfinite(limit):
-                holds = holds and ratios.keep(e_to(limit))
+                holds = holds and ratios.keep(e_to(limit) / extra)
                 own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{name: got}))
                 if own > share:
                     share, worst = own, _worst(joint, view, place, ratio, falls=name == "lower")
@@ -140,30 +135,25 @@ def _check(told: Entries | Product, joint: Joint, notion: Notion) -> Certificate
     return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
 
 
-def _check_chained(product: Product, joint: Joint, notion: Notion) -> Certificate:
-    """Every block given what is known and the outputs of the blocks before it: their largest lifts multiply.
+def _check_chained(product: Product, notion: Notion) -> Certificate:
+    """For products with too many outputs: some blocks over all their outputs, then each other block by itself.
 
-    P(y|s, cell) / P(y|cell) is the product over the blocks of P(y_b|s, cell, y before) / P(y_b|cell, y before).
+    P(y|s, cell) / P(y|cell) is a product over the blocks, in any order, of the same for y_b given the cell
+    and the outputs before. Each factor is at most the block's own largest P(y_b|x) / P(y_b|x′), so the blocks
+    with the largest are the ones to go through together.
     """
-    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
-    holds, worst, share = True, None, -1.0
-    for view in notion.views(joint):
-        together: dict[str, Fraction | None] = {"lower": Fraction(1), "upper": Fraction(1), "spread": Fraction(1)}
-        for _, lifts in product.chained(view):
-            for name, ratios in lifts.ratios():
-                ratio, place = ratios.largest()
-                before = together[name]
-                together[name] = None if ratio is None or before is None else max(ratio, Fraction(1)) * before
-                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{name: _log(ratio)}))
-                if own > share:
-                    share, worst = own, _worst(joint, view, place, ratio, falls=name == "lower")
-        for name, ratio in together.items():
-            limit = getattr(asked, name)
-            holds = holds and (math.isinf(limit) or (ratio is not None and ratio <= e_to(limit)))
-            reached = replace(reached, **{name: max(_log(ratio), getattr(reached, name))})
-    level = notion.level_of(reached)
-    line = f"{_level_line(notion, level)}; by the chained conditions, block by block: the true level may be lower"
-    return Certificate(holds, notion, level, worst, reached, line, chained=True)
+    views, spreads = notion.views(product.joint), [factor.own_spread() for factor in product.factors]
+    together: list[int] = []
+    for b in sorted(range(len(spreads)), key=lambda b: -_log(spreads[b])):
+        if product.work(views, [*together, b]) <= MOST_WORK:
+            together.append(b)
+    rest = [spreads[b] for b in range(len(spreads)) if b not in together]
+    if None in rest:
+        return _refused(notion, "the blocks have too many outputs together to be certified; use fewer or larger blocks")
+    extra = math.prod((spread for spread in rest if spread is not None), start=Fraction(1))
+    found = _check(product, product.joint, notion, together, extra)
+    line = f"{found.reason}; block by block, so the true level may be lower"
+    return replace(found, reason=line, chained=True)
 
 
 def _level_line(notion: Notion, level: float) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import permutations
 from typing import Literal, get_args
 
@@ -38,6 +38,9 @@ from privacyfunnel.released import kept
 Method = Literal["tuned", "chained", "paper"]
 ALL_ORDERS = 3
 """Up to so many blocks, every order is tried."""
+Order = tuple[int, ...]
+SEARCH_SECONDS = 60.0
+"""For how long orders and splits are tried, unless told otherwise; a dozen attributes need longer than three."""
 SPLITS = 6
 """Splits of the budget that are tried beside the equal one, drawn at random around the best."""
 BOUND_SECONDS = 10.0
@@ -53,7 +56,7 @@ def compose(
     method: Method = "tuned",
     *,
     channels: Sequence[ArrayLike] | None = None,
-    time_limit: float | None = None,
+    time_limit: float | None = SEARCH_SECONDS,
     progress: Callable[[Progress], None] | None = None,
 ) -> Protocol:
     """A protocol that releases blocks of attributes, each by itself, and keeps the promise as a whole.
@@ -61,7 +64,8 @@ def compose(
     Without `blocks`, every attribute is one. One block with all attributes is the joint optimum, which keeps
     the most; products are for what is too large for it. The promise of what comes back was checked in exact
     arithmetic on the finished protocol. With the method "paper", a product whose true level
-    exceeds the budget raises `NotCertified`, which says that level; its `channels` may be given.
+    exceeds the budget raises `NotCertified`, which says that level; its `channels` may be given. The search
+    stops after `time_limit` seconds, or at Ctrl-C, with the best so far.
 
     >>> joint = Joint([[[30, 10], [5, 5]], [[10, 10], [5, 25]]])
     >>> protocol = compose(joint, SRLIP(0.5))
@@ -91,12 +95,13 @@ class _Task:
 
     def tuned(self) -> Protocol:
         """The best of several orders and splits, each scaled to the true level and polished."""
-        best = Build.nothing(self.parts)
-        for shares, order in self._starts():
-            for start in (best.nothing(self.parts), self._scaled(shares, order)):
-                build = polished(start, self._limits, order, self.state.stopped)
-                best = max(best, self._seen(build), key=Build.utility)
-            if self.state.stopped():
+        limits, stopped = self._limits, self.state.stopped
+        nothing = best = Build.nothing(self.parts)
+        starts: list[tuple[Callable[[], Build], Order]] = [(lambda: nothing, order) for order in self._orders()]
+        starts += [(partial(self._scaled, shares, order), order) for shares, order in self._splits()]
+        for start, order in starts:
+            best = max(best, self._seen(polished(start(), limits, order, stopped)), key=Build.utility)
+            if stopped():
                 break
         return self._exact(best, range(len(self.parts)), whole_rows, "tuned product")
 
@@ -116,6 +121,12 @@ class _Task:
 
     def kept_or_refused(self, channels: list[Channel]) -> Protocol:
         """The product of these channels, if it keeps the promise."""
+        for channel, joint in zip(channels, self.parts.joints, strict=True):
+            if channel.n_inputs != joint.n_x or channel.n_outputs > joint.n_x:
+                name, shape = " × ".join(joint.attributes), (channel.n_outputs, channel.n_inputs)
+                raise InvalidInput(
+                    f"the channel of {name} needs {joint.n_x} columns and at most as many rows; got {shape}"
+                )
         protocol = self._protocol(channels, range(len(channels)), "the paper's product of equal budgets")
         certificate = certify(protocol, self.parts.joint)
         if not certificate.holds:
@@ -126,23 +137,27 @@ class _Task:
             )
         return protocol
 
-    def _starts(self) -> Iterator[tuple[list[float], tuple[int, ...]]]:
-        """Splits of the budget and orders to try."""
+    def _splits(self) -> Iterator[tuple[list[float], Order]]:
+        """Splits of the budget, each with an order."""
         orders = list(self._orders())
-        for order in orders:
-            yield self._equal(), order
+        yield from ((self._equal(), order) for order in orders)
         rng = np.random.default_rng(0)
         for i in range(SPLITS):
             yield rng.dirichlet(np.full(len(self.parts), 3.0)).tolist(), orders[i % len(orders)]
 
-    def _orders(self) -> Iterator[tuple[int, ...]]:
-        """All orders of few blocks; else as given, and by how much there is to tell."""
+    def _orders(self) -> Iterator[Order]:
+        """All orders of few blocks; else as given, and by how much a block alone could tell."""
         blocks = range(len(self.parts))
         if len(self.parts) <= ALL_ORDERS:
-            yield from permutations(blocks)
-            return
-        by_entropy = sorted(blocks, key=lambda b: self.parts.joints[b].entropy)
-        yield from dict.fromkeys([tuple(reversed(by_entropy)), tuple(by_entropy), tuple(blocks)])
+            return permutations(blocks)
+        most_first = tuple(sorted(blocks, key=lambda b: -self._alone[b]))
+        return iter(dict.fromkeys([most_first, most_first[::-1], tuple(blocks)]))
+
+    @cached_property
+    def _alone(self) -> list[float]:
+        """What is kept if a single block is released, with all of the budget."""
+        nothing, rows = Build.nothing(self.parts), whole_rows(self._limits)
+        return [nothing.solved(b, rows, self.state.stopped).utility() for b in range(len(self.parts))]
 
     def _equal(self) -> list[float]:
         return [1 / len(self.parts)] * len(self.parts)
@@ -151,10 +166,10 @@ class _Task:
     def _limits(self) -> Limits:
         return self.notion.limits.granted()
 
-    def _chain(self, shares: list[float], order: tuple[int, ...]) -> Build:
+    def _chain(self, shares: list[float], order: Order) -> Build:
         return chain(self.parts, self._limits, shares, order, self.state.stopped)
 
-    def _scaled(self, shares: list[float], order: tuple[int, ...]) -> Build:
+    def _scaled(self, shares: list[float], order: Order) -> Build:
         return scaled_chain(self.parts, self._limits, shares, order, self.state.stopped)
 
     def _seen(self, build: Build) -> Build:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -137,6 +137,18 @@ class Factor:
         N[self.channel.outputs, self.channel.inputs] = self.channel.numerators.astype(object)
         return N
 
+    def own_spread(self) -> Fraction | None:
+        """The largest P(y|x) / P(y|x′) over outputs and inputs that occur; None if it is infinite.
+
+        Whatever else is known, and whatever other blocks released, P(y|·) is a mean of these P(y|x). So no
+        lift of the output grows or falls by more than this factor.
+        """
+        N = self.numerators()[:, np.unique(self.inputs)]
+        N = N[N.any(axis=1)]
+        if (N == 0).any():
+            return None
+        return max(Fraction(int(high), int(low)) for high, low in zip(N.max(axis=1), N.min(axis=1), strict=True))
+
     def open_in(self, view: View) -> bool:
         """Whether its output can tell anything to somebody with this view: not if the cell determines its input."""
         pairs = np.unique(np.stack([view.cell, self.inputs], axis=1), axis=0)
@@ -152,25 +164,17 @@ class Product:
         weights = joint.weights.astype(object)
         self._weights = weights // math.gcd(*weights.flat)
 
-    def work(self, views: Sequence[View]) -> int:
+    def work(self, views: Sequence[View], blocks: Collection[int] | None = None) -> int:
         """How many multiplications `lifts` takes for all views."""
-        return sum(self._work(view, self._open(view)) for view in views)
+        return sum(self._work(view, self._open(view, blocks)) for view in views)
 
-    def chained_work(self, views: Sequence[View]) -> int:
-        """How many multiplications `chained` takes for all views."""
-        return sum(
-            self._work(view, opened[: i + 1])
-            for view in views
-            for opened in [self._open(view)]
-            for i in range(len(opened))
-        )
+    def lifts(self, view: View, blocks: Collection[int] | None = None) -> Lifts:
+        """P(y|s, cell) / P(y|cell) for all outputs y of the product, or of some of its blocks.
 
-    def lifts(self, view: View) -> Lifts:
-        """P(y|s, cell) / P(y|cell) for all outputs y of the product; outputs are numbered in C order of the blocks.
-
-        A block whose input the cell determines tells nothing more: of its outputs, one stands for all.
+        Outputs are numbered in C order of all blocks. A block whose input the cell determines tells nothing
+        more: of its outputs, one stands for all.
         """
-        opened = self._open(view)
+        opened = self._open(view, blocks)
         told = self._told(view, opened)
         prior = told.sum(axis=tuple(range(2, told.ndim)))
         flat = told.reshape(*told.shape[:2], -1)
@@ -180,22 +184,9 @@ class Product:
         under = given.sum(axis=1)[:, None] * prior.T[cell]
         return Lifts(self._numbered(view, opened, cell, place), cell, over, under)
 
-    def chained(self, view: View) -> Iterator[tuple[int, Lifts]]:
-        """For every block that is open in the view, the lifts of its output given the cell and the outputs before."""
-        opened = self._open(view)
-        for i, block in enumerate(opened):
-            told = self._told(view, opened[: i + 1])
-            flat = told.reshape(len(told), -1, told.shape[-1])  # [s, cell and earlier outputs, y]
-            prior = flat.sum(axis=2)
-            before, output = np.nonzero(flat.sum(axis=0))
-            given = flat[:, before, output].T
-            over = given * prior.sum(axis=0)[before][:, None]
-            under = given.sum(axis=1)[:, None] * prior.T[before]
-            cell = before // math.prod(told.shape[2:-1])
-            yield block, Lifts(output, cell, over, under)
-
-    def _open(self, view: View) -> list[int]:
-        return [b for b, factor in enumerate(self.factors) if factor.open_in(view)]
+    def _open(self, view: View, blocks: Collection[int] | None) -> list[int]:
+        asked = range(len(self.factors)) if blocks is None else sorted(blocks)
+        return [b for b in asked if self.factors[b].open_in(view)]
 
     def _work(self, view: View, blocks: list[int]) -> int:
         """Multiplications of `_told`: one axis after the other goes from inputs to outputs."""

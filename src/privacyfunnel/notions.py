@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, ClassVar, Self
@@ -138,7 +138,7 @@ class _SideChannels(OneEpsilon):
     so many; a list of names, those who know some of these.
     """
 
-    known: int | tuple[str, ...] | None = None
+    known: int | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -47,7 +47,7 @@ class Polytope:
             return V
         over = V @ self.G.T
         over[over <= FEASIBLE * (V @ np.abs(self.G).T)] = 0.0  # what rounding will mend
-        slack = self.G @ self.p_x
+        slack = np.minimum(self.G @ self.p_x, 0.0)  # where p_x touches a row, only p_x itself will do
         theta = np.divide(over, over - slack, out=np.zeros_like(over), where=over > 0).max(axis=1, keepdims=True)
         return np.asarray((1 - theta) * V + theta * self.p_x)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -10,12 +12,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from privacyfunnel.certificate import certify
 from privacyfunnel.cli import show
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.findings import Findings, findings
-from privacyfunnel.notions import LIP
+from privacyfunnel.joint import Joint
+from privacyfunnel.notions import LIP, SRLIP
 from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.population import OBESE, as_csv, people
+from privacyfunnel.promise import factor
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
 from privacyfunnel.tables.counting import count_table
@@ -27,6 +32,9 @@ PEOPLE = 20_000
 ATTRIBUTES = ("sex", "town", "height", "weight")
 HEIGHTS = [120, 160, 165, 170, 175, 180, 185, 220]
 WEIGHTS = [35, 60, 70, 80, 90, 100, 110, 250]
+SIDE_SECONDS = 5.0
+SIDE_GAP = 0.02
+"""The story needs a good SRLIP protocol, not the proof that it is the best."""
 WISHES = Wishes(bins={"height": HEIGHTS, "weight": WEIGHTS})
 
 
@@ -88,10 +96,59 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
     screen.print(show.findings_table(found))
     screen.print(_in_words(found))
     screen.print(show.kept_line(found))
+
+    screen.rule("5. When something is known already")
+    side = side_channel(counted.joint.over(["height", "weight"]), promise.epsilon)
+    screen.print(_in_short(side, promise))
     if json:
-        show.as_json({"people": PEOPLE, "released": release.rows, **found.as_dict()})
+        show.as_json({"people": PEOPLE, "released": release.rows, **found.as_dict(), "side_channel": asdict(side)})
     if not found.holds:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class SideChannel:
+    """Height released by itself, and then with the weight known from elsewhere."""
+
+    height_kept: float
+    """The share of the information in height that a LIP protocol for height alone keeps."""
+    lip_level: float
+    """What its output says about the secret by itself."""
+    level_with_weight: float
+    """What it says to somebody who knows the weight."""
+    srlip_kept: float
+    """The share of the information in height and weight that an SRLIP protocol for both keeps."""
+    srlip_level: float
+    """What that says, whatever is known."""
+
+
+def side_channel(both: Joint, epsilon: float) -> SideChannel:
+    """Measure what a promise about the released row alone is worth when an attacker knows the weight."""
+    alone = both.over(["height"])
+    height = optimise(alone, LIP(epsilon))
+    told = height.channel[:, height.blocks[0].inputs_of(both)]
+    resistant = optimise(both, SRLIP(epsilon), gap=SIDE_GAP, time_limit=SIDE_SECONDS)
+    return SideChannel(
+        height_kept=height.utility / alone.entropy,
+        lip_level=certify(height, alone).level,
+        level_with_weight=certify(told, both, SRLIP(epsilon, known=["weight"])).level,
+        srlip_kept=resistant.utility / both.entropy,
+        srlip_level=certify(resistant, both).level,
+    )
+
+
+def _in_short(side: SideChannel, promise: LIP) -> str:
+    known = "without bound: for some people the answer becomes certain"
+    if math.isfinite(side.level_with_weight):
+        known = f"by a factor {factor(side.level_with_weight)}"
+    return (
+        f"Suppose only the height were released. By itself it hardly tells who is obese: the promise of a factor "
+        f"{factor(promise.epsilon)} keeps {side.height_kept:.0%} of it, and beliefs move by at most a factor "
+        f"{factor(side.lip_level)}. But to somebody who knows a person's weight from elsewhere, that same released "
+        f"height moves beliefs {known}. [bold]SRLIP[/bold] promises the factor also to them, whatever they know: "
+        f"such a protocol for height and weight together keeps {side.srlip_kept:.0%} of the information, and moves "
+        f"beliefs by at most a factor {factor(side.srlip_level)}."
+    )
 
 
 def _first_rows(path: Path, title: str, rows: int = 4) -> Table:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from privacyfunnel.certificate import certify
 from privacyfunnel.cli import options, show
+from privacyfunnel.composition import Method, compose
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.optimiser.wish import epsilon_for
@@ -32,6 +34,8 @@ def fit(
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
     ] = None,
+    blocks: options.Blocks = None,
+    method: options.MethodName = "tuned",
     bins: options.BinsOption = None,
     top: options.TopOption = None,
     dates: options.DatesOption = None,
@@ -49,6 +53,8 @@ def fit(
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
     promise = options.promise(notion, epsilon, lower, upper, known, keep)
+    if keep is not None and blocks is not None:
+        raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
     counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding)
@@ -56,11 +62,15 @@ def fit(
     if not json:
         screen.print(show.columns_table(counted))
     with show.search_progress() as progress:
-        if isinstance(promise, Notion):
-            protocol, wish = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress), None
-        else:
+        wish = None
+        if not isinstance(promise, Notion):
             wish = epsilon_for(counted.joint, promise, keep or 0.0, gap=gap, time_limit=time_limit, progress=progress)
             protocol = wish.protocol
+        elif blocks is None:
+            protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
+        else:
+            parts, how = options.blocks(blocks), cast(Method, method)
+            protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
     protocol.save(output, force=force)
     if json:
@@ -71,6 +81,7 @@ def fit(
                 "not_used": counted.dropped,
                 "found_by": protocol.how,
                 "wish": wish.as_dict() if wish else None,
+                "blocks": [list(block.attributes) for block in protocol.blocks],
                 **found.as_dict(),
             }
         )

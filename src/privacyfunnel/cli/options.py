@@ -38,6 +38,13 @@ Delimiter = Annotated[str | None, typer.Option(help="What separates the fields o
 Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+Blocks = Annotated[
+    str | None,
+    typer.Option(help="Release blocks of attributes by themselves: age+sex,town; or each: every attribute is one."),
+]
+MethodName = Annotated[
+    str, typer.Option("--method", help="How blocks share the promise: tuned, chained (or paper, to compare).")
+]
 Gap = Annotated[float, typer.Option(help="Stop when at most this many nats can be gained.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds, with the best found so far.")]
 
@@ -45,6 +52,13 @@ TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many second
 def names(text: str) -> list[str]:
     """A list of columns, as typed."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def blocks(text: str | None) -> list[list[str]] | None:
+    """Blocks of attributes, as typed: age+sex,town."""
+    if text is None or text.strip() == "each":
+        return None
+    return [[name.strip() for name in block.split("+") if name.strip()] for block in names(text)]
 
 
 def pairs(texts: list[str] | None, option: str) -> dict[str, str]:

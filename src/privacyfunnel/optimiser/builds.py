@@ -52,13 +52,13 @@ class Build:
         channels = (*self.channels[:b], channel, *self.channels[b + 1 :])
         return replace(self, channels=channels, mixtures=(*self.mixtures[:b], mixture, *self.mixtures[b + 1 :]))
 
-    def solved(self, b: int, rows: Rows, stopped: Callable[[], bool]) -> Build:
+    def solved(self, b: int, rows: Rows, stopped: Callable[[], bool], *, auditable: bool = True) -> Build:
         """Block b anew, the best that a search finds for these rows; as it was, if that would be too large to audit."""
         p_x = self.parts.joints[b].p_x
         try:
             mixture = sketch(Polytope(rows(b, self), p_x), stopped)
             better = self.with_channel(b, _channel(mixture, p_x), mixture)
-            return better if self.parts.work(better.channels) <= MOST_WORK else self
+            return better if not auditable or self.parts.work(better.channels) <= MOST_WORK else self
         except InvalidPromise:  # too many conditions
             return self
 
@@ -69,18 +69,30 @@ class Build:
         channel = Channel.from_entries(np.arange(len(p_x)), constant, constant + UNIT, (1, len(p_x)))
         if mixture is not None:
             polytope = Polytope(rows(b, self), p_x)
-            channel = round_channel(*remix(polytope, [mixture[0]]), polytope, slack)
+            channel = round_channel(*remix(polytope, mixture[0]), polytope, slack)
         return self.with_channel(b, channel.dense(), mixture), channel
 
 
 def chain(
     parts: Parts, limits: Limits, shares: Sequence[float], order: Sequence[int], stopped: Callable[[], bool]
 ) -> Build:
-    """Block after block, each with its share of the limits given the outputs of those before it."""
+    """Block after block, each with its share of the limits given the outputs of those before it.
+
+    A block that would make the product too large to audit over all outputs keeps its share by itself instead,
+    whatever is known or released besides.
+    """
     build = Build.nothing(parts)
     for b in order:
-        build = build.solved(b, chained_rows(limits, shares, order), stopped)
+        larger = build.solved(b, chained_rows(limits, shares, order), stopped)
+        if larger is build and len(build.channels[b]) == 1:
+            larger = build.solved(b, own_rows(limits, shares), stopped, auditable=False)
+        build = larger
     return build
+
+
+def own_rows(limits: Limits, shares: Sequence[float]) -> Rows:
+    """A share of the limits for a block by itself."""
+    return lambda b, build: build.parts.own_rows(b, limits.times(shares[b]))
 
 
 def chained_rows(limits: Limits, shares: Sequence[float], order: Sequence[int]) -> Rows:

@@ -96,6 +96,15 @@ class Parts:
         """
         return self._rows(b, channels, released, limits, whole=False)
 
+    def own_rows(self, b: int, limits: Limits) -> Matrix:
+        """P(y_b|x) ≤ e^limit·P(y_b|x′) for all x, x′: enough for the limits whatever is known or released besides."""
+        p_x, factor = self.joints[b].p_x, math.exp(-min(limits.lower, limits.upper, limits.spread))
+        x, other = np.nonzero(~np.eye(len(p_x), dtype=bool))
+        rows = np.arange(len(x))
+        G = np.zeros((len(x), len(p_x)))
+        G[rows, x], G[rows, other] = factor / p_x[x], -1 / p_x[other]
+        return _different(G)
+
     def whole_rows(self, b: int, channels: Sequence[Matrix], limits: Limits) -> Matrix:
         """The limits on P(y|s, cell) of the whole product: linear in the channel of one block, given the others'."""
         return self._rows(b, channels, range(len(self)), limits, whole=True)
@@ -143,11 +152,17 @@ class Parts:
         return total
 
     def utility(self, channels: Sequence[Matrix]) -> float:
-        """I(X;Y) = H(Y) − Σ_b H(Y_b|X_b) in nats."""
+        """I(X;Y) = H(Y) − Σ_b H(Y_b|X_b) in nats; if all outputs are too many, of the blocks that tell the most."""
         nothing = next(i for i, view in enumerate(self.views) if view.n_cells == 1)
-        together = self.told(channels, nothing, range(len(self))).sum(axis=0).ravel()
-        alone = [float(joint.p_x @ entropy(Q.T)) for joint, Q in zip(self.joints, channels, strict=True)]
-        return max(0.0, float(entropy(together)) - sum(alone))
+        noise = [float(joint.p_x @ entropy(Q.T)) for joint, Q in zip(self.joints, channels, strict=True)]
+        alone = [float(entropy(Q @ joint.p_x)) - n for joint, Q, n in zip(self.joints, channels, noise, strict=True)]
+        room, taken = MOST_ENTRIES // self.joint.n_s, []
+        for b in sorted(range(len(self)), key=lambda b: -alone[b]):
+            if max(channels[b].shape) <= room and len(channels[b]) > 1:
+                room //= max(channels[b].shape)
+                taken.append(b)
+        together = self.told(channels, nothing, taken).sum(axis=0).ravel()
+        return max(0.0, float(entropy(together)) - sum(noise[b] for b in taken))
 
 
 def _determined(view: View, inputs: Integers) -> bool:
