@@ -8,9 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privacyfunnel.attacks import Attack, attack
+    from privacyfunnel.beliefs import Attacker
     from privacyfunnel.certificate import Certificate, certify
     from privacyfunnel.composition import compose
     from privacyfunnel.errors import PrivacyFunnelError
+    from privacyfunnel.estimates.answer import Estimates, estimate
+    from privacyfunnel.estimates.posterior import Posterior, posterior
     from privacyfunnel.joint import Joint
     from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.state import Progress
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
+    from privacyfunnel.repetition import Repeated, repeated
 
 __all__ = [
     "ALIP",
@@ -26,24 +31,37 @@ __all__ = [
     "PML",
     "SRLDP",
     "SRLIP",
+    "Attack",
+    "Attacker",
     "Certificate",
+    "Estimates",
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "Posterior",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
+    "Repeated",
     "Tradeoff",
+    "attack",
     "certify",
     "compose",
+    "estimate",
     "optimise",
+    "posterior",
+    "repeated",
     "tradeoff",
 ]
 
 _HOMES = {
+    "attacks": ("Attack", "attack"),
+    "beliefs": ("Attacker",),
     "certificate": ("Certificate", "certify"),
     "composition": ("compose",),
     "errors": ("PrivacyFunnelError",),
+    "estimates.answer": ("Estimates", "estimate"),
+    "estimates.posterior": ("Posterior", "posterior"),
     "joint": ("Joint",),
     "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
     "optimiser.curve": ("Tradeoff", "tradeoff"),
@@ -51,6 +69,7 @@ _HOMES = {
     "optimiser.state": ("Progress",),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
+    "repetition": ("Repeated", "repeated"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

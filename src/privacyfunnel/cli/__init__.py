@@ -12,6 +12,7 @@ import typer
 
 from privacyfunnel.cli.audit import audit
 from privacyfunnel.cli.demo import demo
+from privacyfunnel.cli.estimate import estimate
 from privacyfunnel.cli.fit import fit
 from privacyfunnel.cli.report import report
 from privacyfunnel.cli.sanitise import sanitise
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, sanitise, audit, tradeoff, report, studio, demo):
+for command in (fit, sanitise, audit, estimate, tradeoff, report, studio, demo):
     app.command()(command)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from privacyfunnel.certificate import Certificate
 from privacyfunnel.cli import options, show
+from privacyfunnel.cli.attack import attack_report, show_attack
 from privacyfunnel.findings import findings
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
@@ -19,6 +20,10 @@ BROKEN = 1
 def audit(
     protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
     table: Annotated[Path, typer.Option(help="The table whose people the promise was made to.")],
+    attack: Annotated[
+        bool,
+        typer.Option("--attack", help="Also attack it: exactly, with models that learn from rows, and released twice."),
+    ] = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     json: options.Json = False,
@@ -30,8 +35,10 @@ def audit(
     loaded = Protocol.load(protocol)
     joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
     found = findings(loaded, joint, certificate)
+    attacked = attack_report(loaded, joint) if attack else None
     if json:
-        show.as_json({**found.as_dict(), "certificate": _data(certificate)})
+        more = {"attack": attacked.as_dict()} if attacked is not None else {}
+        show.as_json({**found.as_dict(), "certificate": _data(certificate), **more})
     else:
         screen = show.console()
         screen.print(f"Promise: {found.promise}")
@@ -40,6 +47,8 @@ def audit(
             lift = certificate.worst.lift
             screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}.")
         screen.print(show.findings_table(found))
+        if attacked is not None:
+            show_attack(screen, attacked)
     if not certificate.holds:
         raise typer.Exit(BROKEN)
 

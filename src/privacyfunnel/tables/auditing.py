@@ -17,11 +17,16 @@ def audit_table(
     protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> tuple[Joint, Certificate]:
     """The distribution of a table, read as the protocol says, and whether the promise is kept on it."""
+    joint = audited_joint(protocol, table, delimiter=delimiter, encoding=encoding)
+    return joint, certify(protocol, joint)
+
+
+def audited_joint(protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Joint:
+    """The distribution of a table, read as the protocol says."""
     if not protocol.secret_readings:
         raise InvalidProtocol("this protocol was not fitted on a table, so it does not say how to read the secret")
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     source.require([reading.name for reading in protocol.secret_readings])
     source.require(protocol.attributes)
     secrets = [fit_reading(source, reading) for reading in protocol.secret_readings]
-    joint = count(source, secrets, [column for block in protocol.blocks for column in block.columns])
-    return joint, certify(protocol, joint)
+    return count(source, secrets, [column for block in protocol.blocks for column in block.columns])

@@ -1,0 +1,103 @@
+"""What funnel audit --attack shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from privacyfunnel.attacks import Attack, attack
+from privacyfunnel.attacks_learned import Learned
+from privacyfunnel.beliefs import Attacker
+from privacyfunnel.errors import InvalidInput, MissingExtra
+from privacyfunnel.joint import Joint
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.repetition import Repeated, repeated
+
+RELEASES = (1, 2, 3, math.inf)
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """An attack and what repeated releases would give away; and why a part of it is not there."""
+
+    attack: Attack
+    repeated: tuple[Repeated, ...]
+    remarks: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        again = [each.as_dict() for each in self.repeated]
+        return {**self.attack.as_dict(), "repeated": again, "remarks": list(self.remarks)}
+
+
+def attack_report(protocol: Protocol, joint: Joint) -> AttackReport:
+    """Everything that can be computed here; what cannot is remarked upon."""
+    remarks: list[str] = []
+    again: list[Repeated] = []
+    try:
+        found = attack(joint, protocol, learned=True)
+    except (MissingExtra, InvalidInput) as reason:
+        remarks.append(f"No learned attacker: {reason}.")
+        found = attack(joint, protocol)
+    for k in RELEASES:
+        try:
+            again += repeated(joint, protocol, [k])
+        except InvalidInput as reason:
+            remarks.append(f"Not computed for {k:g} releases: {reason}.")
+    return AttackReport(found, tuple(again), tuple(remarks))
+
+
+def show_attack(screen: Console, found: AttackReport) -> None:
+    """Three tables: the Bayes attackers, the learned ones, and repeated releases."""
+    screen.print(_bayes(found.attack))
+    if found.attack.learned is not None:
+        screen.print(_learned(found.attack.learned, found.attack.blind))
+    screen.print(_repeated(found.repeated))
+    for remark in found.remarks:
+        screen.print(remark, markup=False)
+
+
+def _bayes(found: Attack) -> Table:
+    table = Table(title="Somebody who knows everything but this person", title_justify="left", header_style="bold")
+    table.add_column("knows beforehand", overflow="fold")
+    for heading in ("promised", "belief grows", "falls", "guess before", "with release", "with original"):
+        table.add_column(heading, justify="right")
+    for each in found.attackers:
+        falls = f"×{float(each.fall):.3g}" if each.fall else "to nothing"
+        promised = ("kept" if each.within else "BROKEN") if each.promised else "no"
+        guesses = [f"{float(share):.1%}" for share in (each.before, each.after, each.original)]
+        known = escape(", ".join(each.known)) or "nothing"
+        table.add_row(known, promised, f"×{float(each.rise):.4g}", falls, *guesses)
+    return table
+
+
+def _learned(found: Learned, bayes: Attacker) -> Table:
+    title = f"Models trained on rows ({found.rows:,} rows, {found.folds} folds)"
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for heading in ("seen", "best model", "guess right", "log-loss", "at best possible"):
+        table.add_column(heading, justify="left" if heading in ("seen", "best model") else "right")
+    for seen, score, best in (
+        ("nothing", found.nothing, bayes.before),
+        ("the released row", found.released, bayes.after),
+        ("the original row", found.original, bayes.original),
+    ):
+        right = f"{score.accuracy:.1%} ± {score.accuracy_error:.1%}"
+        table.add_row(seen, score.model, right, f"{score.log_loss:.4f}", f"{float(best):.1%}")
+    return table
+
+
+def _repeated(found: tuple[Repeated, ...]) -> Table:
+    title = "If the same table were released again, with fresh randomness"
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for heading in ("releases", "level", "promise", "best guess right"):
+        table.add_column(heading, justify="right")
+    for each in found:
+        times = f"{each.releases:g}" if math.isfinite(each.releases) else "ever more"
+        level = f"{each.level:.4g}" if math.isfinite(each.level) else "no limit"
+        table.add_row(times, level, "kept" if each.within else "BROKEN", f"{float(each.best_guess):.1%}")
+    return table

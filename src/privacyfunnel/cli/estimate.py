@@ -1,0 +1,150 @@
+"""funnel estimate: what a released table tells of the original one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from privacyfunnel.cli import options, show
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.answer import Estimates
+from privacyfunnel.estimates.answer import estimate as estimate_table
+from privacyfunnel.estimates.frequencies import Estimate, Frequencies
+from privacyfunnel.estimates.summaries import Summary
+from privacyfunnel.protocol import Protocol
+
+MOST_NAMED = 4
+"""Values that a row which counts several together lists."""
+
+
+def estimate(
+    released: Annotated[Path, typer.Argument(help="The released table: CSV, CSV.GZ, Parquet or JSON lines.")],
+    protocol: Annotated[Path, typer.Option(help="The protocol that was published with it.")],
+    of: Annotated[
+        str | None, typer.Option(help="Attributes, joined by commas; age:sex for combinations (default: every one).")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="A table for every value of these attributes.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="Only those with a value: sex=female or town=A|B. Repeatable.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="How often intervals hold the truth.")] = 0.95,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="All intervals of a table at once, not each by itself.")
+    ] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="Move shares to the nearest distribution (no longer unbiased).")
+    ] = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    json: options.Json = False,
+) -> None:
+    """Estimate frequencies in the original table, with intervals, from a released table and its protocol alone.
+
+    Example: funnel estimate open.csv --protocol protocol.json --of town,age --by sex
+    """
+    fixed = {name: value.split("|") for name, value in options.pairs(where, "--where").items()}
+    found = estimate_table(
+        released,
+        Protocol.load(protocol),
+        of=_asked(of) if of is not None else None,
+        by=options.names(by or ""),
+        where=fixed,
+        confidence=confidence,
+        simultaneous=simultaneous,
+        project=project,
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+    if json:
+        show.as_json(found.as_dict())
+        return
+    _show(show.console(), found)
+
+
+def _asked(text: str) -> list[list[str]]:
+    found = [[name.strip() for name in part.split(":") if name.strip()] for part in options.names(text)]
+    if not found or not all(found):
+        raise InvalidInput(f"--of takes attributes such as age,sex or age:sex; got {text!r}")
+    return found
+
+
+def _show(screen: Console, found: Estimates) -> None:
+    sure = f"{found.confidence:.12g}".removeprefix("0.")
+    each = "all intervals of a table hold at once" if found.simultaneous else "each interval holds"
+    screen.print(f"{found.rows:,} released rows; {each} with {found.confidence:.4g} confidence.")
+    for table in found.tables:
+        screen.print(_table(table, f"{sure}%" if len(sure) == 2 else "interval"))
+        for line in _remarks(table):
+            screen.print(line, markup=False)
+    if found.summaries:
+        screen.print(_summaries(found.summaries))
+    for line in dict.fromkeys(f"{s.attribute}: {s.note}." for s in found.summaries if s.note):
+        screen.print(line, markup=False)
+    for empty in found.empty:
+        screen.print(f"No table for {_group(empty.group)}: {empty.reason}.", markup=False)
+
+
+def _table(found: Frequencies, interval: str) -> Table:
+    title = " and ".join(found.attributes) + (f", where {_group(found.group)}" if found.group else "")
+    table = Table(title=escape(title), title_justify="left", header_style="bold")
+    table.add_column("value", overflow="fold")
+    for heading in ("estimate", "± error", f"{interval} from", "to", "most likely", "(labels counted)"):
+        table.add_column(heading, justify="right")
+    for row in found.estimates:
+        table.add_row(escape(_words(row)), *_numbers(row))
+    return table
+
+
+def _numbers(row: Estimate) -> list[str]:
+    numbers = (row.share, row.error, row.low, row.high, row.likely, row.counted)
+    return ["–" if number is None else f"{number:.2%}" for number in numbers]
+
+
+def _words(row: Estimate) -> str:
+    names = [", ".join(map(_word, values)) for values in row.values[:MOST_NAMED]]
+    more = [f"{len(row.values) - MOST_NAMED} more"] if len(row.values) > MOST_NAMED else []
+    return " or ".join([*names, *more])
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " or ".join(map(_word, value))
+    return "(missing)" if value is None else str(value)
+
+
+def _group(group: dict[str, Any]) -> str:
+    return " and ".join(f"{name} is {_word(value)}" for name, value in group.items())
+
+
+def _remarks(found: Frequencies) -> list[str]:
+    lines = []
+    if found.untold:
+        lines.append(
+            f"– {len(found.untold)} of these are not told by the released rows; the most likely share is a model's."
+        )
+    if found.projected:
+        lines.append("Shares were moved to the nearest distribution; intervals are those of the unmoved ones.")
+    if found.doubt:
+        lines.append("Some shares are far below 0% or above 100%: is this really the protocol of this table?")
+    return lines
+
+
+def _summaries(found: tuple[Summary, ...]) -> Table:
+    table = Table(title="Numbers", title_justify="left", header_style="bold")
+    for heading in ("attribute", "among", "mean", "from", "to", "quarter below", "half below", "three quarters below"):
+        table.add_column(heading, justify="left" if heading in ("attribute", "among") else "right")
+    for row in found:
+        quarters = [f"{_number(q.value)} ({_number(q.low)} … {_number(q.high)})" for q in row.quantiles]
+        among = _group(row.group) if row.group else "all"
+        cells = [_number(number) for number in (row.mean, row.low, row.high)]
+        table.add_row(escape(row.attribute), escape(among), *cells, *(quarters or ["–"] * 3))
+    return table
+
+
+def _number(number: float | None) -> str:
+    return "–" if number is None else f"{number:.4g}"

@@ -1,0 +1,138 @@
+"""estimate: what a released table tells of the original one, from it and the published protocol alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.frequencies import Frequencies, Wish, frequencies, named
+from privacyfunnel.estimates.intervals import quantile
+from privacyfunnel.estimates.measuring import Meter
+from privacyfunnel.estimates.questions import Asker
+from privacyfunnel.estimates.scores import Scorer
+from privacyfunnel.estimates.summaries import Summary, is_numeric, summary
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.tables.domain import Label
+from privacyfunnel.tables.tallying import tally
+
+MOST_GROUPS = 200
+
+
+@dataclass(frozen=True)
+class Empty:
+    """A group of which nothing can be said, and why."""
+
+    group: dict[str, Label | tuple[Label, ...]]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Everything that was asked of a released table."""
+
+    rows: int
+    confidence: float
+    simultaneous: bool
+    """Whether all intervals of a table hold at once with this confidence, or each by itself."""
+    tables: tuple[Frequencies, ...]
+    summaries: tuple[Summary, ...]
+    empty: tuple[Empty, ...]
+
+    def table(self, *attributes: str, **group: Any) -> Frequencies:
+        """The table of some attributes, in a group."""
+        for found in self.tables:
+            if set(found.attributes) == set(attributes) and found.group == group:
+                return found
+        raise InvalidInput(f"no table of {' and '.join(attributes)} was asked for in this group")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+def estimate(
+    released: Any,
+    protocol: Protocol,
+    *,
+    of: str | Sequence[str | Sequence[str]] | None = None,
+    by: str | Sequence[str] = (),
+    where: Mapping[str, Any] | None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    project: bool = False,
+    model: bool = True,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> Estimates:
+    """Frequencies in the original table, with intervals, from the released one.
+
+    `of` lists attributes, and tuples of attributes for tables of their combinations; without it, every attribute.
+    `by` makes a table for every value of these attributes, `where` keeps those with certain values: {"sex": "female"}
+    or {"town": ["A", "B"]}. `simultaneous` makes all intervals of a table hold at once. `project` moves shares to the
+    nearest distribution; without it they are unbiased, and may be below 0. `model` also finds the most likely
+    distribution, the only answer where the released rows do not tell.
+
+    >>> joint = Joint([[300, 100], [100, 500]], attributes=["town"])
+    >>> protocol = optimise(joint, LIP(0.3))
+    >>> rows = __import__("pyarrow").table({"town": [0] * 400 + [1] * 600})
+    >>> found = estimate(protocol.sanitise(rows, seed=1), protocol).table("town").estimates[0]
+    >>> found.told, found.low < 0.4 < found.high
+    (True, True)
+    """
+    if not isinstance(protocol, Protocol):
+        raise InvalidInput(f"estimate needs a Protocol, not {type(protocol).__name__}")
+    quantile(confidence)
+    asker = Asker(protocol)
+    by = [by] if isinstance(by, str) else list(by)
+    kept = _kept(asker, where or {})
+    asker.require([*by, *kept])
+    asked = _asked(asker, of, {*by, *kept})
+    wish = Wish(confidence, simultaneous, project, model)
+    meter = Meter(
+        tally(protocol, released, delimiter=delimiter, encoding=encoding), [Scorer(b) for b in protocol.blocks]
+    )
+    tables: list[Frequencies] = []
+    summaries: list[Summary] = []
+    empty: list[Empty] = []
+    for group in _groups(asker, by):
+        fixed = {**kept, **group}
+        try:
+            tables += [frequencies(meter, asker, names, fixed, wish) for names in asked]
+        except InvalidTable as trouble:
+            if not group:
+                raise
+            empty.append(Empty(named(asker, fixed), str(trouble)))
+            continue
+        single = [names[0] for names in asked if len(names) == 1]
+        summaries += [summary(meter, asker, name, fixed, wish) for name in single if is_numeric(asker.columns[name])]
+    return Estimates(meter.rows, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
+
+
+def _kept(asker: Asker, where: Mapping[str, Any]) -> dict[str, Sequence[int]]:
+    asker.require(list(where))
+    lists = {name: list(v) if isinstance(v, list | tuple | set) else [v] for name, v in where.items()}
+    return {name: [asker.code(name, value) for value in values] for name, values in lists.items()}
+
+
+def _asked(asker: Asker, of: str | Sequence[str | Sequence[str]] | None, taken: set[str]) -> list[list[str]]:
+    if of is None:
+        of = [name for name in asker.columns if name not in taken]
+    if not of:
+        raise InvalidInput("no attribute is left to estimate; name one in --of that --by and --where do not hold fixed")
+    wanted = [of] if isinstance(of, str) else list(of)
+    found = [[names] if isinstance(names, str) else list(names) for names in wanted]
+    for names in found:
+        asker.require(names)
+        both = sorted(set(names) & taken)
+        if both:
+            raise InvalidInput(f"attribute {both[0]!r} cannot be both asked for and held fixed by --by or --where")
+    return found
+
+
+def _groups(asker: Asker, by: Sequence[str]) -> list[dict[str, Sequence[int]]]:
+    groups = list(asker.groups(by))
+    if len(groups) > MOST_GROUPS:
+        raise InvalidInput(f"{' and '.join(by)} make {len(groups):,} groups, more than {MOST_GROUPS}; use fewer")
+    return groups

@@ -1,0 +1,183 @@
+"""Frequencies: a table of shares with standard errors and intervals, what is not told, and a model's answer there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.estimates.intervals import projected, quantile
+from privacyfunnel.estimates.measuring import Meter, contract
+from privacyfunnel.estimates.questions import Asker, Cells
+from privacyfunnel.tables.domain import Label
+from privacyfunnel.typing import Integers, Matrix
+
+SMALLEST_GROUP = 3.0
+"""Standard errors by which the share of a group must exceed 0 for anything to be said of it."""
+VAGUE = 0.5
+"""Intervals that reach further to either side say nothing, so the released rows do not tell the share."""
+ABSURD = 6.0
+"""Standard errors outside of [0, 1] that no luck explains."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The share of people with certain values."""
+
+    values: tuple[tuple[Label, ...], ...]
+    """Combinations of values of the attributes; more than one where the released rows only tell their sum."""
+    share: float | None
+    """Unbiased; None where the released rows do not tell it, or only with an interval that would be everything."""
+    error: float | None
+    """Standard error of the share."""
+    low: float | None
+    high: float | None
+    likely: float | None
+    """The share under the most likely distribution: a model's answer, without an interval (None: not looked for)."""
+    counted: float
+    """What counting the released rows as if they were the original ones would give: biased, for comparison only."""
+
+    @property
+    def told(self) -> bool:
+        """Whether the released rows tell the share."""
+        return self.share is not None
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Shares of the values of some attributes, among everybody or in a group."""
+
+    attributes: tuple[str, ...]
+    group: dict[str, Label | tuple[Label, ...]]
+    estimates: tuple[Estimate, ...]
+    projected: bool
+    """Whether shares were moved to the nearest distribution; intervals are those of the unmoved ones."""
+    doubt: bool
+    """Whether shares lie so far outside of [0, 1] that the table is hardly one that this protocol released."""
+
+    @property
+    def told(self) -> tuple[Estimate, ...]:
+        """What the released rows tell."""
+        return tuple(estimate for estimate in self.estimates if estimate.told)
+
+    @property
+    def untold(self) -> tuple[tuple[Label, ...], ...]:
+        """Combinations of values whose own share the released rows do not tell."""
+        return tuple(estimate.values[0] for estimate in self.estimates if not estimate.told)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How estimates are to be presented."""
+
+    confidence: float = 0.95
+    simultaneous: bool = False
+    project: bool = False
+    model: bool = True
+
+    def reach(self, together: int) -> float:
+        """How many standard errors an interval reaches, in a table of so many."""
+        return quantile(self.confidence, together if self.simultaneous else 1)
+
+
+def frequencies(
+    meter: Meter, asker: Asker, names: Sequence[str], fixed: Mapping[str, Sequence[int]], wish: Wish
+) -> Frequencies:
+    """The shares of all combinations of values of `names`, in the group with the `fixed` values."""
+    names = asker.order(names)
+    group = asker.group(fixed)
+    check_group(meter, asker, group, fixed)
+    cells = asker.cells(names, group)
+    blocks = sorted({*cells, *group})
+    sets = {k: meter.scorers[k].groups(cells[k].rows) if k in cells else [np.array([0])] for k in blocks}
+    rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
+    measured = meter.measure({k: _sums(rows[k], sets[k]) for k in blocks}, group or None)
+    told = measured.identified & (wish.reach(int(measured.identified.sum())) * measured.errors <= VAGUE)
+    reach = wish.reach(int(told.sum())) * measured.errors
+    moved = wish.project and bool(told.all())
+    shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
+    counted, likely = _counted(meter, rows, group), _likely(meter, rows, group) if wish.model else None
+    found: dict[tuple[int, ...], Estimate] = {}
+    for place in np.ndindex(told.shape):
+        members = list(product(*(sets[k][i].tolist() for k, i in zip(blocks, place, strict=True))))
+        values = tuple(_labels(asker, names, cells, blocks, cell) for cell in members)
+        model = None if likely is None else float(sum(likely[cell] for cell in members))
+        if told[place]:
+            ends = measured.values[place] - reach[place], measured.values[place] + reach[place]
+            # What lies outside of [0, 1] cannot be true, so cutting it off costs no coverage.
+            low, high = (min(max(float(end), 0.0), 1.0) for end in ends)
+            share, error = float(shares[place]), float(measured.errors[place])
+            by_label = float(sum(counted[cell] for cell in members))
+            found[members[0]] = Estimate(values, share, error, low, high, model, by_label)
+        if not told[place] or len(members) > 1:
+            for cell, value in zip(members, values, strict=True):
+                model = None if likely is None else float(likely[cell])
+                alone = Estimate((value,), None, None, None, None, model, float(counted[cell]))
+                found[(*cell, 1) if cell in found else cell] = alone
+    outside = np.maximum(-measured.values, measured.values - 1)[told] > ABSURD * measured.errors[told]
+    estimates = tuple(found[key] for key in sorted(found))
+    return Frequencies(tuple(names), named(asker, fixed), estimates, moved, bool(outside.any()))
+
+
+def check_group(meter: Meter, asker: Asker, group: Mapping[int, Matrix], fixed: Mapping[str, Sequence[int]]) -> None:
+    """Refuse a group that the released rows do not tell, or that is too small to say anything of."""
+    if not group:
+        return
+    found = meter.measure(group)
+    who = " and ".join(f"{name} = {_words(value)}" for name, value in named(asker, fixed).items())
+    if not found.identified.all():
+        raise InvalidTable(f"the released rows do not tell how many have {who}; ask for a coarser group")
+    if found.values.item() < SMALLEST_GROUP * found.errors.item():
+        raise InvalidTable(
+            f"{meter.rows:,} released rows do not tell for sure that anybody has {who}; ask for a larger group"
+        )
+
+
+def named(asker: Asker, fixed: Mapping[str, Sequence[int]]) -> dict[str, Label | tuple[Label, ...]]:
+    """A group in words."""
+    labels = {name: tuple(asker.label(name, code) for code in codes) for name, codes in fixed.items()}
+    return {name: values[0] if len(values) == 1 else values for name, values in labels.items()}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " or ".join(map(_words, value))
+    return "missing" if value is None else str(value)
+
+
+def _sums(rows: Matrix, sets: Sequence[Integers]) -> Matrix:
+    return np.stack([rows[members].sum(axis=0) for members in sets])
+
+
+def _labels(
+    asker: Asker, names: Sequence[str], cells: Mapping[int, Cells], blocks: Sequence[int], cell: tuple[int, ...]
+) -> tuple[Label, ...]:
+    codes = [code for k, t in zip(blocks, cell, strict=True) if k in cells for code in cells[k].codes[t].tolist()]
+    return tuple(asker.label(name, code) for name, code in zip(names, codes, strict=True))
+
+
+def _counted(meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matrix]) -> NDArray[np.float64]:
+    """The shares of the labels of released rows."""
+    blocks = sorted(rows)
+    f = meter.shares(blocks)
+    labels = {k: meter.scorers[k].block.labels for k in blocks}
+    shares = contract(f, [rows[k][:, labels[k]] for k in blocks])
+    within = [group[k][:, labels[k]] if k in group else np.ones((1, len(labels[k]))) for k in blocks]
+    whole = float(contract(f, within).item())
+    return shares / whole if whole > 0 else np.zeros_like(shares)
+
+
+def _likely(meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matrix]) -> NDArray[np.float64] | None:
+    """The shares under the most likely distribution, if that can be found."""
+    blocks = sorted(rows)
+    p = meter.likely(blocks)
+    if p is None:
+        return None
+    whole = [group[k] if k in group else np.ones((1, rows[k].shape[1])) for k in blocks]
+    among = float(contract(p, whole).item())
+    return contract(p, [rows[k] for k in blocks]) / (among or 1.0)  # where the model has nobody: 0 of nobody

@@ -1,0 +1,103 @@
+"""Questions: which attributes, within which group of people, turned into rows over the inputs of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.tables.domain import Column, Label
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+MISSING = "missing"
+"""How a missing value may be asked for, where no value is called so."""
+LISTED = 8
+"""Values that a message lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The combinations of values that some attributes of a block can have, and the rows that count each."""
+
+    codes: Integers
+    """codes[t, i]: the value of the i-th of the attributes."""
+    rows: Matrix
+    """rows[t, x] = 1 where input x has these values and belongs to the group."""
+
+
+class Asker:
+    """Knows where the attributes of a protocol are."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.protocol = protocol
+        self.columns: dict[str, Column] = {c.name: c for block in protocol.blocks for c in block.columns}
+        self._place = {name: (k, j) for k, b in enumerate(protocol.blocks) for j, name in enumerate(b.attributes)}
+
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse attributes that the protocol does not release."""
+        for name in names:
+            if name not in self.columns:
+                known = ", ".join(self.columns)
+                raise InvalidTable(f"the protocol does not release {name!r}; its attributes are {known}")
+        if len(set(names)) < len(names):
+            raise InvalidInput("an attribute is named twice")
+
+    def code(self, name: str, value: Any) -> int:
+        """The number of a value, as typed or as it is."""
+        labels = self.columns[name].labels
+        texts = ["" if label is None else str(label) for label in labels]
+        if value is None or (value == MISSING and MISSING not in texts):
+            value = ""
+        if str(value) not in texts:
+            shown = ", ".join(text or MISSING for text in texts[:LISTED])
+            more = f", … ({len(texts)} in all)" if len(texts) > LISTED else ""
+            raise InvalidTable(f"attribute {name!r} has no value {str(value)!r}; it has {shown}{more}")
+        return texts.index(str(value))
+
+    def label(self, name: str, code: int) -> Label:
+        """The value with a number."""
+        return self.columns[name].labels[code]
+
+    def values(self, name: str, by_code: Vector) -> tuple[int, Vector]:
+        """The block of an attribute, and by_code[code of x] for every input x of it."""
+        k, j = self._place[name]
+        return k, by_code[self.protocol.blocks[k].codes[:, j]]
+
+    def group(self, fixed: Mapping[str, Sequence[int]]) -> dict[int, Matrix]:
+        """For each block that matters, the row that is 1 for inputs whose attributes have one of the fixed values."""
+        rows: dict[int, Matrix] = {}
+        for name, codes in fixed.items():
+            allowed = np.zeros(len(self.columns[name]))
+            allowed[list(codes)] = 1.0
+            k, row = self.values(name, allowed)
+            rows[k] = rows[k] * row if k in rows else row[None, :]
+        return rows
+
+    def cells(self, names: Sequence[str], group: Mapping[int, Matrix]) -> dict[int, Cells]:
+        """For each block with some of the attributes, the combinations of their values that can occur in the group."""
+        found = {}
+        for k, block in enumerate(self.protocol.blocks):
+            own = [self._place[name][1] for name in names if self._place[name][0] == k]
+            if not own:
+                continue
+            codes, cell = np.unique(block.codes[:, own], axis=0, return_inverse=True)
+            rows = np.zeros((len(codes), len(block.codes)))
+            rows[cell.ravel(), np.arange(len(block.codes))] = 1.0
+            rows = rows * group[k] if k in group else rows
+            possible = rows.any(axis=1)
+            found[k] = Cells(codes[possible], rows[possible])
+        return found
+
+    def order(self, names: Sequence[str]) -> list[str]:
+        """The attributes in the order in which blocks hold them."""
+        return sorted(names, key=lambda name: self._place[name])
+
+    def groups(self, by: Sequence[str]) -> Iterator[dict[str, Sequence[int]]]:
+        """Every combination of values of the attributes `by`."""
+        for codes in product(*(range(len(self.columns[name])) for name in by)):
+            yield {name: [code] for name, code in zip(by, codes, strict=True)}

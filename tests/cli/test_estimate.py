@@ -1,0 +1,150 @@
+"""funnel estimate and funnel audit --attack: readable tables, one JSON object, one clear line for what is wrong."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.cli import run
+
+CANARY = "CANARY"
+
+
+def funnel(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+def one_object(text):
+    """The one JSON object that standard output must be; NaN and Infinity are not JSON."""
+    assert text.count("\n") == 1
+    return json.loads(text, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """People whose secret follows their town, a protocol for them, and a release."""
+    folder = tmp_path_factory.mktemp("estimate")
+    rng = np.random.default_rng(0)
+    n = 6_000
+    town, age = rng.choice(3, n, p=[0.5, 0.3, 0.2]), rng.integers(18, 90, n)
+    sick = rng.random(n) < 0.2 + 0.3 * (town == 0)
+    names = np.array(["Ash", "[b]Birch[/b], Hill", ""])
+    table = pa.table(
+        {
+            "diagnosis": [f"{CANARY} {s}" for s in sick],
+            "town": names[town],
+            "age": age,
+            "name": [f"{CANARY} {i}" for i in range(n)],
+        }
+    )
+    pa_csv.write_csv(table, folder / "people.csv")
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [18, 40, 65, 90]})
+    protocol = pf.optimise(joint, pf.LIP(0.4))
+    protocol.save(folder / "protocol.json")
+    protocol.sanitise(folder / "people.csv", folder / "open.csv", seed=1)
+    return folder
+
+
+def test_estimates_are_a_readable_table(folder, capsys):
+    assert funnel("estimate", folder / "open.csv", "--protocol", folder / "protocol.json") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "6,000 released rows; each interval holds with 0.95 confidence." in out
+    for word in ("Ash", "[b]Birch[/b], Hill", "(missing)", "[18, 40)", "most likely", "(labels counted)", "Numbers"):
+        assert word in out
+    assert CANARY not in out
+
+
+def test_estimates_for_machines_are_those_of_python(folder, capsys):
+    options = ["--of", "town,town:age", "--confidence", "0.9", "--simultaneous", "--project", "--json"]
+    assert funnel("estimate", folder / "open.csv", "--protocol", folder / "protocol.json", *options) == 0
+    found = one_object(capsys.readouterr().out)
+    python = pf.estimate(
+        folder / "open.csv",
+        pf.Protocol.load(folder / "protocol.json"),
+        of=["town", ("town", "age")],
+        confidence=0.9,
+        simultaneous=True,
+        project=True,
+    )
+    assert found == json.loads(json.dumps(python.as_dict()))
+    assert [table["attributes"] for table in found["tables"]] == [["town"], ["town", "age"]]
+
+
+def test_groups_and_filters_are_shown(folder, capsys):
+    asked = ["estimate", folder / "open.csv", "--protocol", folder / "protocol.json"]
+    assert funnel(*asked, "--by", "town") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "age, where town is Ash" in out
+    assert funnel(*asked, "--where", "age=[18, 40)|[40, 65)", "--json") == 0
+    found = one_object(capsys.readouterr().out)
+    assert found["tables"][0]["group"] == {"age": ["[18, 40)", "[40, 65)"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--of", "height"], "does not release 'height'"),
+        (["--where", "town=Nowhere"], "has no value 'Nowhere'; it has"),
+        (["--where", "town"], "--where takes column=value"),
+        (["--confidence", "95"], "between 0 and 1"),
+        (["--by", "town,age"], "no attribute is left"),
+        (["--of", ":"], "--of takes attributes"),
+    ],
+)
+def test_bad_options_are_one_clear_line(options, says, folder, capsys):
+    assert funnel("estimate", folder / "open.csv", "--protocol", folder / "protocol.json", *options) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("funnel: ")
+    assert says in err
+
+
+def test_a_table_of_another_protocol_is_one_clear_line(folder, tmp_path, capsys):
+    cases = {
+        "columns.csv": ("city,age\n" + "A,3\n" * 40, "lacks 1 of the 2 columns"),
+        "labels.csv": ("town,age\n" + f'{CANARY},"[18, 40)"\n' * 40, "40 in 'town'"),
+        "original.csv": ("town,age\n" + "Ash,35\n" * 40, "40 in 'age'"),
+        "few.csv": ("town,age\n" + 'Ash,"[18, 40)"\n' * 4, "4 rows, too few"),
+        "empty.csv": ("town,age\n", "rows"),
+    }
+    for name, (text, says) in cases.items():
+        (tmp_path / name).write_text(text)
+        assert funnel("estimate", tmp_path / name, "--protocol", folder / "protocol.json") == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert says in err
+        assert CANARY not in err
+
+
+def test_an_attack_is_shown_with_the_audit(folder, capsys):
+    asked = ["audit", folder / "protocol.json", "--table", folder / "people.csv", "--attack"]
+    assert funnel(*asked) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Somebody who knows everything but this person" in out
+    assert "Models trained on rows (6,000 rows, 5 folds)" in out
+    assert "ever more" in out
+    assert CANARY not in out
+    assert funnel(*asked, "--json") == 0
+    found = one_object(capsys.readouterr().out)["attack"]
+    assert found["within"] is True
+    assert found["level"] <= 0.4
+    assert [each["known"] for each in found["attackers"]] == [[], ["town"], ["age"]]
+    assert [each["releases"] for each in found["repeated"]] == [1, 2, 3, "ever more"]
+    assert found["repeated"][0]["level"] == found["level"]
+    assert found["learned"]["released"]["accuracy"] <= found["learned"]["original"]["accuracy"] + 0.02
+    assert CANARY not in json.dumps(found)
+
+
+def test_an_audit_without_attack_has_none(folder, capsys):
+    assert funnel("audit", folder / "protocol.json", "--table", folder / "people.csv", "--json") == 0
+    assert "attack" not in one_object(capsys.readouterr().out)
+
+
+def test_help_shows_an_example(capsys):
+    assert funnel("estimate", "--help") == 0
+    assert "Example: funnel estimate" in " ".join(capsys.readouterr().out.split())
