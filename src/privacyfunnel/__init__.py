@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
     from privacyfunnel.optimiser.solve import optimise
     from privacyfunnel.optimiser.state import Progress
+    from privacyfunnel.optimiser.wish import Wish, epsilon_for
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
     from privacyfunnel.repetition import Repeated, repeated
@@ -44,9 +45,11 @@ __all__ = [
     "Protocol",
     "Repeated",
     "Tradeoff",
+    "Wish",
     "attack",
     "certify",
     "compose",
+    "epsilon_for",
     "estimate",
     "optimise",
     "posterior",
@@ -67,6 +70,7 @@ _HOMES = {
     "optimiser.curve": ("Tradeoff", "tradeoff"),
     "optimiser.solve": ("optimise",),
     "optimiser.state": ("Progress",),
+    "optimiser.wish": ("Wish", "epsilon_for"),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
     "repetition": ("Repeated", "repeated"),

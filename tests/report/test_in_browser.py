@@ -25,7 +25,7 @@ def reports(shared, tmp_path_factory):
     joint = pf.Joint.from_table(table, "income", ["age", "education", "occupation", "sex"])
     pf.optimise(joint, pf.LIP(0.5)).save(folder / "protocol.json")
     protocol = str(folder / "protocol.json")
-    full = ["report", protocol, "--table", str(table), "--time-limit", "0.5", "-o", str(folder / "full.html")]
+    full = ["report", protocol, "--table", str(table), "--time-limit", "5", "-o", str(folder / "full.html")]
     assert run(full) == 0
     assert run(["report", protocol, "--public", "-o", str(folder / "public.html")]) == 0
     return folder

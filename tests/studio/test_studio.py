@@ -66,7 +66,7 @@ def get(page, label, folder):
     return path
 
 
-def test_the_whole_way_from_upload_to_download_shows_and_gives_what_the_library_does(open_studio, visit, table, tmp_path):
+def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_studio, visit, table, tmp_path):
     joint = pf.Joint.from_table(table, "obese", ["sex", "town", "weight"])
     with open_studio() as (address, _):
         page, heard = visit(address)

@@ -10,21 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.attacks import Attack, attack
 from privacyfunnel.certificate import Certificate, certify
 from privacyfunnel.channel import UNIT
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.findings import NATS_PER_BIT, Findings, findings
 from privacyfunnel.information import entropy, mutual_information
 from privacyfunnel.joint import Joint
-from privacyfunnel.notions import SRLIP
-from privacyfunnel.promise import factor
 from privacyfunnel.protocol import Block, Protocol
 from privacyfunnel.protocol_file import digest_of
 from privacyfunnel.released import released
+from privacyfunnel.repetition import Repeated, repeated
 from privacyfunnel.tables.domain import Column, Label
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-MOST_ATTACKERS = 64
-"""Sets of known attributes that are looked at one by one."""
+RELEASES = (1, 2, 3)
+"""How often the same table might be released."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +75,6 @@ class Belief:
     highest: float
 
 
-@dataclass(frozen=True)
-class Attacker:
-    """How far beliefs can move for somebody who knows some attributes beforehand."""
-
-    known: tuple[str, ...]
-    level: float
-    """The exact ε-LIP level given what they know."""
-
-    @property
-    def factor(self) -> str:
-        """The same as a factor."""
-        return factor(self.level) if np.isfinite(self.level) else "∞"
-
-
 @dataclass(frozen=True, eq=False)
 class Account:
     """A protocol, told from its file alone or, with `measured`, from the table it was made for as well."""
@@ -130,7 +117,9 @@ class Account:
             "reason": self.measured.certificate.reason,
             "worst_lift": str(self.measured.certificate.worst.lift) if self.measured.certificate.worst else None,
             "attributes": [{name: getattr(a, name) for name in own} for a in self.attributes],
-            "attackers": [asdict(attacker) for attacker in self.measured.attackers],
+            "attack": self.measured.attack.as_dict() if self.measured.attack else None,
+            "repeated": [each.as_dict() for each in self.measured.repeated],
+            "remarks": list(self.measured.remarks),
         }
 
 
@@ -147,7 +136,11 @@ class Measured:
     """P(y), for every output that occurs; as long as each `posterior`."""
     numbers: Integers
     """The number of each of these outputs, in C order of the blocks that have more than one."""
-    attackers: tuple[Attacker, ...]
+    attack: Attack | None
+    repeated: tuple[Repeated, ...]
+    """What several releases of the same table would give away."""
+    remarks: tuple[str, ...] = ()
+    """What was too much to compute."""
 
     def output_name(self, i: int) -> str:
         """What the i-th of these outputs is written as."""
@@ -173,9 +166,8 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     occur = np.flatnonzero(together.sum(axis=0) > 0)
     together = together[:, occur]
     beliefs = _beliefs(protocol, joint, together)
-    return Measured(
-        protocol, joint, certificate, found, beliefs, together.sum(axis=0), occur, attackers(protocol, joint)
-    )
+    q, attacked = together.sum(axis=0), _attack(protocol, joint)
+    return Measured(protocol, joint, certificate, found, beliefs, q, occur, *attacked)
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:
@@ -187,14 +179,20 @@ def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief
     )
 
 
-def attackers(protocol: Protocol, joint: Joint) -> tuple[Attacker, ...]:
-    """Those who know nothing, one attribute each, and any attributes at all; exact levels of ε-LIP."""
-    single = [(name,) for name in joint.attributes] if len(joint.attributes) > 1 else []
-    known = [(), *single][:MOST_ATTACKERS]
-    if len(joint.attributes) > 2 and 2 ** len(joint.attributes) <= 2 * MOST_ATTACKERS:
-        known.append(joint.attributes)
-    checked = [(some, certify(protocol, joint, SRLIP(protocol.notion.epsilon, known=some))) for some in known]
-    return tuple(Attacker(some, certificate.level) for some, certificate in checked if certificate.worst is not None)
+def _attack(protocol: Protocol, joint: Joint) -> tuple[Attack | None, tuple[Repeated, ...], tuple[str, ...]]:
+    """What attackers gain from one release and from several, and remarks on what was too much to compute."""
+    remarks: list[str] = []
+    again: list[Repeated] = []
+    try:
+        found = attack(joint, protocol)
+    except InvalidInput as reason:
+        return None, (), (f"Attackers were not computed: {reason}.",)
+    for k in RELEASES:
+        try:
+            again += repeated(joint, protocol, [k])
+        except InvalidInput as reason:
+            remarks.append(f"Not computed for {k} releases: {reason}.")
+    return found, tuple(again), tuple(remarks)
 
 
 def _attribute(block: Block, j: int, joint: Joint | None) -> Attribute:

@@ -89,6 +89,8 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
             words += [f"--{option}", f"{column}={text}"]
     for text in _missing(protocol):
         words += ["--missing", text]
+    if len(protocol.blocks) > 1:
+        words += ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
     return shlex.join([*words, "-o", file])
 
 

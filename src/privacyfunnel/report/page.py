@@ -187,7 +187,26 @@ def attack_part(measured: Measured) -> str:
         + paragraph(told, "muted")
         + figure(risks.beliefs_chart(measured))
         + figure(risks.outputs_chart(measured))
+        + _again_and_again(measured)
     )
+
+
+def _again_and_again(measured: Measured) -> str:
+    """What several releases of the same table would give away."""
+    rows = [
+        (
+            f"{each.releases:g}",
+            "kept" if each.within else "BROKEN",
+            words.level_words(each.level),
+            percent(float(each.best_guess)),
+        )
+        for each in measured.repeated
+    ]
+    headings = ("releases", "promise", "belief moves at most", "best guess right")
+    told = "".join(paragraph(remark, "muted") for remark in measured.remarks)
+    return (
+        table("If the same table were released again, with fresh randomness", headings, rows) if rows else ""
+    ) + told
 
 
 def _view(view: View) -> tuple[str, str, str, str]:
@@ -204,28 +223,34 @@ def side_channels_part(account: Account) -> str:
     measured = account.measured
     if measured is None:
         return told + paragraph(f"What this protocol promises, and to whom: {account.protocol.notion.words()}")
+    if measured.attack is None:
+        return told + "".join(map(paragraph, measured.remarks))
+    shown = words.shown_attackers(measured.attack.attackers)
+    headings = ("known beforehand", "promised to them", "belief moves at most", "guess before", "with the release")
     rows = [
         (
-            words.attacker_words(a, account.protocol.attributes),
-            f"×{a.factor}" if a.factor != "∞" else "without limit",
-            _epsilon(a.level),
+            words.known_words(each),
+            ("kept" if each.within else "BROKEN")
+            if each.promised
+            else ("no" if each.within else "no; more is learned"),
+            words.level_words(each.level),
+            percent(float(each.before)),
+            percent(float(each.after)),
         )
-        for a in measured.attackers
+        for each in shown
     ]
     return (
         told
-        + paragraph(words.side_channel_words(measured.certificate.level, measured.attackers))
-        + table("How far a belief can move, exactly", ("known beforehand", "factor", "ε"), rows)
+        + paragraph(words.side_channel_words(shown))
+        + table("What somebody learns who knows columns beforehand", headings, rows)
     )
-
-
-def _epsilon(level: float) -> str:
-    return f"{level:.4g}" if level < float("inf") else "∞"
 
 
 def _choice(account: Account, compared: Comparison) -> str:
     chosen = (account.protocol.notion.epsilon, account.kept_share)
-    told = figure(charts.tradeoff_chart(compared.curves, chosen if chosen[0] > 0 else None))
+    told = ""
+    if compared.curves:
+        told = figure(charts.tradeoff_chart(compared.curves, chosen if chosen[0] > 0 else None))
     return told + "".join(
         paragraph(f"Left out: {name}, since {why}.", "muted") for name, why in compared.left_out.items()
     )

@@ -8,8 +8,8 @@ import altair as alt
 import numpy as np
 
 from privacyfunnel.report.account import Belief, Measured
-from privacyfunnel.report.pictures import INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
-from privacyfunnel.report.words import example, percent
+from privacyfunnel.report.pictures import GRID, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
+from privacyfunnel.report.words import example, known_words, percent, shown_attackers
 
 MOST_SECRETS = 12
 MOST_DOTS = 40
@@ -124,30 +124,45 @@ def _distinct(names: list[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{i + 1}. {name}" for i, name in enumerate(names)]
 
 
+SEEN = ("nothing more", "the released row", "the original row")
+
+
 def attack_chart(measured: Measured) -> Picture:
-    """How often the best guess of the secret is right: for nobody in particular, after and before sanitising."""
+    """How often the best guess of the secret is right: with nothing, the released row, or the original row."""
     found = measured.findings
+    guesses = [("nothing", found.blind_guess, found.released.best_guess, found.original.best_guess)]
+    if measured.attack is not None:
+        shown = shown_attackers(measured.attack.attackers)
+        guesses = [(known_words(a), float(a.before), float(a.after), float(a.original)) for a in shown]
+    names = [short(known) for known, *_ in guesses]
     data: list[dict[str, Any]] = [
-        {"seen": "nothing", "right": found.blind_guess},
-        {"seen": "the released row", "right": found.released.best_guess},
-        {"seen": "the original row", "right": found.original.best_guess},
+        {"known": short(known), "seen": seen, "right": right}
+        for known, *rights in guesses
+        for seen, right in zip(SEEN, rights, strict=True)
     ]
-    names = [str(row["seen"]) for row in data]
+    lines = [{"known": short(known), "low": min(rights), "high": max(rights)} for known, *rights in guesses]
 
     def draw(width: int) -> Any:
-        base = chart(data, width=width - 170, height=alt.Step(34))
-        y = alt.Y("seen:N", sort=names, title=None)
-        x = alt.X("right:Q", title="best guess of the secret is right", scale=alt.Scale(domain=[0, 1]))
-        colours = alt.Color("seen:N", scale=alt.Scale(domain=names, range=[MUTED, SERIES[0], SERIES[1]]), legend=None)
-        bars = base.mark_bar(height=20).encode(y, x.axis(format="%", tickCount=5), colours)
-        text = base.mark_text(align="left", dx=4).encode(y, x, text=alt.Text("right:Q", format=".1%"))
-        return bars + text
+        inner = width - 170 if width != NARROW else width - 110
+        scale = alt.Scale(zero=False, padding=10)
+        y = alt.Y("known:N", sort=names, title=None if width == NARROW else "known beforehand")
+        y = y.axis(labelLimit=130 if width != NARROW else 90)
+        x = alt.X("right:Q", title="best guess of the secret is right", scale=scale).axis(format="%", tickCount=5)
+        colours = alt.Color("seen:N", scale=alt.Scale(domain=SEEN, range=[MUTED, SERIES[0], SERIES[1]]), sort=None)
+        shapes = alt.Shape("seen:N", scale=alt.Scale(domain=SEEN, range=["stroke", "circle", "triangle-up"]), sort=None)
+        legend = alt.Legend(orient="top", title="and seen:", columns=1 if width == NARROW else 3, symbolOpacity=1)
+        rule = chart(lines, width=inner, height=alt.Step(26)).mark_rule(color=GRID, strokeWidth=3)
+        marks = chart(data).mark_point(filled=True, size=110, opacity=1, strokeWidth=3)
+        return alt.layer(
+            rule.encode(y, alt.X("low:Q", scale=scale), alt.X2("high:Q")),
+            marks.encode(y, x, colours.legend(legend), shapes.legend(legend)),
+        )
 
     return picture(
         "What an attacker gains",
-        "How often the best guess of somebody's secret is right, for an attacker who sees nothing of them, their "
-        "released row, or their original row.",
+        "How often the best guess of somebody's secret is right. Each line is an attacker who knows some columns "
+        "beforehand; the marks are what they see besides: nothing, the released row, or the original row.",
         draw,
-        ("seen", "best guess is right"),
-        [(str(row["seen"]), percent(float(str(row["right"])))) for row in data],
+        ("known beforehand", *(f"and seen: {seen}" for seen in SEEN)),
+        [(known, *(percent(right) for right in rights)) for known, *rights in guesses],
     )

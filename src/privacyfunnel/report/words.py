@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from privacyfunnel.beliefs import Attacker
 from privacyfunnel.limits import Limits
 from privacyfunnel.promise import factor
-from privacyfunnel.report.account import Account, Attacker, Belief
+from privacyfunnel.report.account import Account, Belief
 
 COMMON = 0.01
 """An example speaks of the rarest value of the secret that is not rarer than this."""
@@ -97,22 +98,40 @@ def kept_words(account: Account) -> str:
     )
 
 
-def attacker_words(attacker: Attacker, attributes: Sequence[str]) -> str:
-    """Who an attacker is."""
-    if not attacker.known:
-        return "nothing"
-    if len(attacker.known) == len(attributes) and len(attributes) > 1:
-        return "any of the columns"
-    return ", ".join(attacker.known)
+MOST_ATTACKERS = 16
+"""Attackers that a page lists: those who know one column or none, and of the others those who learn most."""
 
 
-def side_channel_words(promised: float, attackers: Sequence[Attacker]) -> str:
-    """Whether those who know something beforehand learn more than was promised to all others."""
-    over = [attacker for attacker in attackers if attacker.level > promised]
-    if not over:
-        return "Knowing columns of a person beforehand does not help an attacker beyond the promise."
+def shown_attackers(attackers: Sequence[Attacker]) -> list[Attacker]:
+    """Attackers worth a line each, in order of what they know."""
+    simple = [attacker for attacker in attackers if len(attacker.known) <= 1][:MOST_ATTACKERS]
+    others = sorted((a for a in attackers if len(a.known) > 1), key=lambda a: -a.level)[: MOST_ATTACKERS - len(simple)]
+    return [*simple, *sorted(others, key=lambda a: len(a.known))]
+
+
+def known_words(attacker: Attacker) -> str:
+    """What an attacker knows beforehand."""
+    return ", ".join(attacker.known) or "nothing"
+
+
+def promised_words(attacker: Attacker) -> str:
+    """Whether the promise is made to an attacker, and whether it is kept."""
+    if attacker.promised:
+        return "kept" if attacker.within else "BROKEN"
+    return "no" if attacker.within else "no, and more is learned"
+
+
+def level_words(level: float) -> str:
+    """A level as a factor."""
+    return f"×{factor(level)}" if math.isfinite(level) else "without limit"
+
+
+def side_channel_words(attackers: Sequence[Attacker]) -> str:
+    """Whether those who know something beforehand learn more than was promised to others."""
+    if all(attacker.within for attacker in attackers):
+        return "None of these attackers learns more than the promise allows, whether it was made to them or not."
     return (
-        "The table below is a warning: somebody who already knows the columns named there may learn more about the "
-        "secret than the promise says, because the promise of this protocol is not made to them. If such attackers "
-        "matter, choose a promise with side channels (srlip or srldp)."
+        "Mind the lines that are marked: somebody who already knows these columns may learn more about the secret "
+        "than the promise says, because the promise of this protocol is not made to them. If such attackers matter, "
+        "choose a promise for side channels (srlip or srldp)."
     )
