@@ -83,6 +83,8 @@ ORDER = [
     "studio.work",
     "studio.desk",
     "studio.page",
+    "studio.visit",
+    "studio.steps",
     "studio.app",
     "studio.serve",
     "tables.tallying",

@@ -124,6 +124,7 @@ def _distinct(names: list[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{i + 1}. {name}" for i, name in enumerate(names)]
 
 
+SEEN_SHAPES = ("diamond", "circle", "triangle-up")
 SEEN = ("nothing more", "the released row", "the original row")
 
 
@@ -149,7 +150,9 @@ def attack_chart(measured: Measured) -> Picture:
         y = y.axis(labelLimit=130 if width != NARROW else 90)
         x = alt.X("right:Q", title="best guess of the secret is right", scale=scale).axis(format="%", tickCount=5)
         colours = alt.Color("seen:N", scale=alt.Scale(domain=SEEN, range=[MUTED, SERIES[0], SERIES[1]]), sort=None)
-        shapes = alt.Shape("seen:N", scale=alt.Scale(domain=SEEN, range=["stroke", "circle", "triangle-up"]), sort=None)
+        shapes = alt.Shape(
+            "seen:N", scale=alt.Scale(domain=SEEN, range=["diamond", "circle", "triangle-up"]), sort=None
+        )
         legend = alt.Legend(orient="top", title="and seen:", columns=1 if width == NARROW else 3, symbolOpacity=1)
         rule = chart(lines, width=inner, height=alt.Step(26)).mark_rule(color=GRID, strokeWidth=3)
         marks = chart(data).mark_point(filled=True, size=110, opacity=1, strokeWidth=3)

@@ -52,8 +52,11 @@ class Solved:
 
 def open_table(path: Path, name: str) -> Opened:
     """Look at a table."""
-    source = open_source(path)
-    columns = suggest(source)
+    try:
+        source = open_source(path)
+        columns = suggest(source)
+    except InvalidTable as trouble:  # its owner does not know where we put it
+        raise InvalidTable(str(trouble).replace(str(path), name)) from None
     rows, _ = source.distinct([column.column for column in columns if column.usable][:1])
     return Opened(path, name, rows, columns)
 
