@@ -6,31 +6,25 @@ where curve and chord differ most, the box is cut in two.
 
 from __future__ import annotations
 
-import heapq
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.information import plogp
-from privacyfunnel.optimiser.lp import Infeasible
+from privacyfunnel.optimiser.boxes import Rows, explore
 from privacyfunnel.optimiser.pricing import Oracle, descend, distinct, reduced_cost
 from privacyfunnel.typing import Matrix, Vector
 
-CUT_INSIDE = 0.1
-"""A box is cut at the relaxation's solution, but at least this fraction away from its ends."""
-HELPS = 0.02
-"""Shrinking a box goes on while each time closes at least this share of the distance to −gap."""
-PATIENCE = 200
+MEMORY = 400_000_000
+"""Bytes for open boxes."""
+MOST_BOXES = 1_000_000
+AT_ONCE = 2_000_000
+"""Entries of tableaux gone through before looking at the clock: some tenths of a second."""
+MOST_AT_ONCE = 1_000
+PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
-
-
-@dataclass(order=True)
-class _Box:
-    bound: float
-    lower: Vector = field(compare=False)
-    upper: Vector = field(compare=False)
-    v: Vector = field(compare=False)
+MOST_FOUND = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,89 +35,74 @@ class Proof:
     improving: Matrix
 
 
-def prove(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callable[[], bool] = lambda: False) -> Proof:
+def prove(
+    oracle: Oracle,
+    y: Vector,
+    upper: Vector,
+    gap: float,
+    stopped: Callable[[], bool] = lambda: False,
+    effort: float = math.inf,
+) -> Proof:
     """Bound min r from below until it is at least −gap, an improving posterior is known, or `stopped()`.
 
-    `upper[x]` is at least the largest v[x] in Δ.
+    `upper[x]` is at least the largest v[x] in Δ. `effort` is how often to look at the clock before giving up.
     """
-    try:
-        bound, improving = _search(oracle, y, upper, gap, stopped)
-    finally:
-        oracle.unrestrict()
-    polished = [descend(oracle, y, v) for v in distinct(improving)]
-    return Proof(bound, distinct(np.array(polished).reshape(-1, oracle.n_x)))
+    rows = oracle.rows()
+    hidden = len(rows.curved) - oracle.n_x
+    tree = Tree(rows, np.append(y, np.zeros(hidden)), np.append(upper, np.ones(hidden)), gap)
+    tree.search(stopped, effort)
+    met = tree.found[: tree.n_found, : oracle.n_x].clip(0)
+    polished = [descend(oracle, y, v) for v in distinct(met)]
+    improving = [v for v in polished if reduced_cost(v, y) < -gap]
+    return Proof(tree.bound, distinct(np.array(improving).reshape(-1, oracle.n_x)))
 
 
-def _search(oracle: Oracle, y: Vector, upper: Vector, gap: float, stopped: Callable[[], bool]) -> tuple[float, Matrix]:
-    heap: list[_Box] = []
-    improving: list[Vector] = []
-    settled = np.inf  # the least bound among boxes that need no further cutting
-    looked_at = found_at = 0
-    pending: list[tuple[Vector, Vector]] = [(np.zeros_like(upper), upper)]
-    while True:
-        for lower_box, upper_box in pending:
-            looked_at += 1
-            try:
-                box = _bound(oracle, y, lower_box, upper_box, gap)
-            except Infeasible:
-                continue
-            if reduced_cost(box.v, y) < -gap:
-                improving.append(box.v)
-                found_at = found_at or looked_at
-            if box.bound >= -gap:
-                settled = min(settled, box.bound)
-            else:
-                heapq.heappush(heap, box)
-        pending = []
-        enough = bool(improving) and looked_at - found_at >= PATIENCE
-        if not heap or enough or stopped():
-            break
-        box = heapq.heappop(heap)
-        pending = _cut(box)
-        if not pending:  # chord and curve agree at v: the bound is r(v), and v is among the improving
-            settled = min(settled, box.bound)
-    bound = min(settled, heap[0].bound) if heap else settled
-    return bound, np.array(improving).reshape(-1, oracle.n_x)
+class Tree:
+    """The open boxes, and what is known of the others."""
 
+    def __init__(self, rows: Rows, y: Vector, upper: Vector, gap: float) -> None:
+        n = len(upper)
+        capacity = min(MOST_BOXES, max(16, MEMORY // (16 * n)))
+        self._rows, self._y, self._gap = rows, y, gap
+        self._boxes = np.empty((capacity, 2 * n))
+        self._bounds, self._cut_at = np.empty(capacity), np.empty(capacity)
+        self._cuts, self._heap = np.empty(capacity, dtype=np.int64), np.arange(capacity)
+        self._settled = np.inf
+        self.found, self.n_found = np.empty((MOST_FOUND, n)), 0
+        self.step = min(MOST_AT_ONCE, max(1, AT_ONCE // rows.A.size))
+        # all of Δ, to be cut in half somewhere
+        self._boxes[0, :n], self._boxes[0, n:] = 0.0, upper
+        widest = int(np.where(rows.curved, upper, -1.0).argmax())
+        self._bounds[0], self._cuts[0], self._cut_at[0] = -np.inf, widest, upper[widest] / 2
+        self._size = 1
 
-def _bound(oracle: Oracle, y: Vector, lower: Vector, upper: Vector, gap: float) -> _Box:
-    """The box with its bound, shrunk to where r(v) < −gap is still possible.
+    def search(self, stopped: Callable[[], bool], effort: float) -> None:
+        """Cut boxes until all are done with, for some time after an improving posterior was found, or `stopped()`."""
+        patience = PATIENCE
+        while patience > 0 and effort > 0 and not stopped() and self.grow(self.step):
+            patience -= self.step if self.n_found else 0
+            effort -= 1
 
-    The bound is a sum of terms that are each least at an end of the box: a v[x] so far from that end that
-    the sum reaches −gap can be cut off. Smaller boxes have better chords, so this is repeated while it helps.
-    """
-    before = -np.inf
-    while True:
-        h_lower, slope = _chord(lower, upper)
-        v, value, reduced = oracle.relax(slope - y, lower, upper)
-        bound = value + float((h_lower - slope * lower).sum())
-        box = _Box(bound, lower, upper, v.clip(lower, upper))
-        room = -gap - bound
-        if room <= 0 or bound < before + HELPS * room:
-            return box
-        before = bound
-        reach = np.divide(room, np.abs(reduced), out=np.full_like(reduced, np.inf), where=reduced != 0)
-        lower, upper = (
-            np.where(reduced < 0, np.maximum(lower, upper - reach), lower),
-            np.where(reduced > 0, np.minimum(upper, lower + reach), upper),
+    def grow(self, steps: int) -> bool:
+        """Cut so many boxes; False if nothing is left to cut, or no place."""
+        self._size, self.n_found, settled = explore(
+            self._rows,
+            self._y,
+            self._gap,
+            self._boxes,
+            self._bounds,
+            self._heap,
+            self._size,
+            self._cuts,
+            self._cut_at,
+            self.found,
+            self.n_found,
+            steps,
         )
+        self._settled = min(self._settled, settled)
+        return 0 < self._size < len(self._heap) - 1
 
-
-def _chord(lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
-    """The height at `lower` and the slope of the chord of −v ln v over [lower, upper]."""
-    h_lower, width = -plogp(lower), upper - lower
-    slope = np.divide(-plogp(upper) - h_lower, width, out=np.zeros_like(width), where=width > 0)
-    return h_lower, slope
-
-
-def _cut(box: _Box) -> list[tuple[Vector, Vector]]:
-    h_lower, slope = _chord(box.lower, box.upper)
-    gaps = -plogp(box.v) - h_lower - slope * (box.v - box.lower)
-    x = int(gaps.argmax())
-    low, high = box.lower[x], box.upper[x]
-    if gaps[x] <= 0 or high <= low:
-        return []
-    at = np.clip(box.v[x], low + CUT_INSIDE * (high - low), high - CUT_INSIDE * (high - low))
-    left, right = box.upper.copy(), box.lower.copy()
-    left[x] = right[x] = at
-    return [(box.lower, left), (right, box.upper)]
+    @property
+    def bound(self) -> float:
+        """r(v) is at least this in all of Δ."""
+        return min(self._settled, float(self._bounds[self._heap[0]])) if self._size else self._settled

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import math
+from typing import Protocol
+
 import numpy as np
 
 from privacyfunnel.optimiser.branch import prove
 from privacyfunnel.optimiser.master import Master
 from privacyfunnel.optimiser.peel import peel
-from privacyfunnel.optimiser.pricing import Oracle, extremes, local_search
+from privacyfunnel.optimiser.pricing import Oracle, essential, extremes, local_search
 from privacyfunnel.optimiser.state import State
-from privacyfunnel.polytope import Columns
+from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Matrix, Vector
 
 RANDOM_STARTS = 16
 USED_STARTS = 64
 SCATTERED = 400
+FIRST_EFFORT = 100
+"""How often the first proof looks at the clock (every tenth of a second or so) before another bound is tried."""
+SHARE = 0.4
+"""Of the time there is, when another bound is tried at the latest."""
+
+OTHERWISE = 0.75
+"""Of the time that is left then, what it may take."""
 
 
-def generate(state: State, known: Columns | None) -> str:
-    """Posteriors are generated where they undercut their price, until none can."""
-    polytope = state.polytope
+class Otherwise(Protocol):
+    """Another way to lower the bound of a state, for when a proof takes too long."""
+
+    def __call__(self, *, seconds: float) -> None: ...
+
+
+def generate(state: State, known: Columns | None, otherwise: Otherwise | None = None) -> str:
+    """Posteriors are generated where they undercut their price, until none can.
+
+    `otherwise` is called once, if the first proof takes too long or time is running out.
+    """
+    polytope = Polytope(essential(state.polytope.G), state.polytope.p_x)
     oracle = Oracle(polytope)
     rng = np.random.default_rng(0)
     master = Master(polytope.p_x)
@@ -32,6 +51,9 @@ def generate(state: State, known: Columns | None) -> str:
     largest: Vector | None = None
     rounds = proofs = 0
     while not state.stopped() and not state.closed():
+        if otherwise is not None and state.spent() >= SHARE:
+            otherwise(seconds=OTHERWISE * state.left())
+            otherwise = None
         rounds += 1
         q, y, artificial = master.solve()
         if artificial <= 0:
@@ -47,10 +69,15 @@ def generate(state: State, known: Columns | None) -> str:
                 better = local_search(oracle, y, _scattered(rng, polytope.n_x), state.gap / 2, state.stopped)
                 if not len(better):
                     proofs += 1
-                    proof = prove(oracle, y, largest, state.gap, state.stopped)
+                    effort = math.inf if otherwise is None else FIRST_EFFORT
+                    proof = prove(oracle, y, largest, state.gap, state.stopped, effort)
                     state.bound(y, proof.bound)
                     better = proof.improving
                     state.report()
+                    if otherwise is not None and not len(better) and proof.bound < -state.gap:
+                        otherwise(seconds=OTHERWISE * state.left())
+                        otherwise = None
+                        continue
         new = Columns.from_dense(polytope.draw_in(better))
         new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -state.gap / 8))
         if len(new):

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.optimiser.boxes import Rows
 from privacyfunnel.optimiser.lp import LinearProgram
 from privacyfunnel.polytope import Polytope
-from privacyfunnel.typing import Matrix, Vector
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
@@ -25,7 +26,8 @@ class Oracle:
         self.G, self.n_x = G, n
         self._row_lower = np.concatenate([np.full(len(G), -np.inf), [1.0]])
         self._row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
-        self._lp = LinearProgram(np.vstack([G, np.ones((1, n))]), self._row_lower, self._row_upper, upper=1.0)
+        self._A = np.vstack([G, np.ones((1, n))])
+        self._lp = LinearProgram(self._A, self._row_lower, self._row_upper, upper=1.0)
 
     def minimise(self, cost: Vector) -> Vector:
         """A vertex with the least cost·v."""
@@ -44,6 +46,10 @@ class Oracle:
         reduced = cost - duals[-1] + self.G.T @ (-duals[:-1]).clip(0)
         return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
+    def rows(self) -> Rows:
+        """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
+        return Rows.of(self._A, self._row_lower, self._row_upper, np.ones(self.n_x, dtype=bool))
+
     def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
         """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
         self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self._row_lower), self._row_upper)
@@ -53,6 +59,56 @@ class Oracle:
         """Back to the whole of Δ."""
         self._lp.set_row_bounds(self._row_lower, self._row_upper)
         self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
+
+
+class CellOracle(Oracle):
+    """The same for the masses m of cells of values, for v in Δ: m[k] = Σ v[x] over the x with cell[x] = k."""
+
+    def __init__(self, polytope: Polytope, cell: Integers) -> None:
+        super().__init__(polytope)
+        self._cell, self.n_x = cell, int(cell.max()) + 1
+
+    def minimise(self, cost: Vector) -> Vector:
+        """Masses with the least cost·m."""
+        return self._masses(super().minimise(cost[self._cell]))
+
+    def largest(self) -> tuple[Matrix, Vector]:
+        """For every cell, masses with the largest m[k] (row k), and a proven bound on that m[k]."""
+        everything = np.zeros(len(self._cell)), np.ones(len(self._cell))
+        solved = [self.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
+        corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
+        return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
+
+    def rows(self) -> Rows:
+        """What (m, v) must meet."""
+        cells, values = self.n_x, len(self._cell)
+        A = np.zeros((len(self._A) + cells, cells + values))
+        A[: len(self._A), cells:] = self._A
+        A[len(self._A) + np.arange(cells), np.arange(cells)] = -1.0
+        A[len(self._A) + self._cell, cells + np.arange(values)] = 1.0
+        low, high = (np.append(end, np.zeros(cells)) for end in (self._row_lower, self._row_upper))
+        return Rows.of(A, low, high, np.arange(cells + values) < cells)
+
+    def _masses(self, v: Vector) -> Vector:
+        return np.bincount(self._cell, weights=v, minlength=self.n_x).astype(np.float64)
+
+
+def essential(G: Matrix) -> Matrix:
+    """G without rows that another one implies: g ≤ α·g′ for some α ≥ 0 means g·v ≤ α·g′·v ≤ 0.
+
+    With two secrets, a limit from above on the one and from below on the other are limits on the same number.
+    """
+    kept = np.ones(len(G), dtype=bool)
+    for i, g in enumerate(G):
+        kept[i] = False
+        others = G[kept]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = g / others
+        least = np.where(others > 0, ratio, 0.0).max(axis=1, initial=0.0)
+        most = np.where(others < 0, ratio, np.inf).min(axis=1, initial=np.inf)
+        harmless = ((others != 0) | (g <= 0)).all(axis=1)
+        kept[i] = not (harmless & (least <= most)).any()
+    return G[kept]
 
 
 def reduced_cost(v: Vector, y: Vector) -> float:

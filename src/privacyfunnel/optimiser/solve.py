@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, Not
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.optimiser import supports
+from privacyfunnel.optimiser.chain import bound_by_chains
 from privacyfunnel.optimiser.generation import generate
 from privacyfunnel.optimiser.listing import list_vertices
 from privacyfunnel.optimiser.reduce import Classes
@@ -76,7 +78,12 @@ def search(
             if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
                 how = list_vertices(state, rank)
             else:
-                how = generate(state, classes.merge(known) if known is not None else None)
+                chains = partial(bound_by_chains, Polytope.of(joint, notion), views, state)
+                how = generate(
+                    state,
+                    classes.merge(known) if known is not None else None,
+                    otherwise=chains if len(views) > 1 else None,
+                )
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)

@@ -22,6 +22,8 @@ ROUND_OFF = 1e-12
 VERTEX_ERROR = 1e-11
 """How exactly posteriors are known, as a rule."""
 MOST_COMPARED = 500
+UNHURRIED = 240.0
+"""Seconds that are taken to be left where nobody set a limit."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,16 @@ class State:
     def stopped(self) -> bool:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
         return late or self.interrupted.is_set()
+
+    def spent(self) -> float:
+        """The share of the time limit that is over; 0 without one."""
+        return 0.0 if not self.time_limit else (time.monotonic() - self.started) / self.time_limit
+
+    def left(self) -> float:
+        """Seconds until the time limit."""
+        if self.time_limit is None:
+            return UNHURRIED
+        return max(0.0, self.time_limit - (time.monotonic() - self.started))
 
     def keep(self, columns: Columns, q: Vector) -> None:
         """Remember the mixture if it beats the best so far."""

@@ -1,0 +1,232 @@
+"""A small linear program over a box, compiled: branch and bound solves tens of thousands of them.
+
+min cost·v  s.t.  low ≤ (v, A v) ≤ high. Every variable and every row has two finite bounds, so any basis is dual
+feasible once each variable outside of it sits at the right one of its bounds, and the dual simplex method can go
+on from the basis of any other box. What it returns is never trusted: prices of the rows, from which the caller
+works out a bound by weak duality, whatever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+F = TypeVar("F", bound=Callable[..., Any])
+Flags = NDArray[np.bool_]
+
+FEASIBLE = 1e-9
+"""How far a bound may be overstepped before the method goes on."""
+PIVOT = 1e-9
+"""Smaller pivots are taken for zero."""
+SAFE_PIVOT = 1e-7
+"""The same, where another pivot will do."""
+TIE = 1e-12
+
+
+def compiled(function: F) -> F:
+    """Compiled on first use, free of Python's lock, and kept on disk where there is a place to keep it.
+
+    Sums may be reordered, so that they use the whole width of the processor; infinities keep their meaning.
+    """
+    options: Any = {"nogil": True, "fastmath": {"reassoc", "contract"}}
+    try:
+        return cast(F, njit(cache=True, **options)(function))
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return cast(F, njit(**options)(function))
+
+
+@compiled
+def pivot(T: Matrix, d: Vector, basic: Integers, outside: Integers, r: int, q: int) -> None:
+    """Exchange the basic variable of row r for the outside variable of column q, in x_basic = T x_outside."""
+    rows, columns = T.shape
+    inverse = 1.0 / T[r, q]
+    for j in range(columns):
+        T[r, j] *= -inverse
+    T[r, q] = inverse
+    for i in range(rows):
+        factor = T[i, q]
+        if i != r and factor != 0.0:
+            T[i, q] = 0.0
+            for j in range(columns):
+                T[i, j] += factor * T[r, j]
+    factor = d[q]
+    d[q] = 0.0
+    for j in range(columns):
+        d[j] += factor * T[r, j]
+    basic[r], outside[q] = outside[q], basic[r]
+
+
+@compiled
+def refresh(A: Matrix, T: Matrix, basic: Integers, outside: Integers) -> None:
+    """The tableau of the same basis, computed anew from A: rounding errors do not pile up."""
+    rows, columns = A.shape
+    entered, left = np.zeros(columns, np.bool_), np.zeros(rows, np.bool_)
+    for i in range(rows):
+        if basic[i] < columns:
+            entered[basic[i]] = True
+    for j in range(columns):
+        if outside[j] >= columns:
+            left[outside[j] - columns] = True
+    slack_basis(A, T, basic, outside)
+    d = np.zeros(columns)
+    for j in range(columns):
+        best, r = SAFE_PIVOT, -1
+        if entered[j]:
+            for i in range(rows):
+                if basic[i] >= columns and left[i] and abs(T[i, j]) > best:
+                    best, r = abs(T[i, j]), i
+        if r >= 0:
+            pivot(T, d, basic, outside, r, j)
+
+
+@compiled
+def slack_basis(A: Matrix, T: Matrix, basic: Integers, outside: Integers) -> None:
+    """The tableau in which all rows are basic."""
+    rows, columns = A.shape
+    T[:] = A
+    for i in range(rows):
+        basic[i] = columns + i
+    for j in range(columns):
+        outside[j] = j
+
+
+@compiled
+def minimise(
+    cost: Vector, low: Vector, high: Vector, enough: float, T: Matrix, basic: Integers, outside: Integers, x: Vector
+) -> Vector:
+    """Prices of the rows, by the dual simplex method from the basis in place; x becomes the solution (v, A v).
+
+    Stops early when the minimum is at least `enough`, or when no point is left: then prices are returned that
+    show as much.
+    """
+    rows, columns = T.shape
+    d = _reduced_costs(cost, T, basic, outside)
+    _to_bounds(d, low, high, T, basic, outside, x)
+    flipped = np.zeros(columns, np.bool_)
+    for _ in range(50 + 4 * (rows + columns)):  # then give up: any prices are prices
+        r, sign, violation = _worst(low, high, basic, x)
+        if r < 0:
+            break
+        value = 0.0
+        for j in range(columns):
+            value += d[j] * x[outside[j]]
+        if value >= enough:
+            break
+        q, missing = _entering(d, low, high, T[r], outside, x, sign, violation, flipped)
+        if q < 0:
+            # this row alone rules out every point: at a high enough price it shows
+            price = 2.0 * (enough - value) / missing
+            for j in range(columns):
+                d[j] -= sign * price * T[r, j]
+            return _prices(d, rows, outside, basic[r], sign * price)
+        for j in range(columns):
+            if flipped[j]:
+                k = outside[j]
+                step = high[k] - low[k] if x[k] <= low[k] else low[k] - high[k]
+                x[k] += step
+                for i in range(rows):
+                    x[basic[i]] += T[i, j] * step
+        target = low[basic[r]] if sign > 0 else high[basic[r]]
+        step = (target - x[basic[r]]) / T[r, q]
+        x[outside[q]] += step
+        for i in range(rows):
+            x[basic[i]] += T[i, q] * step
+        x[basic[r]] = target
+        pivot(T, d, basic, outside, r, q)
+    return _prices(d, rows, outside, -1, 0.0)
+
+
+@compiled
+def _reduced_costs(cost: Vector, T: Matrix, basic: Integers, outside: Integers) -> Vector:
+    rows, columns = T.shape
+    d = np.zeros(columns)
+    for j in range(columns):
+        if outside[j] < columns:
+            d[j] = cost[outside[j]]
+    for i in range(rows):
+        if basic[i] < columns:
+            for j in range(columns):
+                d[j] += cost[basic[i]] * T[i, j]
+    return d
+
+
+@compiled
+def _to_bounds(d: Vector, low: Vector, high: Vector, T: Matrix, basic: Integers, outside: Integers, x: Vector) -> None:
+    """Outside variables go to the bound that is cheaper, basic ones follow."""
+    rows, columns = T.shape
+    for j in range(columns):
+        x[outside[j]] = low[outside[j]] if d[j] >= 0 else high[outside[j]]
+    for i in range(rows):
+        total = 0.0
+        for j in range(columns):
+            total += T[i, j] * x[outside[j]]
+        x[basic[i]] = total
+
+
+@compiled
+def _worst(low: Vector, high: Vector, basic: Integers, x: Vector) -> tuple[int, float, float]:
+    """The basic variable farthest outside of its bounds, +1 if it must rise or −1 if it must fall, and how far."""
+    r, sign, violation = -1, 1.0, FEASIBLE
+    for i in range(len(basic)):
+        k = basic[i]
+        if low[k] - x[k] > violation:
+            r, sign, violation = i, 1.0, low[k] - x[k]
+        if x[k] - high[k] > violation:
+            r, sign, violation = i, -1.0, x[k] - high[k]
+    return r, sign, violation
+
+
+@compiled
+def _entering(
+    d: Vector,
+    low: Vector,
+    high: Vector,
+    row: Vector,
+    outside: Integers,
+    x: Vector,
+    sign: float,
+    violation: float,
+    flipped: Flags,
+) -> tuple[int, float]:
+    """The column to enter, after the cheaper ones that go from one bound to the other and still leave some missing.
+
+    Returns −1 and what is still missing when all of them together do not suffice.
+    """
+    missing = violation
+    flipped[:] = False
+    while True:
+        cheapest, q, rate = np.inf, -1, 0.0
+        for j in range(len(row)):
+            k = outside[j]
+            if flipped[j] or high[k] <= low[k]:
+                continue
+            helps = sign * row[j] if x[k] <= low[k] else -sign * row[j]
+            if helps > PIVOT:
+                price = abs(d[j]) / helps
+                if price < cheapest - TIE or (price < cheapest + TIE and helps > rate):
+                    cheapest, q, rate = price, j, helps
+        if q < 0:
+            return -1, missing
+        missing -= rate * (high[outside[q]] - low[outside[q]])
+        if missing <= FEASIBLE:
+            return q, missing
+        flipped[q] = True
+
+
+@compiled
+def _prices(d: Vector, rows: int, outside: Integers, also: int, price: float) -> Vector:
+    """The reduced costs of the rows that are outside of the basis, and `price` for the variable `also`."""
+    prices = np.zeros(rows)
+    columns = len(d)
+    for j in range(columns):
+        if outside[j] >= columns:
+            prices[outside[j] - columns] = d[j]
+    if also >= columns:
+        prices[also - columns] = price
+    return prices
