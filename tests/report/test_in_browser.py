@@ -22,7 +22,7 @@ def reports(shared, tmp_path_factory):
     table = shared / "data" / "adult.csv.gz"
     if not table.exists():
         pytest.skip("the Adult table is not among the shared data")
-    joint = pf.Joint.from_table(table, "income", ["age", "education", "occupation", "sex"])
+    joint = pf.Joint.from_table(table, "income", ["education", "occupation", "sex"])
     pf.optimise(joint, pf.LIP(0.5)).save(folder / "protocol.json")
     protocol = str(folder / "protocol.json")
     full = ["report", protocol, "--table", str(table), "--time-limit", "5", "-o", str(folder / "full.html")]

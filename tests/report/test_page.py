@@ -204,6 +204,22 @@ def test_shares_that_are_not_all_or_nothing_are_not_called_so(share, words):
     assert percent(share) == words
 
 
+@pytest.mark.parametrize(
+    ("notion", "words"), [(pf.LIP(0.5), "may change"), (pf.LDP(0.5), "may change"), (pf.PML(0.5), "may grow")], ids=str
+)
+def test_the_factor_is_said_to_bound_only_what_it_bounds(notion, words):
+    told = text_of(report_page(account(pf.optimise(pf.Joint([[3, 2, 1], [1, 2, 3]]), notion))))
+    assert f"×1.65 the most a belief {words}" in " ".join(told.split())
+
+
+def test_a_promise_for_side_channels_that_is_too_large_for_a_chart_is_left_out_with_the_reason():
+    rng = np.random.default_rng(0)
+    joint = pf.Joint(rng.integers(1, 9, (2, 20, 20, 10)))
+    found = compare(joint, [2.0], time_limit=0.01)
+    assert "too large" in found.left_out["srlip"]
+    assert {curve.kind for curve in found.curves} <= {pf.LIP, pf.LDP, pf.PML}
+
+
 def test_keep_on_the_command_line_finds_the_smallest_epsilon(folder, tmp_path, capsys):
     asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3", "--keep", "0.95"]
     assert funnel("fit", folder / "people.csv", *asked, "--json", "-o", tmp_path / "p.json") == 0

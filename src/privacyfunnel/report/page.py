@@ -73,7 +73,7 @@ def glance_part(account: Account) -> str:
     """The verdict and three numbers."""
     measured, promise = account.measured, account.protocol.notion
     numbers = [
-        (f"×{factor(promise.epsilon)}", "the most a belief may change"),
+        (f"×{factor(promise.epsilon)}", words.change_words(promise.limits)),
         (percent(account.kept_share), "of the information kept"),
     ]
     verdict = ""
@@ -230,9 +230,7 @@ def side_channels_part(account: Account) -> str:
     rows = [
         (
             words.known_words(each),
-            ("kept" if each.within else "BROKEN")
-            if each.promised
-            else ("no" if each.within else "no; more is learned"),
+            words.promised_words(each),
             words.level_words(each.level),
             percent(float(each.before)),
             percent(float(each.after)),

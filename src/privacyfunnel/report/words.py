@@ -86,6 +86,12 @@ def _within(prior: float, lowest: float, highest: float) -> str:
     return f"grows by more than ×{factor(change)}, to {percent(highest)}; it may fall to nothing"
 
 
+def change_words(limits: Limits) -> str:
+    """What e^ε bounds, in few words."""
+    falls = math.isfinite(limits.lower) or math.isfinite(limits.spread)
+    return "the most a belief may change" if falls else "the most a belief may grow"
+
+
 def kept_words(account: Account) -> str:
     """How much is kept, and how much anybody could."""
     protocol = account.protocol
