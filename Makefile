@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench docs pictures clean
+.PHONY: demo test lint format bench paper docs pictures clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,12 @@ $(VENV)/.bench: $(READY)
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
+# The paper's experiments; the documentation shows what comes out. About ten minutes on two idle cores.
+paper: $(READY)
+	$(BIN)/funnel paper -o paper-results --force $(ARGS)
+	mkdir -p docs/paper
+	cp paper-results/*.svg paper-results/tables.md paper-results/results.csv docs/paper/
+
 $(VENV)/.docs: $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
@@ -47,4 +53,4 @@ pictures: $(READY)
 	$(BIN)/python tools/pictures.py
 
 clean:
-	rm -rf $(VENV) site dist build bench-results .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) site dist build bench-results paper-results .mypy_cache .pytest_cache .ruff_cache

@@ -12,6 +12,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli import app, run
 from privacyfunnel.population import as_csv, people
+from spark_parts import require_spark
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path(pf.__file__).parent
@@ -46,6 +47,8 @@ def blocks(language):
 
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_in_the_documentation_runs(code, tmp_path, monkeypatch):
+    if "spark" in code:
+        require_spark()
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "documentation", "exec"), {})  # noqa: S102 - our own pages
 
@@ -64,6 +67,8 @@ def tried(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("code", blocks("sh"))
 def test_commands_in_the_documentation_work(code, tried):
+    if "spark" in code:
+        require_spark()
     commands = [shlex.split(line) for line in code.splitlines() if line.startswith("funnel ")]
     for command in commands:
         if "demo" in command and "--folder" in command:

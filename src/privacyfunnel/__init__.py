@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
     from privacyfunnel.repetition import Repeated, repeated
+    from privacyfunnel.transformer import PrivacyFunnel
 
 __all__ = [
     "ALIP",
@@ -40,6 +41,7 @@ __all__ = [
     "Notion",
     "PerfectPrivacy",
     "Posterior",
+    "PrivacyFunnel",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
@@ -74,6 +76,7 @@ _HOMES = {
     "promise": ("Notion",),
     "protocol": ("Protocol",),
     "repetition": ("Repeated", "repeated"),
+    "transformer": ("PrivacyFunnel",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

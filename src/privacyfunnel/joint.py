@@ -131,6 +131,28 @@ class Joint:
         return count_table(table, secret, attributes, wishes=wishes).joint
 
     @classmethod
+    def from_spark(
+        cls,
+        frame: Any,
+        secret: str | Sequence[str],
+        attributes: str | Sequence[str] | None = None,
+        *,
+        bins: Mapping[str, Sequence[float] | int | str] | None = None,
+        top: Mapping[str, int] | None = None,
+        dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        missing: str | Sequence[str] = (),
+    ) -> Joint:
+        """Count a Spark DataFrame on its cluster; the rest is as for `from_table`, and so is the result.
+
+        Only different values and their counts come to the driver.
+        """
+        from privacyfunnel.tables.fitting import Wishes
+        from privacyfunnel.tables.spark import count_spark
+
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
+        return count_spark(frame, secret, attributes, wishes=wishes).joint
+
+    @classmethod
     def from_codes(
         cls,
         weights: ArrayLike,

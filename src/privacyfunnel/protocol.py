@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,9 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 DENSE_ASSIGNMENT = 40_000_000
 """Up to this many (output, value) pairs, labels are the best assignment; beyond, a greedy one."""
 
+MARGINAL_STEPS = 1024
+"""How finely the marginal of the outputs is published."""
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -32,7 +36,7 @@ class Block:
     labels: Integers
     """labels[y]: the input whose values the output y is written as; no two outputs share one."""
     marginal: Integers
-    """2³²·P(y), rounded: how a value never seen when fitting may be drawn, since it says nothing of x."""
+    """About 2³²·P(y), coarsely: how a value never seen when fitting may be drawn, since it says nothing of x."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -155,6 +159,37 @@ class Protocol:
 
         return sanitise(self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force)
 
+    def sanitise_spark(
+        self,
+        frame: Any,
+        output: str | Path | None = None,
+        *,
+        keep_order: bool = False,
+        unseen: Literal["refuse", "draw"] = "refuse",
+        seed: int | None = None,
+        force: bool = False,
+        partition_by: Sequence[str] = (),
+    ) -> Any:
+        """Draw a released row for every row of a Spark DataFrame, on its cluster.
+
+        With `output`, rows go into a folder of Parquet files, which appears whole or not at all, in
+        subfolders by the attributes in `partition_by`. Without, a persisted DataFrame comes back: it
+        shows the same rows however often it is used, until `unpersist`. Work that Spark does twice
+        draws the same rows twice. The rest is as for `sanitise`.
+        """
+        from privacyfunnel.tables.spark_release import sanitise_spark
+
+        return sanitise_spark(
+            self,
+            frame,
+            output,
+            keep_order=keep_order,
+            unseen=unseen,
+            seed=seed,
+            force=force,
+            partition_by=partition_by,
+        )
+
     def __repr__(self) -> str:
         shape = " × ".join(f"({b.channel.n_outputs}, {b.channel.n_inputs})" for b in self.blocks)
         return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
@@ -167,7 +202,7 @@ def block_of(joint: Joint, channel: Channel) -> Block:
     labels = _assign(channel, mass / q[channel.outputs])
     order = np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
-    return Block(joint.columns, joint.codes, ordered, labels[order], _to_units(q[order]))
+    return Block(joint.columns, joint.codes, ordered, labels[order], _coarse(q[order]))
 
 
 def _assign(channel: Channel, posterior: Vector) -> Integers:
@@ -194,9 +229,14 @@ def _greedy(channel: Channel, posterior: Vector) -> Integers:
     return label
 
 
-def _to_units(q: Vector) -> Integers:
-    """The distribution q as integers that sum to 2³²; the largest entry takes up the rounding."""
-    units: Integers = np.rint(q / q.sum() * UNIT).astype(np.int64)
+def _coarse(q: Vector) -> Integers:
+    """The distribution q to three digits, as positive integers that sum to 2³²: (⌊1024·q⌉ + 1) in proportion.
+
+    It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X; this coarse,
+    it tells less of them than the released rows do.
+    """
+    steps = np.rint(q / q.sum() * MARGINAL_STEPS) + 1
+    units: Integers = np.floor(steps / steps.sum() * UNIT).astype(np.int64)
     units[units.argmax()] += UNIT - units.sum()
     return units
 

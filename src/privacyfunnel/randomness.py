@@ -40,6 +40,8 @@ class Randomness:
 
     - `Randomness.secure()` draws k from the operating system. A forked child draws a new k before its
       next byte, so that parent and child never release the same stream.
+    - `Randomness.keyed(k)` takes a secret key that somebody else drew from the operating system. It repeats
+      itself for whoever holds the key: workers that may have to do the same work twice need that.
     - `Randomness.seeded(seed)` makes k from a seed. It repeats itself, also in a fork: for tests only.
       Whoever knows the seed can subtract the noise.
 
@@ -50,19 +52,28 @@ class Randomness:
     True
     """
 
-    def __init__(self, key: bytes, seed: int | None) -> None:
+    def __init__(self, key: bytes, seed: int | None, repeats: bool = True) -> None:
         self.seed = seed
+        self._repeats = repeats
         self._start(key)
 
     @classmethod
     def secure(cls) -> Randomness:
         """A stream that nobody can predict or repeat."""
-        return cls(os.urandom(KEY_BYTES), seed=None)
+        return cls(os.urandom(KEY_BYTES), seed=None, repeats=False)
+
+    @classmethod
+    def keyed(cls, key: bytes) -> Randomness:
+        """The stream of a secret key of 16 bytes, the same every time."""
+        if len(key) != KEY_BYTES:
+            raise InvalidInput(f"a key has {KEY_BYTES} bytes")
+        return cls(key, seed=None)
 
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
         """The stream of k = the first 16 bytes of SHA-256("privacyfunnel seed <seed>"); never for a release."""
-        return cls(hashlib.sha256(f"privacyfunnel seed {int(seed)}".encode()).digest()[:KEY_BYTES], seed=int(seed))
+        key = hashlib.sha256(f"privacyfunnel seed {int(seed)}".encode()).digest()[:KEY_BYTES]
+        return cls(key, seed=int(seed))
 
     @property
     def is_secure(self) -> bool:
@@ -73,7 +84,7 @@ class Randomness:
         """Overwrite a contiguous array of integers with the next bytes of the stream."""
         if buffer.dtype.kind not in "iu" or not buffer.flags.c_contiguous or not buffer.flags.writeable:
             raise InvalidInput("random bits go into a writable, contiguous array of integers")
-        if self.is_secure and self._owner != _process():
+        if not self._repeats and self._owner != _process():
             self._start(os.urandom(KEY_BYTES))
         target = buffer.reshape(-1).view(np.uint8).data
         for start in range(0, len(target), PIECE_BYTES):
@@ -89,10 +100,10 @@ class Randomness:
     def spawn(self) -> Randomness:
         """A stream independent of this one and of every other.
 
-        Its key comes from the operating system or, for a seeded stream, from this stream's next 16 bytes:
-        the same calls in the same order spawn the same streams.
+        Its key comes from the operating system or, for a stream that repeats itself, from this stream's next
+        16 bytes: the same calls in the same order spawn the same streams.
         """
-        if self.is_secure:
+        if not self._repeats:
             return Randomness.secure()
         key = np.empty(KEY_BYTES, dtype=np.uint8)
         self.fill(key)

@@ -308,8 +308,8 @@ def test_unseen_values_are_drawn_from_the_marginal():
     joint = pf.Joint(rng.integers(1, 90, (3, 5)))
     protocol = pf.optimise(joint, pf.LIP(0.2))
     block = protocol.blocks[0]
-    q = protocol.channel @ joint.p_x
-    assert np.abs(block.marginal / UNIT - q).max() < 1e-8
+    q = block.marginal / UNIT
+    assert np.abs(q - protocol.channel @ joint.p_x).max() < 3 / 1024  # it is published coarsely, by intent
     n = 300_000
     released = protocol.sanitise(pa.table({"X1": np.full(n, 99)}), unseen="draw", keep_order=True)["X1"].to_numpy()
     observed = np.bincount(np.searchsorted(block.labels, released), minlength=len(q)).astype(float)

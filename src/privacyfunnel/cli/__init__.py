@@ -14,6 +14,7 @@ from privacyfunnel.cli.audit import audit
 from privacyfunnel.cli.demo import demo
 from privacyfunnel.cli.estimate import estimate
 from privacyfunnel.cli.fit import fit
+from privacyfunnel.cli.paper import paper
 from privacyfunnel.cli.report import report
 from privacyfunnel.cli.sanitise import sanitise
 from privacyfunnel.cli.studio import studio
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, sanitise, audit, estimate, tradeoff, report, studio, demo):
+for command in (fit, sanitise, audit, estimate, tradeoff, report, studio, demo, paper):
     app.command()(command)
 
 

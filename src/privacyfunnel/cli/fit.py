@@ -45,6 +45,8 @@ def fit(
     encoding: options.Encoding = "utf-8",
     gap: options.Gap = 1e-6,
     time_limit: options.TimeLimit = 60.0,
+    engine: options.Engine = "duckdb",
+    master: options.Master = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -55,9 +57,10 @@ def fit(
     promise = options.promise(notion, epsilon, lower, upper, known, keep)
     if keep is not None and blocks is not None:
         raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
+    cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
-    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding)
+    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding, cluster)
     screen = show.console()
     if not json:
         screen.print(show.columns_table(counted))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from privacyfunnel.errors import InvalidPromise, InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.notions import KINDS, notion_from
 from privacyfunnel.promise import Notion
 from privacyfunnel.tables.counting import Counted, count_table
@@ -36,6 +36,8 @@ AllowSecret = Annotated[
 ]
 Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV (default: found out).")]
 Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
+Engine = Annotated[str, typer.Option(help="What does the work: duckdb, on this machine, or spark, on a cluster.")]
+Master = Annotated[str | None, typer.Option(help="For spark: where, such as spark://host:7077 (default: local[*]).")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Blocks = Annotated[
@@ -164,14 +166,32 @@ def counted(
     allow_secret_attribute: bool,
     delimiter: str | None,
     encoding: str,
+    cluster: str | None = None,
 ) -> Counted:
-    """The table, counted."""
-    return count_table(
-        table,
-        names(secret),
-        names(attributes) if attributes is not None else None,
-        wishes=asked,
-        allow_secret_attribute=allow_secret_attribute,
-        delimiter=delimiter,
-        encoding=encoding,
-    )
+    """The table, counted here or by the Spark `cluster`."""
+    columns = names(attributes) if attributes is not None else None
+    if cluster is None:
+        return count_table(
+            table,
+            names(secret),
+            columns,
+            wishes=asked,
+            allow_secret_attribute=allow_secret_attribute,
+            delimiter=delimiter,
+            encoding=encoding,
+        )
+    from privacyfunnel.tables.spark import count_spark
+    from privacyfunnel.tables.spark_files import open_spark, spark_session
+
+    with spark_session(cluster) as session:
+        source = open_spark(session, table, delimiter, encoding)
+        return count_spark(source, names(secret), columns, wishes=asked, allow_secret_attribute=allow_secret_attribute)
+
+
+def cluster(engine: str, master: str | None) -> str | None:
+    """The Spark master that --engine and --master ask for; none for DuckDB."""
+    if engine not in ("duckdb", "spark"):
+        raise InvalidInput(f"--engine is duckdb or spark; got {engine!r}")
+    if engine == "duckdb" and master is not None:
+        raise InvalidInput("--master goes with --engine spark")
+    return None if engine == "duckdb" else master or "local[*]"

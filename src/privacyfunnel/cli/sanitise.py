@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from privacyfunnel.cli import options, show
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import InvalidInput, OutputRefused
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.release import sanitise as release_table
@@ -31,6 +31,8 @@ def sanitise(
     ] = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    engine: options.Engine = "duckdb",
+    master: options.Master = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -40,20 +42,16 @@ def sanitise(
     """
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
-    check_output(output, force, (table, protocol))
-    with show.row_progress(None) as progress:
-        release: Release = release_table(
-            Protocol.load(protocol),
-            table,
-            output,
-            keep_order=keep_order,
-            unseen=cast(Any, unseen),
-            seed=seed,
-            force=force,
-            delimiter=delimiter,
-            encoding=encoding,
-            progress=progress,
-        )
+    cluster = options.cluster(engine, master)
+    drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
+    release: Release
+    if cluster is None:
+        check_output(output, force, (table, protocol))
+        with show.row_progress(None) as progress:
+            layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "progress": progress}
+            release = release_table(Protocol.load(protocol), table, output, **drawing, **layout)
+    else:
+        release = _on_cluster(cluster, Protocol.load(protocol), table, output, delimiter, encoding, drawing)
     if json:
         show.as_json({"output": str(output), **asdict(release), **release.metadata()})
         return
@@ -66,3 +64,23 @@ def sanitise(
         screen.print(f"{release.drawn:,} values not seen when fitting were drawn at random.")
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
+
+
+def _on_cluster(
+    cluster: str,
+    protocol: Protocol,
+    table: Path,
+    output: Path,
+    delimiter: str | None,
+    encoding: str,
+    drawing: dict[str, Any],
+) -> Release:
+    from privacyfunnel.tables.spark_files import address, open_spark, spark_session
+    from privacyfunnel.tables.spark_release import sanitise_spark
+
+    if not output.name.endswith(".parquet"):
+        raise OutputRefused(f"Spark writes a folder of Parquet files; {output} should end in .parquet")
+    with spark_session(cluster) as session:
+        source = open_spark(session, table, delimiter, encoding)
+        release: Release = sanitise_spark(protocol, source, address(output), **drawing)
+        return release

@@ -109,3 +109,15 @@ def row_progress(total: int | None) -> Iterator[Callable[[int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sanitising", total=total)
         yield lambda rows: bar.update(task, completed=rows)
+
+
+@contextmanager
+def task_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar that counts pieces of work, on stderr and only on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}")
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.estimates.intervals import projected, quantile
+from privacyfunnel.estimates.intervals import around, projected, quantile
 from privacyfunnel.estimates.measuring import Meter, contract
 from privacyfunnel.estimates.questions import Asker, Cells
 from privacyfunnel.tables.domain import Label
@@ -97,8 +97,8 @@ def frequencies(
     sets = {k: meter.scorers[k].groups(cells[k].rows) if k in cells else [np.array([0])] for k in blocks}
     rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
     measured = meter.measure({k: _sums(rows[k], sets[k]) for k in blocks}, group or None)
-    told = measured.identified & (wish.reach(int(measured.identified.sum())) * measured.errors <= VAGUE)
-    reach = wish.reach(int(told.sum())) * measured.errors
+    reach = wish.reach(int(measured.identified.sum()))
+    told = measured.identified & (reach * measured.errors <= VAGUE)
     moved = wish.project and bool(told.all())
     shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
     counted, likely = _counted(meter, rows, group), _likely(meter, rows, group) if wish.model else None
@@ -108,10 +108,8 @@ def frequencies(
         values = tuple(_labels(asker, names, cells, blocks, cell) for cell in members)
         model = None if likely is None else float(sum(likely[cell] for cell in members))
         if told[place]:
-            ends = measured.values[place] - reach[place], measured.values[place] + reach[place]
-            # What lies outside of [0, 1] cannot be true, so cutting it off costs no coverage.
-            low, high = (min(max(float(end), 0.0), 1.0) for end in ends)
             share, error = float(shares[place]), float(measured.errors[place])
+            low, high = around(float(measured.values[place]), error, measured.rows, reach)
             by_label = float(sum(counted[cell] for cell in members))
             found[members[0]] = Estimate(values, share, error, low, high, model, by_label)
         if not told[place] or len(members) > 1:

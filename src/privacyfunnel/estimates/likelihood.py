@@ -68,6 +68,8 @@ class _Model:
 
 def apply(matrices: Sequence[csr_array], tensor: NDArray[np.float64]) -> NDArray[np.float64]:
     """Every axis of a tensor multiplied by its own sparse matrix."""
+    if len(matrices) == 1:
+        return np.asarray(matrices[0] @ tensor)
     for axis, M in enumerate(matrices):
         moved = np.moveaxis(tensor, axis, 0)
         product = M @ moved.reshape(moved.shape[0], -1)

@@ -37,6 +37,8 @@ class Measured:
     errors: NDArray[np.float64]
     """Standard errors."""
     identified: NDArray[np.bool_]
+    rows: float
+    """The released rows that come from the people in question: all, or those in the group."""
 
 
 class Meter:
@@ -78,7 +80,7 @@ class Meter:
         known = _outer([self.scorers[k].identified(told[k]).astype(np.float64) for k in blocks]) > 0
         N, NN = self._moments(f, G, G, blocks)
         if given is None:
-            return Measured(N, np.sqrt(np.maximum(NN - N**2, 0.0) / self.rows), known)
+            return Measured(N, np.sqrt(np.maximum(NN - N**2, 0.0) / self.rows), known, self.rows)
         rows = [given[k] if k in given else np.ones((1, self.scorers[k].n_inputs)) for k in blocks]
         H = [self.scorers[k].scores(row) for k, row in zip(blocks, rows, strict=True)]
         D, DD = self._moments(f, H, H, blocks)
@@ -86,7 +88,7 @@ class Meter:
         ratio = N / D
         spread = np.maximum(NN - 2 * ratio * ND + ratio**2 * DD, 0.0)
         each = all(self.scorers[k].identified(row).all() for k, row in zip(blocks, rows, strict=True))
-        return Measured(ratio, np.sqrt(spread / self.rows) / np.abs(D), known & each)
+        return Measured(ratio, np.sqrt(spread / self.rows) / np.abs(D), known & each, float(self.rows * D.item()))
 
     def _moments(
         self, f: NDArray[np.float64], G: list[Matrix], H: list[Matrix], blocks: list[int]

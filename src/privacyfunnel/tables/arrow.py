@@ -15,6 +15,7 @@ from privacyfunnel.kernel import AliasTables, sample
 from privacyfunnel.protocol import Block, Protocol
 from privacyfunnel.randomness import Randomness
 from privacyfunnel.tables.domain import UNSEEN, Column
+from privacyfunnel.tables.raw import is_text
 from privacyfunnel.typing import Integers
 
 Unseen = Literal["refuse", "draw"]
@@ -22,36 +23,37 @@ COMBINATION = "their combination"
 
 
 class Sanitiser:
-    """Draws released rows: `draw` for each batch, `finish` once, `release` to write the codes as values."""
+    """Draws released rows: `inputs` and `outputs` for each batch, `finish` once, `release` to write codes as values."""
 
-    def __init__(self, protocol: Protocol, randomness: Randomness, unseen: Unseen = "refuse") -> None:
+    def __init__(self, protocol: Protocol, unseen: Unseen = "refuse") -> None:
         self.protocol = protocol
         self.unseen = unseen
         self.strangers: Counter[str] = Counter()
         """Rows with values the protocol was not fitted on, by column."""
-        self._randomness = randomness
-        self._blocks = [
-            (block, _Inputs(block).look_up, AliasTables.of(_with_marginal(block))) for block in protocol.blocks
-        ]
+        self._blocks = [(block, _Inputs(block), AliasTables.of(_with_marginal(block))) for block in protocol.blocks]
         self._faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
 
-    def draw(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """y[i, k]: the output of block k for row i."""
-        inputs = []
+    def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+        """x[i, k]: the input of block k for row i; one past the last draws the marginal, and stands for strangers."""
+        x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
         strange = np.zeros(batch.num_rows, dtype=bool)
-        for block, look_up, _ in self._blocks:
+        for k, (block, inputs, _) in enumerate(self._blocks):
             codes = [column.encode(_one(batch.column(column.name))) for column in block.columns]
-            x = look_up(codes)
-            unseen = x == UNSEEN
+            found = inputs.look_up(codes)
+            unseen = found == UNSEEN
             if unseen.any():
                 self._note(block, codes, int(unseen.sum()))
                 strange |= unseen
-            inputs.append(x)
-        y = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
-        for k, ((block, _, tables), x) in enumerate(zip(self._blocks, inputs, strict=True)):
-            # Who has an unseen value in one block has no known distribution in the others either.
-            x[strange] = block.channel.n_inputs  # the column that holds the marginal
-            y[:, k] = sample(tables, x, self._randomness)
+            x[:, k] = found
+        # Who has an unseen value in one block has no known distribution in the others either.
+        x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]
+        return x
+
+    def outputs(self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None) -> NDArray[np.int32]:
+        """y[i, k]: the output of block k for row i, drawn for its input x[i, k]."""
+        y = np.empty_like(x)
+        for k, (_, _, tables) in enumerate(self._blocks):
+            y[:, k] = sample(tables, x[:, k], randomness, threads)
         return y
 
     def _note(self, block: Block, codes: list[Integers], rows: int) -> None:
@@ -137,5 +139,6 @@ def _places(column: Column, codes: Integers) -> tuple[NDArray[np.int32], NDArray
 
 
 def _one(array: Any) -> pa.Array:
-    """A column as a single array."""
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    """A column as a single array; text in it is put into a dictionary, so that each different one is read once."""
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return whole.dictionary_encode() if is_text(whole.type) else whole

@@ -12,7 +12,8 @@ from privacyfunnel.errors import InvalidTable
 from privacyfunnel.joint import Joint
 from privacyfunnel.tables.domain import UNSEEN, Column
 from privacyfunnel.tables.fitting import Fitted, Wishes, fit_columns
-from privacyfunnel.tables.sources import Source, open_source
+from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
 
 MOST_CELLS = 5_000_000
@@ -41,7 +42,7 @@ def count_table(
     encoding: str = "utf-8",
 ) -> Counted:
     """Fit the columns of a table and count them. Without `attributes`, all columns but the secret are meant."""
-    source = open_source(table, delimiter=delimiter, encoding=encoding)
+    source = table if isinstance(table, Grouping) else open_source(table, delimiter=delimiter, encoding=encoding)
     secrets = [secret] if isinstance(secret, str) else list(secret)
     if attributes is None:
         attributes = [name for name in source.columns if name not in secrets]
@@ -79,8 +80,8 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
         )
 
 
-def count(source: Source, secrets: Sequence[Column], attributes: Sequence[Column]) -> Joint:
-    """The joint distribution of columns that have been fitted. DuckDB groups the raw values, out of core."""
+def count(source: Grouping, secrets: Sequence[Column], attributes: Sequence[Column]) -> Joint:
+    """The joint distribution of columns that have been fitted. The table's engine groups the raw values."""
     columns = [*secrets, *attributes]
     names = list(dict.fromkeys(column.name for column in columns))
     cells: Integers = np.empty((0, len(columns)), dtype=np.int64)
@@ -106,7 +107,7 @@ def _merge(cells: Integers, people: Integers) -> tuple[Integers, Integers]:
 
 
 def _assemble(
-    source: Source,
+    source: Grouping,
     secrets: Sequence[Column],
     attributes: Sequence[Column],
     cells: Integers,

@@ -17,10 +17,8 @@ LONGEST_HEADER = 1 << 20
 
 def csv_layout(path: Path, delimiter: str | None, encoding: str) -> tuple[list[str], dict[str, str]]:
     """The column names, and the options with which DuckDB reads the file as text, in columns c0, c1, …"""
-    if encoding.lower() not in ENCODINGS:
-        raise InvalidTable(f"encoding {encoding!r} is not one of utf-8 and latin-1")
-    encoding = ENCODINGS[encoding.lower()]
-    names, delimiter = _header(path, _checked(delimiter), encoding)
+    encoding = known_encoding(encoding)
+    names, delimiter = header(_start(path, encoding), str(path), delimiter)
     types = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(names)))
     return names, {
         "columns": f"{{{types}}}",
@@ -35,6 +33,13 @@ def csv_layout(path: Path, delimiter: str | None, encoding: str) -> tuple[list[s
     }
 
 
+def known_encoding(encoding: str) -> str:
+    """One of our two encodings, by its usual name."""
+    if encoding.lower() not in ENCODINGS:
+        raise InvalidTable(f"encoding {encoding!r} is not one of utf-8 and latin-1")
+    return ENCODINGS[encoding.lower()]
+
+
 def _checked(delimiter: str | None) -> str | None:
     if delimiter == "\\t":
         return "\t"
@@ -43,9 +48,9 @@ def _checked(delimiter: str | None) -> str | None:
     return delimiter
 
 
-def _header(path: Path, delimiter: str | None, encoding: str) -> tuple[list[str], str]:
+def header(start: str, path: str, delimiter: str | None) -> tuple[list[str], str]:
     """The column names and the delimiter: the one that splits the first line into the most fields."""
-    start = _start(path, encoding)
+    delimiter = _checked(delimiter)
     if not start.strip():
         raise InvalidTable(f"{path} is empty")
     candidates = [delimiter] if delimiter is not None else list(DELIMITERS)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables import raw
 from privacyfunnel.tables.domain import MOST_LABELS, OPEN, OTHER, Column, Label, Reading, bin_labels, short
+from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.raw import Kind
-from privacyfunnel.tables.sources import Source
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
@@ -67,13 +67,13 @@ class Fitted:
     notice: str
 
 
-def fit_columns(source: Source, names: Sequence[str], wishes: Wishes, *, secret: bool = False) -> tuple[Fitted, ...]:
+def fit_columns(source: Grouping, names: Sequence[str], wishes: Wishes, *, secret: bool = False) -> tuple[Fitted, ...]:
     """Decide for each named column how it becomes finitely many values. Those of a secret are never merged."""
     source.require(names)
     return tuple((_fit_secret if secret else _fit)(source, name, wishes) for name in names)
 
 
-def fit_reading(source: Source, reading: Reading) -> Column:
+def fit_reading(source: Grouping, reading: Reading) -> Column:
     """The column of a table that is read as another table's was, with the values it has here."""
     source.require([reading.name])
     found: set[Any] = set()
@@ -91,7 +91,7 @@ def fit_reading(source: Source, reading: Reading) -> Column:
 
 
 def _tally(
-    source: Source, reading: Reading, most: int | None = None
+    source: Grouping, reading: Reading, most: int | None = None
 ) -> Iterator[tuple[pa.Array, NDArray[np.bool_], Integers]]:
     """The different entries of a column as `reading` takes them, which are missing, and how often each occurs."""
     for batch in source.groups([reading.name], most):
@@ -120,7 +120,7 @@ class _Profile:
     marked: int = 0
 
 
-def _profile(source: Source, name: str, missing: tuple[str, ...]) -> _Profile:
+def _profile(source: Grouping, name: str, missing: tuple[str, ...]) -> _Profile:
     found = _Profile()
     for batch in source.groups([name]):
         counts = batch.column(1).to_numpy(zero_copy_only=False)
@@ -152,7 +152,7 @@ def _rows(counts: Integers, mask: pa.Array) -> int:
     return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
 
 
-def _fit_secret(source: Source, name: str, wishes: Wishes) -> Fitted:
+def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> Fitted:
     fitted = _fit(source, name, wishes, merge=False)
     if len(fitted.column) > MOST_SECRETS:
         raise InvalidTable(
@@ -164,7 +164,7 @@ def _fit_secret(source: Source, name: str, wishes: Wishes) -> Fitted:
     return fitted
 
 
-def _fit(source: Source, name: str, wishes: Wishes, merge: bool = True) -> Fitted:
+def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fitted:
     profile = _profile(source, name, wishes.markers)
     if name in wishes.bins:
         return _fit_numbers(source, name, profile, wishes, wishes.bins[name])
@@ -185,7 +185,7 @@ def _fit(source: Source, name: str, wishes: Wishes, merge: bool = True) -> Fitte
     return Fitted(_labelled(source, name, "text", wishes.markers), f"{profile.distinct} values kept as they are")
 
 
-def _labelled(source: Source, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
+def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
     """A column whose labels are its different values, sorted, with missing last."""
     return fit_reading(source, Reading(name=name, kind=kind, missing=missing))
 
@@ -198,7 +198,7 @@ def _with_markers(profile: _Profile, wishes: Wishes, recognised: int) -> tuple[t
     return (*wishes.markers, *added), f"; {', '.join(map(repr, added))} read as missing"
 
 
-def _fit_numbers(source: Source, name: str, profile: _Profile, wishes: Wishes, bins: Bins | None) -> Fitted:
+def _fit_numbers(source: Grouping, name: str, profile: _Profile, wishes: Wishes, bins: Bins | None) -> Fitted:
     if profile.infinite:
         raise InvalidTable(
             f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
@@ -221,7 +221,7 @@ def _fit_numbers(source: Source, name: str, profile: _Profile, wishes: Wishes, b
     return Fitted(column, how + words)
 
 
-def _numbers(source: Source, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
+def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
     """The different numbers of a column, increasing, and how often each occurs."""
     found, people = [], []
     for values, _, counts in _tally(source, Reading(name=name, kind="number", missing=missing)):
@@ -278,7 +278,7 @@ def _rounded(cuts: list[float]) -> list[float]:
     return cuts
 
 
-def _fit_dates(source: Source, name: str, profile: _Profile, wishes: Wishes, by: Precision | None) -> Fitted:
+def _fit_dates(source: Grouping, name: str, profile: _Profile, wishes: Wishes, by: Precision | None) -> Fitted:
     if by not in (None, *raw.LETTERS):
         raise InvalidTable(f"dates of column {name!r} are kept by year, month or day; got {by!r}")
     if profile.dates == 0:
@@ -290,7 +290,7 @@ def _fit_dates(source: Source, name: str, profile: _Profile, wishes: Wishes, by:
     return Fitted(_labelled(source, name, by, missing), f"dates kept by {by}" + words)
 
 
-def _fit_top(source: Source, name: str, profile: _Profile, wishes: Wishes, top: int | None) -> Fitted:
+def _fit_top(source: Grouping, name: str, profile: _Profile, wishes: Wishes, top: int | None) -> Fitted:
     """The most frequent values, and OTHER."""
     try:
         most = int(top) if top is not None else MOST_CATEGORIES - 1

@@ -83,7 +83,7 @@ def sanitise(
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     source.require(protocol.attributes)
-    sanitiser = Sanitiser(protocol, randomness, unseen)
+    sanitiser = Sanitiser(protocol, unseen)
     if target is None:
         released = _in_memory(sanitiser, source, randomness, keep_order, progress)
         metadata = _summary(sanitiser, source, len(released), keep_order, seed).metadata()
@@ -129,7 +129,7 @@ def _released_codes(
     def drawn() -> Iterator[NDArray[np.int32]]:
         done = 0
         for batch in source.batches(list(sanitiser.protocol.attributes)):
-            y = sanitiser.draw(batch)
+            y = sanitiser.outputs(sanitiser.inputs(batch), randomness)
             done += len(y)
             if progress is not None:
                 progress(done)

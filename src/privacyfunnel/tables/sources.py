@@ -23,38 +23,21 @@ import pyarrow.parquet as pq
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables import raw
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
+from privacyfunnel.tables.grouping import Grouping
 
 BATCH_ROWS = 1 << 18
 VIEW = "privacyfunnel_source"
 HELD = "privacyfunnel_held"
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Source(Grouping):
     """A table as the DuckDB view VIEW, with a connection of its own."""
 
     connection: duckdb.DuckDBPyConnection
-    columns: tuple[str, ...]
-    name: str
-    """For messages."""
     path: Path | None = None
     parquet: bool = False
-    unusable: Mapping[str, str] = field(default_factory=dict)
-    """Columns that cannot be read, and why."""
     _held: set[str] = field(default_factory=set)
-
-    def require(self, columns: Sequence[str]) -> None:
-        """Refuse names that are not columns of the table, or are columns that cannot be read."""
-        for column in columns:
-            if column not in self.columns:
-                raise InvalidTable(
-                    f"{self.name} has no column {column!r} among its {len(self.columns)}; "
-                    "check the spelling, and that its first line holds the names"
-                )
-            if not column.strip():
-                raise InvalidTable(f"column {self.columns.index(column) + 1} of {self.name} has no name; give it one")
-            if column in self.unusable:
-                raise InvalidTable(f"column {column!r} {self.unusable[column]}")
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query on VIEW, once it is known that the file was read without a misfit."""
@@ -89,7 +72,6 @@ class Source:
             yield batch.rename_columns(columns)
 
     def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:
-        """The different rows of the columns and, last, how often each occurs: all of them, or the `most` frequent."""
         listed, table = self._listed(columns), HELD if self._held.issuperset(columns) else VIEW
         order = f"ORDER BY count(*) DESC, {listed} LIMIT {most}" if most is not None else ""
         yield from self.stream(f"SELECT {listed}, count(*) FROM {table} GROUP BY {listed} {order}")
@@ -102,7 +84,7 @@ class Source:
         return int(rows), [int(count) for count in different]
 
     def hold(self, columns: Sequence[str]) -> None:
-        """Read the columns of a text file once, for several queries by `groups`; DuckDB spills what is too much."""
+        """Only text files are held: other tables are read fast enough. DuckDB spills what is too much."""
         if self.path is None or self.parquet:
             return
         with clear_errors(self.name):
@@ -184,7 +166,14 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
     aliases = ", ".join(f"c{i}" for i in range(len(names)))
     with clear_errors(str(path)):
         connection.execute(f"CREATE TEMP VIEW {VIEW} AS SELECT * FROM {_call(reader, path, options)} AS t({aliases})")
-    return Source(connection, tuple(names), str(path), path, reader == "read_parquet", unusable)
+    return Source(
+        connection=connection,
+        columns=tuple(names),
+        name=str(path),
+        path=path,
+        parquet=reader == "read_parquet",
+        unusable=unusable,
+    )
 
 
 def _check_path(path: Path) -> None:
@@ -249,7 +238,7 @@ def _open_object(table: Any) -> Source:
     connection = _connect()
     if held:
         connection.register(VIEW, pa.table(held))
-    return Source(connection, tuple(names), "the table", unusable=unusable)
+    return Source(connection=connection, columns=tuple(names), name="the table", unusable=unusable)
 
 
 def _taken_apart(table: Any) -> tuple[list[str], list[Any], dict[str, str]]:

@@ -1,0 +1,43 @@
+"""Grouping: what fitting and counting ask of a table, whichever engine holds it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from privacyfunnel.errors import InvalidTable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grouping(ABC):
+    """A table that an engine groups and counts. The values stay raw: what they mean is decided in `raw` alone."""
+
+    columns: tuple[str, ...]
+    name: str
+    """For messages."""
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    """Columns that cannot be read, and why."""
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Refuse names that are not columns of the table, or are columns that cannot be read."""
+        for column in columns:
+            if column not in self.columns:
+                raise InvalidTable(
+                    f"{self.name} has no column {column!r} among its {len(self.columns)}; "
+                    "check the spelling, and that its first line holds the names"
+                )
+            if not column.strip():
+                raise InvalidTable(f"column {self.columns.index(column) + 1} of {self.name} has no name; give it one")
+            if column in self.unusable:
+                raise InvalidTable(f"column {column!r} {self.unusable[column]}")
+
+    @abstractmethod
+    def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The different rows of the columns and, last, how often each occurs: all of them, or the `most` frequent."""
+
+    @abstractmethod
+    def hold(self, columns: Sequence[str]) -> None:
+        """Read the columns once, for several calls of `groups`."""

@@ -1,0 +1,238 @@
+"""PrivacyFunnel: the protocol as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.composition import Method, compose
+from privacyfunnel.errors import InvalidInput, MissingExtra
+from privacyfunnel.joint import Joint
+from privacyfunnel.notions import KINDS, notion_from
+from privacyfunnel.optimiser.solve import optimise
+from privacyfunnel.promise import Notion
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.randomness import Randomness
+from privacyfunnel.tables.arrow import Sanitiser
+from privacyfunnel.tables.counting import count_table
+from privacyfunnel.tables.fitting import Bins, Precision, Wishes
+from privacyfunnel.tables.raw import is_numeric
+from privacyfunnel.tables.writing import plain
+
+try:
+    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.utils.validation import (
+        check_array,
+        check_consistent_length,
+        check_is_fitted,
+        column_or_1d,
+        validate_data,
+    )
+except ImportError:
+    raise MissingExtra("scikit-learn (1.6 or later)", "sklearn") from None
+
+SECRET = "the secret"
+"""The column that holds y beside those of X."""
+
+
+class PrivacyFunnel(TransformerMixin, BaseEstimator):
+    """Replace the attributes of every row by a draw from the best protocol that keeps a promise about the secret.
+
+    `fit(X, y)` takes the secret as y, or from the column of X that `secret` names; y is then left to the
+    other steps of a pipeline. `transform` keeps the order of the rows and their index, since the other
+    columns of a pipeline must still fit: to publish a table use `protocol_.sanitise`, which shuffles it.
+    Every call draws afresh. Whoever sees two draws for a row learns more than the promise allows.
+
+    Parameters
+    ----------
+    notion : the kind of promise, such as "lip", or a promise such as pf.ALIP(0.5, 1.0)
+    epsilon : its ε; not used where `notion` is a promise itself
+    known : for "srlip" and "srldp", what attackers may know
+    secret : the column of X that is the secret; None: y is
+    blocks : lists of columns, each released on its own: pf.compose(…, blocks=blocks, method=method)
+    bins : by column, or one for all columns of numbers: edges, a number, "width:5", "each"
+    top, dates, missing : as for Joint.from_table
+    output : "values", as released tables hold them, or "codes", the number of each value in its column
+    unseen : "refuse" rows that were not there when fitting, or "draw" them from the overall distribution
+    gap, time_limit : as for pf.optimise
+    random_state : None, for the operating system's randomness; a number is for tests and is insecure
+
+    Attributes
+    ----------
+    protocol_ : the Protocol, which can be published; the counts it was fitted on are not kept
+
+    >>> X, ill = np.array([["A"], ["A"], ["B"], ["B"]] * 50), ["yes", "no", "no", "no"] * 50
+    >>> funnel = PrivacyFunnel(epsilon=0.2).fit(X, ill)
+    >>> funnel.transform(X).shape, funnel.protocol_.notion
+    ((200, 1), LIP(epsilon=0.2))
+
+    """
+
+    def __init__(
+        self,
+        notion: str | Notion = "lip",
+        epsilon: float = 0.5,
+        *,
+        known: int | Sequence[str] | None = None,
+        secret: str | None = None,
+        blocks: Sequence[Sequence[str]] | None = None,
+        method: Method = "tuned",
+        bins: Mapping[str, Bins] | Bins | None = None,
+        top: Mapping[str, int] | None = None,
+        dates: Mapping[str, Precision] | None = None,
+        missing: str | Sequence[str] = (),
+        output: Literal["values", "codes"] = "values",
+        unseen: Literal["refuse", "draw"] = "refuse",
+        gap: float = 1e-6,
+        time_limit: float | None = 60.0,
+        random_state: int | None = None,
+    ) -> None:
+        self.notion = notion
+        self.epsilon = epsilon
+        self.known = known
+        self.secret = secret
+        self.blocks = blocks
+        self.method = method
+        self.bins = bins
+        self.top = top
+        self.dates = dates
+        self.missing = missing
+        self.output = output
+        self.unseen = unseen
+        self.gap = gap
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the best protocol for the rows of X and their secret."""
+        if self.output not in ("values", "codes"):
+            raise InvalidInput(f"output is 'values' or 'codes', not {self.output!r}")
+        if self.unseen not in ("refuse", "draw"):
+            raise InvalidInput(f"unseen is 'refuse' or 'draw', not {self.unseen!r}")
+        table = self._read(X, reset=True)
+        if self.secret is None:
+            secret = SECRET
+            while secret in table.column_names:
+                secret += "'"
+            table = table.append_column(secret, self._secret_of(y, table))
+        else:
+            secret = self.secret
+        attributes = [name for name in table.column_names if name != secret]
+        wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
+        joint = count_table(table, secret, attributes, wishes=wishes).joint
+        self.protocol_ = self._best(joint)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """A released row for every row of X, in the same order: a DataFrame for a DataFrame, else an array."""
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        seed = self.random_state
+        randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+        sanitiser = Sanitiser(self.protocol_, self.unseen)
+        batch = table.select(list(self.protocol_.attributes)).combine_chunks().to_batches()[0]
+        y = sanitiser.outputs(sanitiser.inputs(batch), randomness)
+        sanitiser.finish()
+        released = plain(sanitiser.release(y), sanitiser.schema()) if self.output == "values" else self._codes(y)
+        return _like(X, released)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the released columns: those of X, without the secret."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if input_features is not None and names is not None and not np.array_equal(names, input_features):
+            raise InvalidInput("input_features is not equal to feature_names_in_")
+        if input_features is not None and len(input_features) != self.n_features_in_:
+            raise InvalidInput(f"input_features should have length equal to number of features ({self.n_features_in_})")
+        if input_features is not None and names is None:
+            return np.asarray(input_features, dtype=object)
+        return np.asarray(self.protocol_.attributes, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.secret is None
+        tags.non_deterministic = self.random_state is None
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _read(self, X: Any, reset: bool) -> pa.Table:
+        """The columns of X under their names, x0, x1, … if it has none."""
+        if _is_frame(X):
+            if self.secret is not None and not reset and self.secret not in X.columns:
+                return _table(X)  # tomorrow's rows may come without the secret
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            check_array(np.zeros((len(X), len(X.columns))))  # as many rows and columns as it takes
+            return _table(X)
+        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", accept_sparse=False)
+        return pa.table({f"x{j}": pa.array(X[:, j].tolist(), from_pandas=True) for j in range(X.shape[1])})
+
+    def _secret_of(self, y: Any, table: pa.Table) -> pa.Array:
+        if y is None:
+            raise InvalidInput(
+                "PrivacyFunnel requires y to be passed, but the target y is None; pass the secret, or name its column"
+            )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(table[0], y)
+        return pa.array(y.tolist(), from_pandas=True)
+
+    def _bins(self, table: pa.Table, attributes: Sequence[str]) -> Mapping[str, Bins]:
+        if self.bins is None or isinstance(self.bins, Mapping):
+            return self.bins or {}
+        return {name: self.bins for name in attributes if is_numeric(table.schema.field(name).type)}
+
+    def _promise(self) -> Notion:
+        if isinstance(self.notion, Notion):
+            return self.notion
+        if self.notion not in KINDS:
+            raise InvalidInput(f"notion is one of {', '.join(KINDS)}, or a promise; got {self.notion!r}")
+        kind = KINDS[self.notion]
+        given = {"epsilon": self.epsilon, "known": self.known}
+        used = {name: value for name, value in given.items() if name in kind.parameters() and value is not None}
+        if kind.required() and not set(kind.required()) <= set(used):
+            raise InvalidInput(f"{kind.name} needs {' and '.join(kind.required())}: pass the promise itself as notion")
+        return notion_from({"notion": kind.name} | used)
+
+    def _best(self, joint: Joint) -> Protocol:
+        if self.blocks is None:
+            return optimise(joint, self._promise(), gap=self.gap, time_limit=self.time_limit)
+        return compose(joint, self._promise(), self.blocks, self.method, time_limit=self.time_limit)
+
+    def _codes(self, y: NDArray[np.int32]) -> pa.RecordBatch:
+        columns, names = [], []
+        for k, block in enumerate(self.protocol_.blocks):
+            for j, column in enumerate(block.columns):
+                columns.append(pa.array(block.codes[block.labels, j][y[:, k]]))
+                names.append(column.name)
+        return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _is_frame(X: Any) -> bool:
+    return type(X).__module__.split(".")[0] in ("pandas", "polars") and hasattr(X, "columns")
+
+
+def _table(frame: Any) -> pa.Table:
+    """A DataFrame as Arrow, without its index."""
+    if type(frame).__module__.startswith("polars"):
+        return frame.to_arrow()
+    names = [str(name) for name in frame.columns]
+    return pa.table([pa.array(frame.iloc[:, j], from_pandas=True) for j in range(len(names))], names=names)
+
+
+def _like(X: Any, released: pa.RecordBatch) -> Any:
+    """The released rows in the kind that X came in."""
+    if _is_frame(X) and type(X).__module__.startswith("polars"):
+        import polars
+
+        return polars.from_arrow(pa.Table.from_batches([released]))
+    if _is_frame(X):
+        frame = released.to_pandas()
+        frame.index = X.index
+        return frame
+    columns = [column.to_numpy(zero_copy_only=False) for column in released.columns]
+    kinds = {column.dtype.kind for column in columns}
+    return np.stack(columns, axis=1).astype(object if kinds - set("iufb") else None, copy=False)

@@ -1,0 +1,210 @@
+"""The scikit-learn transformer: its checks, pipelines, DataFrames in and out, and what a fitted one holds."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import privacyfunnel as pf
+from privacyfunnel.errors import InvalidInput, InvalidPromise, UnseenValues
+from privacyfunnel.transformer import SECRET
+
+RANDOM = "the draw of a row depends on the rows before it: a released row is random, not a function of the row"
+EXCEPTIONS = {
+    "check_methods_subset_invariance": RANDOM,
+    "check_methods_sample_order_invariance": RANDOM,
+}
+"""The checks of scikit-learn that a randomised transformer cannot pass, and why."""
+
+
+@parametrize_with_checks(
+    [
+        pf.PrivacyFunnel(bins=2, output="codes", unseen="draw", gap=0.1, time_limit=2, random_state=seed)
+        for seed in (None, 0)
+    ],
+    expected_failed_checks=lambda estimator: EXCEPTIONS,
+)
+def test_scikit_learn_finds_an_estimator(estimator, check):
+    check(estimator)
+
+
+def people(n=600, seed=0):
+    """A table with text, numbers and missing entries, a secret column, and a label that other steps predict."""
+    rng = np.random.default_rng(seed)
+    town, age = rng.integers(0, 3, n), rng.integers(18, 90, n).astype(float)
+    ill = rng.random(n) < 0.15 + 0.2 * town
+    frame = pd.DataFrame(
+        {
+            "town": np.array(["Ash", "Birch", None], dtype=object)[town],
+            "age": age,
+            "smoker": rng.random(n) < 0.3,
+            "ill": np.where(ill, "yes", "no"),
+        },
+        index=[f"p{i}" for i in range(n)],
+    )
+    return frame, (rng.random(n) < 0.2 + 0.3 * (town == 1)).astype(int)
+
+
+ATTRIBUTES = ["town", "age", "smoker"]
+BINS = {"age": [18, 50, 90]}
+
+
+def funnel(**parameters):
+    return pf.PrivacyFunnel(**{"epsilon": 0.2, "bins": BINS} | parameters)
+
+
+def test_the_protocol_is_the_one_that_optimise_finds():
+    frame, _ = people()
+    fitted = funnel().fit(frame[ATTRIBUTES], frame["ill"])
+    joint = pf.Joint.from_table(frame, "ill", ATTRIBUTES, bins=BINS)
+    best = pf.optimise(joint, pf.LIP(0.2))
+    assert np.array_equal(fitted.protocol_.channel, best.channel)
+    assert pf.certify(fitted.protocol_, joint).holds
+    named = funnel(secret="ill").fit(frame)
+    assert np.array_equal(named.protocol_.channel, best.channel)
+    assert named.protocol_.secret == "ill"
+    assert named.protocol_.attributes == fitted.protocol_.attributes == tuple(ATTRIBUTES)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "numpy"])
+def test_what_comes_out_is_of_the_kind_that_went_in(kind):
+    frame, _ = people()
+    X, s = frame[ATTRIBUTES], frame["ill"]
+    if kind == "polars":
+        X, s = pl.from_pandas(X), pl.Series(s.tolist())
+    if kind == "numpy":
+        X, s = X.to_numpy(), s.to_numpy()
+    fitted = funnel(bins=BINS if kind != "numpy" else {"x1": BINS["age"]}).fit(X, s)
+    released = fitted.transform(X)
+    assert type(released) is type(X)
+    assert released.shape == X.shape
+    names = ATTRIBUTES if kind != "numpy" else ["x0", "x1", "x2"]
+    assert list(fitted.get_feature_names_out()) == names
+    if kind == "pandas":
+        assert (released.index == X.index).all()
+    ages = released["age"] if kind != "numpy" else released[:, 1]
+    assert set(ages) == {"[18, 50)", "[50, 90]"}
+
+
+def test_every_output_occurs_about_as_often_as_the_channel_says():
+    frame, _ = people(20_000)
+    coin = pf.PrivacyFunnel(output="codes", epsilon=0.0).fit(frame[["town"]], frame["ill"])
+    Q, block = coin.protocol_.channel, coin.protocol_.blocks[0]
+    released = coin.transform(frame[["town"]])["town"].to_numpy()
+    for x, (town,) in enumerate(block.values.tolist()):
+        rows = frame["town"].isna() if town is None else frame["town"] == town
+        for y, label in enumerate(block.labels):
+            n, hits = rows.sum(), (released[rows] == block.codes[label, 0]).sum()
+            assert abs(hits - n * Q[y, x]) <= 6 * np.sqrt(n / 4)
+
+
+def test_set_output_chooses_the_kind():
+    frame, _ = people()
+    X, s = frame[ATTRIBUTES], frame["ill"]
+    assert isinstance(funnel().set_output(transform="polars").fit(X, s).transform(X), pl.DataFrame)
+    array = funnel(bins={"x1": 2}).set_output(transform="pandas").fit(X.to_numpy(), s).transform(X.to_numpy())
+    assert list(array.columns) == ["x0", "x1", "x2"]
+
+
+def test_rows_may_come_without_the_secret_and_it_never_comes_out():
+    frame, _ = people()
+    fitted = funnel(secret="ill").fit(frame)
+    assert list(fitted.transform(frame).columns) == ATTRIBUTES
+    assert list(fitted.transform(frame[ATTRIBUTES]).columns) == ATTRIBUTES
+    assert list(fitted.get_feature_names_out()) == ATTRIBUTES
+
+
+def test_every_transform_is_a_fresh_draw_unless_it_is_seeded():
+    frame, _ = people()
+    X, s = frame[ATTRIBUTES], frame["ill"]
+    fitted, seeded = funnel().fit(X, s), funnel(random_state=3).fit(X, s)
+    assert not fitted.transform(X).equals(fitted.transform(X))
+    assert seeded.transform(X).equals(seeded.transform(X))
+
+
+def test_a_fitted_transformer_can_be_pickled_and_holds_no_record_and_no_count():
+    frame, _ = people()
+    secret = frame["ill"].map({"yes": "CANARY-yes", "no": "CANARY-no"})
+    fitted = funnel(random_state=1).fit(frame[ATTRIBUTES], secret)
+    text = pickle.dumps(fitted)
+    assert b"CANARY" not in text
+    assert set(vars(fitted)) - set(fitted.get_params()) == {"protocol_", "n_features_in_", "feature_names_in_"}
+    copy = pickle.loads(text)  # noqa: S301 - our own bytes
+    assert copy.transform(frame[ATTRIBUTES]).equals(fitted.transform(frame[ATTRIBUTES]))
+    assert clone(fitted).get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        clone(fitted).transform(frame[ATTRIBUTES])
+
+
+def test_a_search_over_epsilon_in_a_pipeline_with_other_columns():
+    frame, label = people()
+    release = Pipeline(
+        [("funnel", funnel(secret="ill", unseen="draw")), ("dummies", OneHotEncoder(handle_unknown="ignore"))]
+    )
+    columns = ColumnTransformer([("released", release, ["town", "smoker", "ill"]), ("kept", "passthrough", ["age"])])
+    columns.set_params(released__funnel__bins=None)
+    model = make_pipeline(columns, DecisionTreeClassifier(max_depth=3, random_state=0))
+    grid = {"columntransformer__released__funnel__epsilon": [0.1, 1.0]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(frame, label)
+    assert search.best_params_["columntransformer__released__funnel__epsilon"] in (0.1, 1.0)
+    assert len(search.predict(frame)) == len(frame)
+
+
+def test_blocks_are_released_each_by_itself():
+    frame, _ = people()
+    fitted = funnel(notion="srlip", blocks=[["town"], ["age", "smoker"]]).fit(frame[ATTRIBUTES], frame["ill"])
+    assert [block.attributes for block in fitted.protocol_.blocks] == [("town",), ("age", "smoker")]
+    assert list(fitted.transform(frame[ATTRIBUTES]).columns) == list(fitted.get_feature_names_out())
+    codes = fitted.set_params(output="codes").transform(frame[ATTRIBUTES])
+    assert codes["smoker"].isin([0, 1]).all()
+
+
+def test_a_promise_may_be_given_itself():
+    frame, _ = people()
+    fitted = pf.PrivacyFunnel(notion=pf.ALIP(0.1, 0.3)).fit(frame[["town"]], frame["ill"])
+    assert fitted.protocol_.notion == pf.ALIP(0.1, 0.3)
+    assert pf.PrivacyFunnel("perfect").fit(frame[["town"]], frame["ill"]).protocol_.notion == pf.PerfectPrivacy()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error"),
+    [
+        ({"notion": "none"}, InvalidInput),
+        ({"notion": "alip"}, InvalidInput),
+        ({"epsilon": -1}, InvalidPromise),
+        ({"output": "text"}, InvalidInput),
+        ({"unseen": "guess"}, InvalidInput),
+        ({"secret": "nowhere"}, InvalidInput),
+        ({"blocks": [["town"]]}, InvalidInput),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused_when_fitting(parameters, error):
+    frame, _ = people(50)
+    with pytest.raises(error):
+        funnel(**parameters).fit(frame[ATTRIBUTES], frame["ill"])
+
+
+def test_values_that_were_not_there_when_fitting_are_refused_or_drawn():
+    frame, _ = people()
+    fitted = pf.PrivacyFunnel(epsilon=0.2).fit(frame[["town"]], frame["ill"])
+    strange = pd.DataFrame({"town": ["Ash", "CANARY"]})
+    with pytest.raises(UnseenValues, match="1 rows in town") as refused:
+        fitted.transform(strange)
+    assert "CANARY" not in str(refused.value)
+    assert fitted.set_params(unseen="draw").transform(strange)["town"].isin(["Ash", "Birch", None]).all()
+
+
+def test_a_column_may_be_called_anything():
+    frame, _ = people()
+    X = frame[["town"]].rename(columns={"town": SECRET})
+    assert pf.PrivacyFunnel().fit(X, frame["ill"]).protocol_.attributes == (SECRET,)
