@@ -179,7 +179,7 @@ def attribute_chart(attribute: Attribute) -> Picture:
         y = alt.Y("value:N", sort=names, title=None).axis(labelLimit=120)
         return base.mark_bar().encode(x, y, yOffset=alt.YOffset("which:N", sort=kinds), color=color.legend(legend))
 
-    words = "How often each value is released."
+    words = "About how often each value is released, as the protocol says."
     if before is not None:
         words = "How often each value occurs in the table and in the release."
     return picture(
