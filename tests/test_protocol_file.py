@@ -148,7 +148,7 @@ def test_the_guarantee_is_in_words(protocol):
 def test_every_changed_digit_is_refused(small):
     text = to_text(small)
     places = [match.start() for match in re.finditer(r"\d", text)]
-    assert len(places) > 200
+    assert len(places) > 150
     for place in places:
         other = str((int(text[place]) + 1 + place % 9) % 10)
         with pytest.raises(InvalidProtocol):

@@ -21,9 +21,18 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.solve import optimise
     from privacyfunnel.optimiser.state import Progress
     from privacyfunnel.optimiser.wish import Wish, epsilon_for
+    from privacyfunnel.population_level import (
+        PopulationFindings,
+        PopulationLevel,
+        Sharpness,
+        level_over,
+        population_findings,
+        sharpness,
+    )
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
     from privacyfunnel.repetition import Repeated, repeated
+    from privacyfunnel.robust_promise import Robust, robust
     from privacyfunnel.transformer import PrivacyFunnel
 
 __all__ = [
@@ -40,12 +49,16 @@ __all__ = [
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "PopulationFindings",
+    "PopulationLevel",
     "Posterior",
     "PrivacyFunnel",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
     "Repeated",
+    "Robust",
+    "Sharpness",
     "Tradeoff",
     "Wish",
     "attack",
@@ -53,9 +66,13 @@ __all__ = [
     "compose",
     "epsilon_for",
     "estimate",
+    "level_over",
     "optimise",
+    "population_findings",
     "posterior",
     "repeated",
+    "robust",
+    "sharpness",
     "tradeoff",
 ]
 
@@ -73,8 +90,17 @@ _HOMES = {
     "optimiser.solve": ("optimise",),
     "optimiser.state": ("Progress",),
     "optimiser.wish": ("Wish", "epsilon_for"),
+    "population_level": (
+        "PopulationFindings",
+        "PopulationLevel",
+        "Sharpness",
+        "level_over",
+        "population_findings",
+        "sharpness",
+    ),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
+    "robust_promise": ("Robust", "robust"),
     "repetition": ("Repeated", "repeated"),
     "transformer": ("PrivacyFunnel",),
 }

@@ -11,6 +11,7 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promise import Notion, OneEpsilon, checked, factor
+from privacyfunnel.robust_promise import Robust
 
 MOST_FAMILIES = 4096
 
@@ -229,10 +230,17 @@ def notion_from(data: Mapping[str, Any]) -> Notion:
     """The notion that `as_dict` wrote down."""
     rest = dict(data)
     name = rest.pop("notion", "")
+    if name == Robust.name and isinstance(rest.get("promise"), Mapping):
+        rest["promise"] = notion_from(rest["promise"])
+        return _with_parameters(Robust, rest)
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidPromise(f"the notion is not one of {', '.join(KINDS)}")
+    return _with_parameters(kind, rest)
+
+
+def _with_parameters(kind: type[Notion], parameters: dict[str, Any]) -> Notion:
     try:
-        return kind(**rest)
+        return kind(**parameters)
     except TypeError:
-        raise InvalidPromise(f"the parameters of {kind.name} are not {', '.join(rest) or 'none'}") from None
+        raise InvalidPromise(f"the parameters of {kind.name} are not {', '.join(parameters) or 'none'}") from None

@@ -14,7 +14,9 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.optimiser.wish import epsilon_for
+from privacyfunnel.population_level import population_findings
 from privacyfunnel.promise import Notion
+from privacyfunnel.robust_promise import robust
 from privacyfunnel.tables.writing import check_output
 
 
@@ -33,6 +35,12 @@ def fit(
     ] = None,
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep the promise for the population, too, at this confidence (0.95): the table is a sample."
+        ),
     ] = None,
     blocks: options.Blocks = None,
     method: options.MethodName = "tuned",
@@ -55,8 +63,10 @@ def fit(
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
     promise = options.promise(notion, epsilon, lower, upper, known, keep)
-    if keep is not None and blocks is not None:
-        raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
+    if keep is not None and (blocks is not None or confidence is not None):
+        raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks and --confidence")
+    if confidence is not None and isinstance(promise, Notion):
+        promise = robust(promise, confidence)
     cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
@@ -75,6 +85,7 @@ def fit(
             parts, how = options.blocks(blocks), cast(Method, method)
             protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
+    population = population_findings(protocol, counted.joint) if confidence is not None else None
     protocol.save(output, force=force)
     if json:
         show.as_json(
@@ -86,6 +97,7 @@ def fit(
                 "wish": wish.as_dict() if wish else None,
                 "blocks": [list(block.attributes) for block in protocol.blocks],
                 **found.as_dict(),
+                **({"population": population.as_dict()} if population else {}),
             }
         )
         return
@@ -95,5 +107,7 @@ def fit(
         screen.print(wish.words())
     screen.print(f"Promise: {found.promise}")
     screen.print(show.kept_line(found))
+    if population:
+        screen.print(show.population_line(population))
     screen.print(show.findings_table(found))
     screen.print(f"Written: {output}. Next: funnel sanitise {table} --protocol {output} -o OUT.csv", markup=False)
