@@ -172,13 +172,18 @@ WISHES = {
 }
 
 
+NOTIONS = [pf.LIP(0.25), pf.ALIP(0.2, 0.3), pf.SRLDP(0.5, known=["town"]), pf.robust(pf.LIP(0.5))]
+
+
 @pytest.mark.parametrize("wishes", WISHES.values(), ids=WISHES)
-@pytest.mark.parametrize("notion", [pf.LIP(0.25), pf.ALIP(0.2, 0.3), pf.SRLDP(0.5, known=["town"])], ids=str)
+@pytest.mark.parametrize(
+    "notion", [pf.LIP(0.25), pf.ALIP(0.2, 0.3), pf.SRLDP(0.5, known=["town"]), pf.robust(pf.LIP(0.5))], ids=str
+)
 def test_the_commands_and_the_python_of_a_report_make_the_protocol_again(folder, tmp_path, wishes, notion, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pa_csv.write_csv(people(), tmp_path / "people.csv")
     columns = ["town", "age", "born", "street"] if "top" in wishes else ["town", "age"]
-    if "top" in wishes and isinstance(notion, pf.SRLDP):
+    if "top" in wishes and isinstance(notion, pf.SRLDP | pf.Robust):  # slower to solve
         columns = ["town", "street"]
         wishes = {"top": {"street": 2}}
     joint = pf.Joint.from_table("people.csv", "diagnosis", columns, **wishes)
@@ -210,6 +215,16 @@ def test_shares_that_are_not_all_or_nothing_are_not_called_so(share, words):
 def test_the_factor_is_said_to_bound_only_what_it_bounds(notion, words):
     told = text_of(report_page(account(pf.optimise(pf.Joint([[3, 2, 1], [1, 2, 3]]), notion))))
     assert f"×1.65 the most a belief {words}" in " ".join(told.split())
+
+
+def test_a_robust_promise_is_told_for_the_sample_and_for_the_population():
+    joint = pf.Joint([[300, 200, 100], [100, 200, 300]])
+    protocol = pf.optimise(joint, pf.robust(pf.LIP(0.5)))
+    told = text_of(report_page(account(protocol, joint)))
+    found = pf.population_findings(protocol, joint)
+    assert f"kept: ε = {found.population_level:.4g}" in told
+    assert f"ε = {found.sample_level:.4g}" in told
+    assert "95.0% confidence" in told
 
 
 def test_a_promise_for_side_channels_that_is_too_large_for_a_chart_is_left_out_with_the_reason():

@@ -17,6 +17,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.findings import NATS_PER_BIT, Findings, findings
 from privacyfunnel.information import entropy, mutual_information
 from privacyfunnel.joint import Joint
+from privacyfunnel.population_level import PopulationFindings, population_findings
 from privacyfunnel.protocol import Block, Protocol
 from privacyfunnel.protocol_file import digest_of
 from privacyfunnel.released import released
@@ -120,6 +121,7 @@ class Account:
             "attack": self.measured.attack.as_dict() if self.measured.attack else None,
             "repeated": [each.as_dict() for each in self.measured.repeated],
             "remarks": list(self.measured.remarks),
+            "population": self.measured.population.as_dict() if self.measured.population else None,
         }
 
 
@@ -141,6 +143,8 @@ class Measured:
     """What several releases of the same table would give away."""
     remarks: tuple[str, ...] = ()
     """What was too much to compute."""
+    population: PopulationFindings | None = None
+    """What the promise comes to for the population of which the people are a sample, if it was made to it."""
 
     def output_name(self, i: int) -> str:
         """What the i-th of these outputs is written as."""
@@ -167,7 +171,8 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     together = together[:, occur]
     beliefs = _beliefs(protocol, joint, together)
     q, attacked = together.sum(axis=0), _attack(protocol, joint)
-    return Measured(protocol, joint, certificate, found, beliefs, q, occur, *attacked)
+    population = population_findings(protocol, joint) if protocol.notion.confidence is not None else None
+    return Measured(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population)
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:

@@ -6,7 +6,9 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
+from privacyfunnel.robust_promise import Robust
 from privacyfunnel.tables.domain import OTHER, Column, short
 
 LONG_LINE = 78
@@ -80,7 +82,7 @@ def _wishes(protocol: Protocol) -> dict[str, dict[str, Any]]:
 def _fit(protocol: Protocol, table: str, file: str) -> str:
     words = ["funnel", "fit", table, "--secret", ",".join(_secrets(protocol))]
     words += ["--attributes", ",".join(protocol.attributes)]
-    for name, value in protocol.notion.as_dict().items():
+    for name, value in _options(protocol.notion).items():
         if value is not None:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
     for option, asked in _wishes(protocol).items():
@@ -94,6 +96,20 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     return shlex.join([*words, "-o", file])
 
 
+def _options(notion: Notion) -> dict[str, Any]:
+    """A promise as the options of funnel fit; a robust one is the promise it makes robust, and a confidence."""
+    told = notion.as_dict()
+    inner = told.pop("promise", None)
+    return {**inner, "confidence": told["confidence"]} if inner else told
+
+
+def _expression(notion: Notion) -> str:
+    """A promise as Python."""
+    if isinstance(notion, Robust):
+        return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r})"
+    return f"pf.{notion!r}"
+
+
 def _plain(value: object) -> str:
     return short(value) if isinstance(value, float) else str(value)
 
@@ -104,8 +120,10 @@ def _edge(edge: float) -> str:
 
 def _call(protocol: Protocol) -> str:
     if len(protocol.blocks) == 1:
-        return f"pf.optimise(joint, pf.{protocol.notion!r})"
-    return f"pf.compose(joint, pf.{protocol.notion!r}, blocks={[list(b.attributes) for b in protocol.blocks]!r})"
+        return f"pf.optimise(joint, {_expression(protocol.notion)})"
+    return (
+        f"pf.compose(joint, {_expression(protocol.notion)}, blocks={[list(b.attributes) for b in protocol.blocks]!r})"
+    )
 
 
 def _python(protocol: Protocol, table: str, file: str, released: str) -> str:

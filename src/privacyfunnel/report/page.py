@@ -124,6 +124,16 @@ def _proof(account: Account) -> str:
         facts.append(
             ("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}{_about(worst.lift)}")
         )
+    if measured.population is not None:
+        there = measured.population
+        facts += [
+            ("On the people counted", f"ε = {there.sample_level:.4g}"),
+            (
+                f"For the population they are a sample of, with {percent(there.confidence)} confidence",
+                f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.too_rare} of "
+                f"{there.values} combinations of values are too rare to be released sharply",
+            ),
+        ]
     return paragraph(PROOF) + definitions([*facts, *digest])
 
 
