@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench paper docs clean
+.PHONY: demo test lint format bench paper docs pictures clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +47,10 @@ $(VENV)/.docs: $(READY)
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
+
+# The pictures in docs/pictures, taken in Chromium.
+pictures: $(READY)
+	$(BIN)/python tools/pictures.py
 
 clean:
 	rm -rf $(VENV) site dist build bench-results paper-results .mypy_cache .pytest_cache .ruff_cache

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
     from privacyfunnel.optimiser.solve import optimise
     from privacyfunnel.optimiser.state import Progress
+    from privacyfunnel.optimiser.wish import Wish, epsilon_for
     from privacyfunnel.population_level import (
         PopulationFindings,
         PopulationLevel,
@@ -59,9 +60,11 @@ __all__ = [
     "Robust",
     "Sharpness",
     "Tradeoff",
+    "Wish",
     "attack",
     "certify",
     "compose",
+    "epsilon_for",
     "estimate",
     "level_over",
     "optimise",
@@ -86,6 +89,7 @@ _HOMES = {
     "optimiser.curve": ("Tradeoff", "tradeoff"),
     "optimiser.solve": ("optimise",),
     "optimiser.state": ("Progress",),
+    "optimiser.wish": ("Wish", "epsilon_for"),
     "population_level": (
         "PopulationFindings",
         "PopulationLevel",

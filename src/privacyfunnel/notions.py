@@ -24,6 +24,7 @@ class LDP(OneEpsilon):
     """
 
     name: ClassVar[str] = "ldp"
+    title: ClassVar[str] = "odds between two values of the secret change by at most a factor"
 
     @property
     def limits(self) -> Limits:
@@ -41,6 +42,7 @@ class LIP(OneEpsilon):
     """ε-LIP: e^-ε ≤ P(s|y) / P(s) ≤ e^ε for every secret s and output y."""
 
     name: ClassVar[str] = "lip"
+    title: ClassVar[str] = "beliefs grow or fall by at most a factor"
 
     @property
     def limits(self) -> Limits:
@@ -64,6 +66,7 @@ class ALIP(Notion):
     upper: float
     epsilon: float = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "alip"
+    title: ClassVar[str] = "beliefs grow by at most one factor and fall by at most another"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lower", checked(self.lower, "the lower ε"))
@@ -90,6 +93,7 @@ class PML(OneEpsilon):
     """ε-PML with respect to S: P(s|y) / P(s) ≤ e^ε. Ruling a value out is allowed."""
 
     name: ClassVar[str] = "pml"
+    title: ClassVar[str] = "beliefs grow by at most a factor; they may fall to nothing"
 
     @property
     def limits(self) -> Limits:
@@ -108,6 +112,7 @@ class PerfectPrivacy(Notion):
 
     epsilon: float = field(default=0.0, init=False, repr=False)
     name: ClassVar[str] = "perfect"
+    title: ClassVar[str] = "beliefs do not change at all"
 
     @property
     def limits(self) -> Limits:
@@ -186,6 +191,7 @@ class SRLIP(_SideChannels):
     """ε-SRLIP: ε-LIP given X^J = x^J, for every set J of attributes that attackers may know, and every x^J."""
 
     name: ClassVar[str] = "srlip"
+    title: ClassVar[str] = "as lip, also for those who know some of the columns"
 
     @property
     def limits(self) -> Limits:
@@ -203,6 +209,7 @@ class SRLDP(_SideChannels):
     """ε-SRLDP: ε-LDP given X^J = x^J, for every set J of attributes that attackers may know, and every x^J."""
 
     name: ClassVar[str] = "srldp"
+    title: ClassVar[str] = "as ldp, also for those who know some of the columns"
 
     @property
     def limits(self) -> Limits:

@@ -25,6 +25,8 @@ class Notion(ABC):
     """A kind of promise together with its ε."""
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """The kind of promise in a few words, for people who choose one."""
     epsilon: float
     """The ε of the promise, which is kept exactly when `level` is at most this."""
     confidence: float | None = None

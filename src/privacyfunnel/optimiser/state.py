@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -113,9 +114,29 @@ def vertex_error(polytope: Polytope) -> float:
     return VERTEX_ERROR + 1e-15 / float(apart.min(initial=1.0))
 
 
+_cancelling: ContextVar[threading.Event | None] = ContextVar("_cancelling", default=None)
+
+
+@contextmanager
+def cancellable(event: threading.Event) -> Iterator[None]:
+    """Searches in this context end when somebody sets the event, with the certified best found so far.
+
+    For searches in threads of their own, which no Ctrl-C reaches.
+    """
+    before = _cancelling.set(event)
+    try:
+        yield
+    finally:
+        _cancelling.reset(before)
+
+
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C sets; the second interrupts as usual."""
+    """An event that the first Ctrl-C sets; the second interrupts as usual. In `cancellable`, the event given there."""
+    given = _cancelling.get()
+    if given is not None:
+        yield given
+        return
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event
