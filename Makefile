@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fuzz coverage lint format bench paper docs dist minimal audit clean
+.PHONY: demo test fuzz coverage lint format bench paper docs pictures dist minimal audit clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -92,6 +92,10 @@ MINIMAL := tests/test_certificate.py tests/test_notions.py tests/test_optimise.p
 # Known weaknesses of the dependencies, as far as the advisory service can be reached.
 audit: $(VENV)/.release
 	$(BIN)/pip-audit --skip-editable
+
+# The pictures in docs/pictures, taken in Chromium.
+pictures: $(READY)
+	$(BIN)/python tools/pictures.py
 
 clean:
 	rm -rf $(VENV) site dist build bench-results paper-results .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache

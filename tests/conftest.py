@@ -23,3 +23,13 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the shared folder with the reference data is not beside the repository")
     return folder
+
+
+@pytest.fixture(scope="session")
+def compiled_loops() -> None:
+    """Loops are compiled when they are first used: that takes some seconds, which no time limit should have to pay."""
+    import numpy as np
+
+    import privacyfunnel as pf
+
+    pf.optimise(pf.Joint(np.random.default_rng(0).random((2, 3, 3, 2))), pf.SRLIP(0.5), gap=1e-3, time_limit=60)

@@ -14,6 +14,8 @@ from privacyfunnel.errors import InvalidInput, NotCertified
 from privacyfunnel.released import kept, released
 from test_side_channels import brute_level, spread, tables
 
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+
 UNIT = 2**32
 
 

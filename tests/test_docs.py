@@ -73,13 +73,25 @@ def test_commands_in_the_documentation_work(code, tried):
     for command in commands:
         if "demo" in command and "--folder" in command:
             command[-1] = "another-folder"
-        if {"sanitise", "audit", "estimate"} & set(command):
+        if {"sanitise", "audit", "estimate", "report"} & set(command):
             secret, chosen = ("obese", "sex,town,height,weight") if "demo/" in code else ("diagnosis", "age,sex,town")
             fit = ["fit", "people.csv", "--secret", secret, "--attributes", chosen, "--epsilon", "0.5", "-o"]
             assert Path("protocol.json").exists() or run([*fit, "protocol.json"]) == 0
             sanitise = ["sanitise", "people.csv", "--protocol", "protocol.json", "-o", "open.csv"]
             assert "estimate" not in command or Path("open.csv").exists() or run(sanitise) == 0
-        assert run([*command[1:], *(["--time-limit", "1"] if command[1] in ("fit", "tradeoff") else [])]) == 0
+        assert (
+            run(
+                [
+                    *command[1:],
+                    *(
+                        ["--time-limit", "1"]
+                        if command[1] in ("fit", "tradeoff", "report") and "--time-limit" not in command
+                        else []
+                    ),
+                ]
+            )
+            == 0
+        )
 
 
 def test_every_command_is_shown_in_the_documentation():

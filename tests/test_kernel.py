@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from privacyfunnel import kernel
+from privacyfunnel import compiled
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.errors import InvalidChannel, InvalidInput
 from privacyfunnel.kernel import BLOCK, AliasTables, sample
@@ -251,5 +251,5 @@ def test_the_kernel_works_where_nothing_can_be_kept_on_disk(monkeypatch: pytest.
             raise RuntimeError("no locator available")
         return lambda function: function
 
-    monkeypatch.setattr(kernel, "njit", nowhere_to_write)
-    assert kernel._compiled(os.getpid)() == os.getpid()
+    monkeypatch.setattr(compiled, "njit", nowhere_to_write)
+    assert compiled.compiled(os.getpid)() == os.getpid()

@@ -20,6 +20,8 @@ import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise
 from strategies import UNIT, arrays, epsilons, joints, notions
 
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+
 solve = importlib.import_module("privacyfunnel.optimiser.solve")  # pf.optimise is the function
 
 GAP = 1e-6
@@ -57,7 +59,9 @@ def checked(joint, notion, **options):
 @pytest.fixture
 def by_generation(monkeypatch):
     """Forces column generation with branch and bound, also where all vertices could be listed."""
-    monkeypatch.setattr(solve, "LIST_VERTICES", 0)
+    for name in ("LIST_VERTICES", "SWEEP_SUPPORTS"):
+        monkeypatch.setattr(solve, name, -1)
+    monkeypatch.setattr(solve, "PAIR_VALUES", 10**9)
 
 
 # --- the reference optima -------------------------------------------------------------------------------
@@ -227,6 +231,7 @@ def test_generating_columns_finds_what_listing_vertices_finds(array, notion):
     listed = pf.optimise(joint, notion)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solve, "LIST_VERTICES", 0)
+        patch.setattr(solve, "SWEEP_SUPPORTS", -1)
         generated = checked(joint, notion, time_limit=20)
     assert "column generation" in generated.how
     assert "column generation" not in listed.how
@@ -288,6 +293,7 @@ def test_column_generation_ends_where_coefficients_span_orders_of_magnitude(arra
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_any_gap_can_be_asked_for_and_the_search_ends(monkeypatch, gap, limit):
     monkeypatch.setattr(solve, "LIST_VERTICES", limit)
+    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
     joint = pf.Joint(np.random.default_rng(1).dirichlet(np.ones(15)).reshape(3, 5))
     started = time.monotonic()
     protocol = checked(joint, pf.LIP(0.3), gap=gap, time_limit=5)
@@ -498,6 +504,7 @@ def larger():
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_a_time_limit_brings_back_a_certified_protocol_with_an_honest_bound(monkeypatch, larger, seconds, limit):
     monkeypatch.setattr(solve, "LIST_VERTICES", limit)
+    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
     joint, notion, best = larger
     started = time.monotonic()
     protocol = checked(joint, notion, time_limit=seconds)
@@ -507,7 +514,9 @@ def test_a_time_limit_brings_back_a_certified_protocol_with_an_honest_bound(monk
 
 
 def test_more_time_never_brings_less(monkeypatch, larger):
-    monkeypatch.setattr(solve, "LIST_VERTICES", 0)
+    for name in ("LIST_VERTICES", "SWEEP_SUPPORTS"):
+        monkeypatch.setattr(solve, name, -1)
+    monkeypatch.setattr(solve, "PAIR_VALUES", 10**9)
     joint, notion, best = larger
     assert checked(joint, notion, time_limit=3).utility >= 0.5 * best.utility
 
@@ -516,7 +525,6 @@ LONG = """
 import json, sys
 import numpy as np
 import privacyfunnel as pf
-
 joint = pf.Joint({array})
 told = []
 
@@ -567,6 +575,7 @@ def test_ctrl_c_in_the_middle_brings_back_a_certified_protocol_with_its_gap(arra
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_an_interrupt_inside_the_progress_callback_stops_the_search(monkeypatch, larger, limit):
     monkeypatch.setattr(solve, "LIST_VERTICES", limit)
+    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
     joint, notion, best = larger
     calls = []
 
@@ -604,6 +613,7 @@ def test_optimise_works_outside_the_main_thread():
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_progress_tells_utility_bound_and_gap(monkeypatch, limit):
     monkeypatch.setattr(solve, "LIST_VERTICES", limit)
+    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
     joint = pf.Joint(np.random.default_rng(2).dirichlet(np.ones(12)).reshape(3, 4))
     steps = []
     best = pf.optimise(joint, pf.LIP(0.5), progress=steps.append)
@@ -640,7 +650,9 @@ def test_a_curve_has_the_optimum_at_every_epsilon_in_the_order_asked(joint, valu
 def test_a_curve_warm_started_by_column_generation_is_the_same(monkeypatch):
     joint = pf.Joint(np.random.default_rng(4).dirichlet(np.ones(15)).reshape(3, 5))
     listed = pf.tradeoff(joint, pf.LIP, [1.0, 0.1, 0.5]).column("utility")
-    monkeypatch.setattr(solve, "LIST_VERTICES", 0)
+    for name in ("LIST_VERTICES", "SWEEP_SUPPORTS"):
+        monkeypatch.setattr(solve, name, -1)
+    monkeypatch.setattr(solve, "PAIR_VALUES", 10**9)
     assert pf.tradeoff(joint, pf.LIP, [1.0, 0.1, 0.5]).column("utility") == pytest.approx(listed, abs=GAP)
 
 

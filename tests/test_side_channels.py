@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidPromise
 
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+
 KINDS = {"srlip": pf.SRLIP, "srldp": pf.SRLDP}
 
 

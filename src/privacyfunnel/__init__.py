@@ -20,9 +20,19 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
     from privacyfunnel.optimiser.solve import optimise
     from privacyfunnel.optimiser.state import Progress
+    from privacyfunnel.optimiser.wish import Wish, epsilon_for
+    from privacyfunnel.population_level import (
+        PopulationFindings,
+        PopulationLevel,
+        Sharpness,
+        level_over,
+        population_findings,
+        sharpness,
+    )
     from privacyfunnel.promise import Notion
     from privacyfunnel.protocol import Protocol
     from privacyfunnel.repetition import Repeated, repeated
+    from privacyfunnel.robust_promise import Robust, robust
     from privacyfunnel.transformer import PrivacyFunnel
 
 __all__ = [
@@ -39,20 +49,30 @@ __all__ = [
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "PopulationFindings",
+    "PopulationLevel",
     "Posterior",
     "PrivacyFunnel",
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
     "Repeated",
+    "Robust",
+    "Sharpness",
     "Tradeoff",
+    "Wish",
     "attack",
     "certify",
     "compose",
+    "epsilon_for",
     "estimate",
+    "level_over",
     "optimise",
+    "population_findings",
     "posterior",
     "repeated",
+    "robust",
+    "sharpness",
     "tradeoff",
 ]
 
@@ -69,8 +89,18 @@ _HOMES = {
     "optimiser.curve": ("Tradeoff", "tradeoff"),
     "optimiser.solve": ("optimise",),
     "optimiser.state": ("Progress",),
+    "optimiser.wish": ("Wish", "epsilon_for"),
+    "population_level": (
+        "PopulationFindings",
+        "PopulationLevel",
+        "Sharpness",
+        "level_over",
+        "population_findings",
+        "sharpness",
+    ),
     "promise": ("Notion",),
     "protocol": ("Protocol",),
+    "robust_promise": ("Robust", "robust"),
     "repetition": ("Repeated", "repeated"),
     "transformer": ("PrivacyFunnel",),
 }

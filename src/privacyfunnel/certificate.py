@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privacyfunnel import worst_case
 from privacyfunnel.channel import Channel
+from privacyfunnel.confidence import confidence_set
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.lifts import Entries, Factor, Lifts, Product
@@ -26,6 +28,8 @@ PRECISION = 60
 """Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
 MOST_WORK = 150_000_000
 """Multiplications of integers for a certificate: about half a minute."""
+MOST_ENTRIES = 1_000_000
+"""Non-zero entries of a product of blocks, multiplied out."""
 LARGEST_EXPONENT = 10_000.0
 """e^ε is not computed beyond this ε; what is smaller is a rational below e^ε all the same."""
 
@@ -94,6 +98,18 @@ def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certifica
     return _check(Entries.of(channel), joint, notion)
 
 
+def product_of(protocol: Protocol, joint: Joint) -> Product:
+    """The blocks of `protocol`, each at the inputs that the joint's values of X have."""
+    return Product([Factor(block.inputs_of(joint), block.channel) for block in protocol.blocks], joint)
+
+
+def entries_of(protocol: Protocol, joint: Joint) -> Entries:
+    """The protocol as one channel for the joint's values of X, products multiplied out."""
+    if len(protocol.blocks) == 1:
+        return Entries.of(protocol.blocks[0].channel).at(protocol.blocks[0].inputs_of(joint))
+    return product_of(protocol, joint).multiplied()
+
+
 def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certificate:
     if set(protocol.attributes) != set(joint.attributes):
         return _refused(notion, "the protocol and the distribution have different attributes")
@@ -103,8 +119,10 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
         return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
     if len(protocol.blocks) == 1:
         return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
-    product = Product([Factor(x, block.channel) for x, block in zip(inputs, protocol.blocks, strict=True)], joint)
-    if product.work(notion.views(joint)) <= MOST_WORK:
+    product = product_of(protocol, joint)
+    if notion.confidence is not None and product.entries() > MOST_ENTRIES:
+        return _refused(notion, "the blocks have too many outputs together to be certified over a set of distributions")
+    if notion.confidence is not None or product.work(notion.views(joint)) <= MOST_WORK:
         return _check(product, joint, notion)
     return _check_chained(product, notion)
 
@@ -117,6 +135,9 @@ def _check(
     extra: Fraction = ONE,
 ) -> Certificate:
     """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
+    if notion.confidence is not None:
+        entries = told.multiplied() if isinstance(told, Product) else told
+        return _check_over(entries, joint, notion, notion.confidence)
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
     for view in notion.views(joint):
@@ -162,6 +183,26 @@ def _level_line(notion: Notion, level: float) -> str:
 
 def _log(ratio: Fraction | None) -> float:
     return math.inf if ratio is None else log_above(ratio)
+
+
+def _check_over(entries: Entries, joint: Joint, notion: Notion, confidence: float) -> Certificate:
+    """Every limit in every view for every distribution that the counts leave open, and where each is tightest."""
+    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
+    holds, worst, share = True, Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
+    for part in confidence_set(joint, notion.views(joint), confidence):
+        largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
+        for kind, (extreme, told) in largest.items():
+            ratio, limit = extreme.ratio(), getattr(asked, kind)
+            got = _log(ratio)
+            reached = replace(reached, **{kind: max(got, getattr(reached, kind))})
+            if math.isfinite(limit):
+                holds = holds and ratio is not None and ratio <= e_to(limit)
+                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
+                if own > share:
+                    place = np.array([told.output, part.cells[told.place], extreme.secret, extreme.against])
+                    share, worst = own, _worst(joint, part.view, place, ratio, falls=kind == "lower")
+    level = notion.level_of(reached)
+    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
 
 
 def _worst(joint: Joint, view: View, place: Integers, ratio: Fraction | None, falls: bool) -> Worst:

@@ -59,10 +59,9 @@ class Channel:
             Q = np.empty(0)
         if Q.ndim != 2 or not np.isfinite(Q).all():
             raise InvalidChannel("a channel is a matrix of finite numbers Q[y, x]")
-        scaled = Q * UNIT
-        if (np.abs(scaled) > UNIT).any() or (scaled != np.rint(scaled)).any():
+        if (np.abs(Q) > 1).any() or (np.rint(Q * UNIT) != Q * UNIT).any():
             raise InvalidChannel("an entry is not a probability that is a multiple of 2**-32")
-        return cls.from_numerators(scaled.astype(np.int64))
+        return cls.from_numerators((Q * UNIT).astype(np.int64))
 
     @classmethod
     def from_numerators(cls, numerators: Integers) -> Channel:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.certificate import certify
 from privacyfunnel.channel import Channel
-from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import Limits
 from privacyfunnel.optimiser.builds import Build, Rows, chain, chained_rows, polished, scaled_chain, whole_rows
@@ -220,6 +220,8 @@ def _check(
 ) -> tuple[tuple[str, ...], ...]:
     """The blocks, each attribute in exactly one, in the order of the joint's attributes."""
     check_task(joint, notion, 1.0, time_limit, None)
+    if notion.confidence is not None:
+        raise InvalidPromise("products of blocks are not optimised over a confidence set; use optimise, one block")
     if method not in get_args(Method):
         raise InvalidInput(f"method is one of {', '.join(get_args(Method))}, not {method!r}")
     names: tuple[tuple[str, ...], ...]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from privacyfunnel.channel import BITS, UNIT, Channel
+from privacyfunnel.compiled import compiled
+from privacyfunnel.cores import cores
 from privacyfunnel.errors import InvalidChannel, InvalidInput
 from privacyfunnel.randomness import Randomness
 from privacyfunnel.typing import Integers
@@ -23,16 +22,6 @@ BLOCK = 2**19
 CHUNK = 2**17
 """Rows drawn at a time: their random words stay in a core's cache. Making words holds Python's lock and drawing
 does not, so that smaller chunks have threads wait for each other."""
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _compiled(function: F) -> F:
-    """Compiled on first use, free of Python's lock, and kept on disk where there is a place to keep it."""
-    try:
-        return cast(F, njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return cast(F, njit(nogil=True)(function))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +95,7 @@ def sample(
     """
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
         raise InvalidInput("the codes of the rows are a one-dimensional array of integers")
-    threads = _available() if threads is None else threads
+    threads = cores() if threads is None else threads
     if threads < 1:
         raise InvalidInput(f"rows cannot be drawn on {threads} threads")
     y = np.empty(len(codes), dtype=np.int32)
@@ -136,11 +125,6 @@ def permutation(n: int, randomness: Randomness) -> Integers:
     return order
 
 
-def _available() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _draw_block(
     tables: AliasTables, codes: NDArray[np.integer[Any]], y: NDArray[np.int32], start: int, stream: Randomness
 ) -> int:
@@ -157,7 +141,7 @@ def _draw_block(
     return outside
 
 
-@_compiled
+@compiled
 def _draw(
     first: Integers,
     shift: NDArray[np.uint8],
@@ -179,7 +163,7 @@ def _draw(
     return outside
 
 
-@_compiled
+@compiled
 def _fill_buckets(
     starts: Integers,
     outputs: Integers,
@@ -225,7 +209,7 @@ def _fill_buckets(
             choices[bucket + stack[i], :] = outputs[entry + stack[i]]
 
 
-@_compiled
+@compiled
 def _shuffle(order: Integers, last: int, words: NDArray[np.uint32]) -> int:
     """Fisher–Yates from `last` down, as far as the words go; the last position not yet settled.
 

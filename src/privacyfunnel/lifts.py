@@ -34,6 +34,16 @@ class Entries:
         place = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
         return Entries(np.repeat(np.arange(len(inputs)), counts), self.outputs[place], self.numerators[place])
 
+    def times(self, other: Entries, n_outputs: int) -> Entries:
+        """Both outputs, drawn independently given the input; `n_outputs` is how many the other has."""
+        starts, stops = (np.searchsorted(other.inputs, self.inputs, side=side) for side in ("left", "right"))
+        counts = stops - starts
+        own = np.repeat(np.arange(len(self.inputs)), counts)
+        theirs = np.arange(counts.sum()) + np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+        outputs = self.outputs[own] * n_outputs + other.outputs[theirs]
+        numerators = self.numerators.astype(object)[own] * other.numerators.astype(object)[theirs]
+        return Entries(self.inputs[own], outputs, numerators)
+
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
@@ -167,6 +177,22 @@ class Product:
     def work(self, views: Sequence[View], blocks: Collection[int] | None = None) -> int:
         """How many multiplications `lifts` takes for all views."""
         return sum(self._work(view, self._open(view, blocks)) for view in views)
+
+    def entries(self) -> int:
+        """How many non-zero entries the product has as one channel."""
+        counts = np.stack([np.diff(factor.channel.starts)[factor.inputs] for factor in self.factors]).astype(object)
+        return int(counts.prod(axis=0).sum())
+
+    def multiplied(self) -> Entries:
+        """The product as one channel, for the joint's values of X; outputs are numbered in C order of the blocks."""
+        whole = Entries(
+            np.arange(self.joint.n_x),
+            np.zeros(self.joint.n_x, dtype=np.int64),
+            np.full(self.joint.n_x, 1, dtype=object),
+        )
+        for factor in self.factors:
+            whole = whole.times(Entries.of(factor.channel).at(factor.inputs), factor.channel.n_outputs)
+        return whole
 
     def lifts(self, view: View, blocks: Collection[int] | None = None) -> Lifts:
         """P(y|s, cell) / P(y|cell) for all outputs y of the product, or of some of its blocks.

@@ -23,6 +23,8 @@ PERFECT_LEVEL = 1e-8
 """ε = 0 asks for equalities that multiples of 2⁻³² cannot meet; they are kept up to this level."""
 SMALLEST_FACTOR = 1e-290
 """Stands in for e^-ε where that underflows: a value that must stay possible then still does."""
+LARGEST_LOG = 700.0
+"""e^700 is still a float64."""
 MOST_ENTRIES = 150_000_000
 """Numbers in the rows of a promise: more would take over a gigabyte."""
 ALIKE = 0.5
@@ -62,6 +64,23 @@ class Limits:
     def granted(self) -> Limits:
         """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, all else stays."""
         return Limits(*(PERFECT_LEVEL if limit == 0 else limit for limit in (self.lower, self.upper, self.spread)))
+
+    def belief_range(self, prior: float) -> tuple[float, float]:
+        """The least and the most that the belief P(s|y) in a value with P(s) = prior can be.
+
+        Limits on the lifts of single values hold for the lift of "not s" as well, which mixes them. Lifts that are
+        at most e^spread apart move the odds P(s|y) / P(not s|y) by at most that factor.
+
+        >>> tuple(round(p, 3) for p in Limits(lower=math.log(2), upper=math.log(2)).belief_range(0.8))
+        (0.6, 0.9)
+        """
+        if prior >= 1:
+            return 1.0, 1.0
+        up, down = _exp(self.upper), math.exp(-self.lower)
+        apart = _exp(self.spread)
+        least = max(down * prior, 1 - (1 - prior) * up, prior / (prior + (1 - prior) * apart))
+        most = min(up * prior, 1 - (1 - prior) * down, 1 - (1 - prior) / (1 - prior + prior * apart))
+        return least, most
 
     def times(self, share: float) -> Limits:
         """All limits in proportion."""
@@ -144,6 +163,11 @@ class Limits:
             upper = max(upper, float(most[told].max(initial=0.0)))
             spread = max(spread, float((most[told] - least[told]).max(initial=0.0)))
         return Limits(lower, upper, spread)
+
+
+def _exp(limit: float) -> float:
+    """e^limit, which is infinite rather than too large."""
+    return math.exp(limit) if limit < LARGEST_LOG else math.inf
 
 
 class _Spreader:

@@ -11,6 +11,7 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promise import Notion, OneEpsilon, checked, factor
+from privacyfunnel.robust_promise import Robust
 
 MOST_FAMILIES = 4096
 
@@ -23,6 +24,7 @@ class LDP(OneEpsilon):
     """
 
     name: ClassVar[str] = "ldp"
+    title: ClassVar[str] = "odds between two values of the secret change by at most a factor"
 
     @property
     def limits(self) -> Limits:
@@ -40,6 +42,7 @@ class LIP(OneEpsilon):
     """ε-LIP: e^-ε ≤ P(s|y) / P(s) ≤ e^ε for every secret s and output y."""
 
     name: ClassVar[str] = "lip"
+    title: ClassVar[str] = "beliefs grow or fall by at most a factor"
 
     @property
     def limits(self) -> Limits:
@@ -63,6 +66,7 @@ class ALIP(Notion):
     upper: float
     epsilon: float = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "alip"
+    title: ClassVar[str] = "beliefs grow by at most one factor and fall by at most another"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lower", checked(self.lower, "the lower ε"))
@@ -89,6 +93,7 @@ class PML(OneEpsilon):
     """ε-PML with respect to S: P(s|y) / P(s) ≤ e^ε. Ruling a value out is allowed."""
 
     name: ClassVar[str] = "pml"
+    title: ClassVar[str] = "beliefs grow by at most a factor; they may fall to nothing"
 
     @property
     def limits(self) -> Limits:
@@ -107,6 +112,7 @@ class PerfectPrivacy(Notion):
 
     epsilon: float = field(default=0.0, init=False, repr=False)
     name: ClassVar[str] = "perfect"
+    title: ClassVar[str] = "beliefs do not change at all"
 
     @property
     def limits(self) -> Limits:
@@ -185,6 +191,7 @@ class SRLIP(_SideChannels):
     """ε-SRLIP: ε-LIP given X^J = x^J, for every set J of attributes that attackers may know, and every x^J."""
 
     name: ClassVar[str] = "srlip"
+    title: ClassVar[str] = "as lip, also for those who know some of the columns"
 
     @property
     def limits(self) -> Limits:
@@ -202,6 +209,7 @@ class SRLDP(_SideChannels):
     """ε-SRLDP: ε-LDP given X^J = x^J, for every set J of attributes that attackers may know, and every x^J."""
 
     name: ClassVar[str] = "srldp"
+    title: ClassVar[str] = "as ldp, also for those who know some of the columns"
 
     @property
     def limits(self) -> Limits:
@@ -222,10 +230,17 @@ def notion_from(data: Mapping[str, Any]) -> Notion:
     """The notion that `as_dict` wrote down."""
     rest = dict(data)
     name = rest.pop("notion", "")
+    if name == Robust.name and isinstance(rest.get("promise"), Mapping):
+        rest["promise"] = notion_from(rest["promise"])
+        return _with_parameters(Robust, rest)
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidPromise(f"the notion is not one of {', '.join(KINDS)}")
+    return _with_parameters(kind, rest)
+
+
+def _with_parameters(kind: type[Notion], parameters: dict[str, Any]) -> Notion:
     try:
-        return kind(**rest)
+        return kind(**parameters)
     except TypeError:
-        raise InvalidPromise(f"the parameters of {kind.name} are not {', '.join(rest) or 'none'}") from None
+        raise InvalidPromise(f"the parameters of {kind.name} are not {', '.join(parameters) or 'none'}") from None

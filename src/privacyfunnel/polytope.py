@@ -40,6 +40,10 @@ class Polytope:
         """The dimension of the space Δ lives in."""
         return len(self.p_x)
 
+    def with_rows(self, rows: Integers) -> Polytope:
+        """A larger polytope, for which only some rows count."""
+        return Polytope(self.G[rows], self.p_x)
+
     def draw_in(self, V: Matrix) -> Matrix:
         """Each v moved towards p_x just far enough that G v ≤ 0; points of Δ stay where they are."""
         V = without_dust(V)

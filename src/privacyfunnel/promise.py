@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -25,8 +25,12 @@ class Notion(ABC):
     """A kind of promise together with its ε."""
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """The kind of promise in a few words, for people who choose one."""
     epsilon: float
     """The ε of the promise, which is kept exactly when `level` is at most this."""
+    confidence: float | None = None
+    """Where this is a number, the promise holds for every distribution that counts leave open at that confidence."""
 
     @property
     @abstractmethod
@@ -41,6 +45,13 @@ class Notion(ABC):
     @abstractmethod
     def words(self) -> str:
         """The promise in a sentence for people who know no mathematics."""
+
+    def times(self, share: float) -> Self:
+        """The same promise with every ε in proportion."""
+        scaled = {
+            name: share * getattr(self, name) for name in ("epsilon", "lower", "upper") if name in self.parameters()
+        }
+        return replace(cast(Any, self), **scaled)  # type: ignore[no-any-return]
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:

@@ -19,8 +19,10 @@ from privacyfunnel.promise import Notion
 from privacyfunnel.tables.domain import Column, Reading, values_of
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-DENSE_ASSIGNMENT = 40_000_000
-"""Up to this many (output, value) pairs, labels are the best assignment; beyond, a greedy one."""
+DENSE_ASSIGNMENT = 250_000
+"""Up to this many (output, value) pairs, all of them are weighed against each other for labels."""
+SPARSE_ASSIGNMENT = 50_000
+"""Up to this many entries of a channel, labels are the best assignment; beyond, a greedy one."""
 
 MARGINAL_STEPS = 1024
 """How finely the marginal of the outputs is published."""
@@ -210,10 +212,27 @@ def _assign(channel: Channel, posterior: Vector) -> Integers:
     from scipy.optimize import linear_sum_assignment
 
     if channel.n_outputs * channel.n_inputs > DENSE_ASSIGNMENT:
-        return _greedy(channel, posterior)
+        enough = len(posterior) > SPARSE_ASSIGNMENT
+        return _greedy(channel, posterior) if enough else _sparse(channel, posterior)
     P = np.zeros((channel.n_outputs, channel.n_inputs))
     P[channel.outputs, channel.inputs] = posterior
     return np.asarray(linear_sum_assignment(P, maximize=True)[1])
+
+
+def _sparse(channel: Channel, posterior: Vector) -> Integers:
+    """The same, from the channel's entries alone: an output may also stay without, and takes what is left."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    n_y, n_x = channel.n_outputs, channel.n_inputs
+    outputs = np.concatenate([channel.outputs, np.arange(n_y)])
+    choices = np.concatenate([channel.inputs, n_x + np.arange(n_y)])
+    cost = np.concatenate([2.0 - posterior, np.full(n_y, 2.0)])  # an explicit 0 would be no choice
+    graph = csr_array((cost, (outputs, choices)), shape=(n_y, n_x + n_y))
+    label = np.asarray(min_weight_full_bipartite_matching(graph)[1], dtype=np.int64)
+    left = np.flatnonzero(label >= n_x)
+    label[left] = np.setdiff1d(np.arange(n_x), label)[: len(left)]
+    return label
 
 
 def _greedy(channel: Channel, posterior: Vector) -> Integers:

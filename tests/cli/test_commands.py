@@ -19,7 +19,7 @@ from privacyfunnel import protocol_file
 from privacyfunnel.cli import run
 
 CANARY = "CANARY"
-COMMANDS = ("fit", "sanitise", "audit", "estimate", "tradeoff", "demo")
+COMMANDS = ("fit", "sanitise", "audit", "estimate", "tradeoff", "report", "studio", "demo")
 FUNNEL = Path(sys.executable).with_name("funnel")
 
 

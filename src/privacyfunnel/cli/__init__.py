@@ -16,7 +16,9 @@ from privacyfunnel.cli.demo import demo
 from privacyfunnel.cli.estimate import estimate
 from privacyfunnel.cli.fit import fit
 from privacyfunnel.cli.paper import paper
+from privacyfunnel.cli.report import report
 from privacyfunnel.cli.sanitise import sanitise
+from privacyfunnel.cli.studio import studio
 from privacyfunnel.cli.tradeoff import tradeoff
 from privacyfunnel.errors import PrivacyFunnelError
 
@@ -32,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, sanitise, audit, estimate, tradeoff, demo, paper):
+for command in (fit, sanitise, audit, estimate, tradeoff, report, studio, demo, paper):
     app.command()(command)
 
 

@@ -10,8 +10,13 @@ import typer
 from privacyfunnel.certificate import certify
 from privacyfunnel.cli import options, show
 from privacyfunnel.composition import Method, compose
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
+from privacyfunnel.optimiser.wish import epsilon_for
+from privacyfunnel.population_level import population_findings
+from privacyfunnel.promise import Notion
+from privacyfunnel.robust_promise import robust
 from privacyfunnel.tables.writing import check_output
 
 
@@ -24,8 +29,18 @@ def fit(
     epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
     lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
     upper: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that grow.")] = None,
+    keep: Annotated[
+        float | None,
+        typer.Option(help="Instead of ε: the share to keep, such as 0.9; finds the smallest ε that does."),
+    ] = None,
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep the promise for the population, too, at this confidence (0.95): the table is a sample."
+        ),
     ] = None,
     blocks: options.Blocks = None,
     method: options.MethodName = "tuned",
@@ -47,7 +62,11 @@ def fit(
 
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
-    promise = options.notion(notion, epsilon, lower, upper, known)
+    promise = options.promise(notion, epsilon, lower, upper, known, keep)
+    if keep is not None and (blocks is not None or confidence is not None):
+        raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks and --confidence")
+    if confidence is not None and isinstance(promise, Notion):
+        promise = robust(promise, confidence)
     cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
@@ -56,12 +75,17 @@ def fit(
     if not json:
         screen.print(show.columns_table(counted))
     with show.search_progress() as progress:
-        if blocks is None:
+        wish = None
+        if not isinstance(promise, Notion):
+            wish = epsilon_for(counted.joint, promise, keep or 0.0, gap=gap, time_limit=time_limit, progress=progress)
+            protocol = wish.protocol
+        elif blocks is None:
             protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
         else:
             parts, how = options.blocks(blocks), cast(Method, method)
             protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
+    population = population_findings(protocol, counted.joint) if confidence is not None else None
     protocol.save(output, force=force)
     if json:
         show.as_json(
@@ -70,14 +94,20 @@ def fit(
                 "columns": show.columns_data(counted),
                 "not_used": counted.dropped,
                 "found_by": protocol.how,
+                "wish": wish.as_dict() if wish else None,
                 "blocks": [list(block.attributes) for block in protocol.blocks],
                 **found.as_dict(),
+                **({"population": population.as_dict()} if population else {}),
             }
         )
         return
     if counted.dropped:
         screen.print(f"Not used: {', '.join(counted.dropped)}.", markup=False)
+    if wish is not None:
+        screen.print(wish.words())
     screen.print(f"Promise: {found.promise}")
     screen.print(show.kept_line(found))
+    if population:
+        screen.print(show.population_line(population))
     screen.print(show.findings_table(found))
     screen.print(f"Written: {output}. Next: funnel sanitise {table} --protocol {output} -o OUT.csv", markup=False)

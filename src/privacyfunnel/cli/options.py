@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -123,6 +124,24 @@ def notion(
         if field not in KINDS[name].parameters() and value is not None:
             raise InvalidPromise(f"--notion {name} takes no --{field}")
     return notion_from({"notion": name} | {field: value for field, value in given.items() if value is not None})
+
+
+def promise(
+    name: str,
+    epsilon: float | None,
+    lower: float | None,
+    upper: float | None,
+    known: str | None,
+    keep: float | None,
+) -> Notion | Callable[[float], Notion]:
+    """The promise that is asked for or, with --keep, the promises among which the smallest ε is sought."""
+    if keep is None:
+        return notion(name, epsilon, lower, upper, known)
+    if any(value is not None for value in (epsilon, lower, upper)):
+        raise InvalidPromise("--keep finds the smallest ε, so it goes without --epsilon, --lower and --upper")
+    if known is None:
+        return kind(name).at
+    return lambda sought: notion(name, sought, None, None, known)
 
 
 def _known(text: str | None) -> int | list[str] | None:

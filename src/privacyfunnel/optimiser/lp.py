@@ -75,6 +75,13 @@ class LinearProgram:
         )
         self.n_columns += count
 
+    def add_rows(self, A: Matrix, upper: Vector) -> None:
+        """New conditions A x ≤ upper."""
+        at, index = A.nonzero()
+        starts = np.searchsorted(at, np.arange(len(A))).astype(np.int32)
+        lower = np.full(len(A), -np.inf)
+        self._solver.addRows(len(A), lower, upper, len(index), starts, index.astype(np.int32), A[at, index])
+
     def set_costs(self, cost: Vector) -> None:
         """Replace the objective."""
         self._solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)

@@ -9,10 +9,41 @@ import numpy as np
 from privacyfunnel.information import entropy
 from privacyfunnel.optimiser.lp import TOLERANCE, LinearProgram
 from privacyfunnel.polytope import Columns
-from privacyfunnel.typing import Vector
+from privacyfunnel.typing import Integers, Vector
 
 BANISHED = 1e6
 """Price of an artificial column, in nats, when the mixture must do without."""
+
+
+class Pool:
+    """The columns of a master program. Number 0 is p_x, which is as wide as all others together, and kept apart."""
+
+    def __init__(self, p_x: Vector) -> None:
+        self._p_x = Columns(np.arange(len(p_x))[None, :], p_x[None, :].copy())
+        self._parts: list[Columns] = []
+        self._starts = [1]
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def add(self, columns: Columns) -> None:
+        """More columns, numbered on."""
+        self._parts.append(columns)
+        self._starts.append(len(self) + len(columns))
+
+    def entropy(self) -> Vector:
+        """H(v) of every column."""
+        return np.concatenate([part.entropy() for part in (self._p_x, *self._parts)])
+
+    def take(self, index: Integers) -> Columns:
+        """The columns with these numbers, in increasing order of them."""
+        index = np.sort(index)
+        edges = np.searchsorted(index, self._starts)
+        taken = [self._p_x.take(index[: edges[0]])] if edges[0] else []
+        for part, start, low, high in zip(self._parts, self._starts, edges, edges[1:], strict=False):
+            if high > low:
+                taken.append(part.take(index[low:high] - start))
+        return Columns.join(taken or [self._p_x.take(index)])
 
 
 class Master:
@@ -29,7 +60,7 @@ class Master:
         penalty = 2.0 * (1.0 + math.log(n))  # dearer than an honest posterior, whose entropy is at most ln n
         self.p_x = p_x
         self._lp = LinearProgram(np.empty((n, 0)), np.ones(n), np.ones(n))
-        self.columns = Columns(np.arange(n)[None, :], p_x[None, :].copy())
+        self.columns = Pool(p_x)
         self._scale = np.ones(1)
         self._cost = np.array([float(entropy(p_x))])
         self._lp.add_columns(self._cost, np.array([0, n]), np.arange(n), np.ones(n))
@@ -45,7 +76,7 @@ class Master:
         cost = columns.entropy() / scale
         starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
         self._lp.add_columns(cost, starts, columns.support[used], u[used])
-        self.columns = Columns.join([self.columns, columns])
+        self.columns.add(columns)
         self._scale = np.concatenate([self._scale, scale])
         self._cost = np.concatenate([self._cost, cost])
 
@@ -68,6 +99,12 @@ class Master:
             return self.solve()[0]
         finally:
             self._set_penalty(self._penalty)
+
+    def mixture(self) -> tuple[Columns, Vector]:
+        """The best mixture of real columns alone: those in use, and their weights."""
+        q = self.solve_without_artificial()
+        used = np.flatnonzero(q > 0)
+        return self.columns.take(used), q[used]
 
     def raise_penalty(self) -> bool:
         """Make artificial columns dearer, when the optimum still leans on them; False if that is in vain."""

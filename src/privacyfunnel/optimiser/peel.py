@@ -9,7 +9,7 @@ import numpy as np
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.polytope import Columns, Polytope, without_dust
-from privacyfunnel.typing import Vector
+from privacyfunnel.typing import Matrix, Vector
 
 GONE = 1e-13
 """Mass below this is rounding error."""
@@ -22,7 +22,7 @@ def peel(polytope: Polytope, oracle: Oracle, stopped: Callable[[], bool]) -> tup
 
     What is left, r, stays in the cone of Δ. In each step the vertex of r's own face with the most mass
     on the largest entry of r is taken away as far as it goes: then r loses a value or meets another row,
-    and its face shrinks. If rounding errors spoil the end, the rest is given to p_x itself.
+    and its face shrinks. If rounding errors spoil the end, the rest becomes one more posterior.
     """
     G, p_x = polytope.G, polytope.p_x
     left = p_x.copy()
@@ -55,10 +55,16 @@ def peel(polytope: Polytope, oracle: Oracle, stopped: Callable[[], bool]) -> tup
     return _complete(polytope, np.array(vertices).reshape(-1, polytope.n_x), np.array(weights))
 
 
-def _complete(polytope: Polytope, V: Vector, q: Vector) -> tuple[Columns, Vector]:
-    """Exactly p_x again: shrink the mixture until it fits under p_x, and give p_x the rest."""
+def _complete(polytope: Polytope, V: Matrix, q: Vector) -> tuple[Columns, Vector]:
+    """Exactly p_x again: shrink the mixture until what it leaves of p_x is in Δ as well, and add that."""
+    G, p_x = polytope.G, polytope.p_x
     V = polytope.draw_in(V)
-    fits = float((polytope.p_x / np.maximum(q @ V, GONE**2)).min()) if len(V) else 0.0
-    share = min(1.0, fits)
-    everything = Columns.from_dense(np.vstack([V, polytope.p_x[None, :]]))
-    return everything, np.append(q * share, 1 - share * q.sum())
+    mixed = q @ V
+    share = min(1.0, float((p_x / np.maximum(mixed, GONE**2)).min())) if len(V) else 0.0
+    given = G @ mixed
+    gives_more = given < np.minimum(G @ p_x, -TIGHT * (np.abs(G) @ mixed))  # then the rest may break the row
+    share = min(share, float((G @ p_x / np.where(gives_more, given, 1.0))[gives_more].min(initial=1.0)))
+    rest = (p_x - share * mixed).clip(0)
+    left = float(rest.sum())
+    last = rest / left if left > GONE else p_x
+    return Columns.from_dense(np.vstack([V, last[None, :]])), np.append(q * share, left)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.cores import cores
 from privacyfunnel.optimiser.boxes import Rows
 from privacyfunnel.optimiser.lp import LinearProgram
 from privacyfunnel.polytope import Polytope
@@ -16,6 +18,8 @@ FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 IMPROVES = 1e-12
 ROUNDS = 30
+SHARED = 20_000
+"""Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 
 
 class Oracle:
@@ -24,6 +28,8 @@ class Oracle:
     def __init__(self, polytope: Polytope) -> None:
         G, n = polytope.G, polytope.n_x
         self.G, self.n_x = G, n
+        self._polytope = polytope
+        self._team: list[Oracle] = []
         self._row_lower = np.concatenate([np.full(len(G), -np.inf), [1.0]])
         self._row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
         self._A = np.vstack([G, np.ones((1, n))])
@@ -54,6 +60,13 @@ class Oracle:
         """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
         self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self._row_lower), self._row_upper)
         self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
+
+    def team(self) -> list[Oracle]:
+        """This oracle and others like it, one for each core, where programs are large enough to share them out."""
+        if not self._team:
+            helpers = cores() - 1 if type(self) is Oracle and self.G.size >= SHARED else 0
+            self._team = [self, *(Oracle(self._polytope) for _ in range(helpers))]
+        return self._team
 
     def unrestrict(self) -> None:
         """Back to the whole of Δ."""
@@ -139,15 +152,19 @@ def extremes(oracle: Oracle) -> tuple[Matrix, Vector]:
 
 def local_search(oracle: Oracle, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:
     """The different local minima with r(v) < −threshold reached from `starts`, best first."""
-    found = []
-    for v in starts:
-        if stopped():
-            break
-        end = descend(oracle, y, v)
-        value = reduced_cost(end, y)
-        if value < -threshold:
-            found.append((value, end))
-    found.sort(key=lambda pair: pair[0])
+
+    def search(helper: Oracle, part: Matrix) -> list[Vector]:
+        return [descend(helper, y, v) for v in part if not stopped()]
+
+    team = oracle.team()
+    if len(team) == 1:
+        ends = search(oracle, starts)
+    else:
+        with ThreadPoolExecutor(len(team)) as pool:
+            parts = pool.map(search, team, [starts[i :: len(team)] for i in range(len(team))])
+            ends = [end for part in parts for end in part]
+    found = [(reduced_cost(end, y), end) for end in ends]
+    found = sorted((pair for pair in found if pair[0] < -threshold), key=lambda pair: pair[0])
     return distinct(np.array([v for _, v in found]).reshape(-1, oracle.n_x))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.polytope import Columns, Polytope
@@ -29,6 +30,10 @@ BLENDS = 4.0 ** -np.arange(14, -1, -1)
 NEARBY = 64
 """Units that an entry may be moved; a row whose tight rows are nearly parallel would otherwise be blown up."""
 PASSES = 12
+AT_ONCE = 400_000
+"""Numbers held at once while many rows are rounded."""
+NARROW = 16
+"""Rows of at most this many values are rounded many at once."""
 FORGIVEN = 0.25
 
 
@@ -36,6 +41,25 @@ FORGIVEN = 0.25
 class _Row:
     support: Integers
     numerators: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Entries of several rows, those of row number `outputs`."""
+
+    inputs: Integers
+    outputs: Integers
+    numerators: Integers
+
+    @classmethod
+    def join(cls, parts: list[_Rows]) -> _Rows:
+        none = np.empty(0, dtype=np.int64)
+        parts = [cls(none, none, none), *parts]
+        return cls(
+            np.concatenate([part.inputs for part in parts]),
+            np.concatenate([part.outputs for part in parts]),
+            np.concatenate([part.numerators for part in parts]),
+        )
 
 
 def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float) -> Channel:
@@ -48,26 +72,20 @@ def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float)
     order = worth[np.argsort(-q[worth], kind="stable")]
     # G n ≤ 0 for a row n of numerators: v[x] ∝ p_x[x]·n[x]. A row of G speaks of its own cell alone.
     A = np.where(polytope.G != 0, polytope.G + slack, 0.0) * polytope.p_x
-    rows = []
-    for i in order:
-        mass = columns.mass[i]
-        used = mass > 0
-        support = columns.support[i][used]
-        rows.append((support, q[i] * mass[used] / polytope.p_x[support] * UNIT))
+    support, mass = columns.support[order], columns.mass[order]
+    targets = q[order, None] * mass / polytope.p_x[support] * UNIT
     spared = 0.0
     for _ in range(PASSES):
-        kept = [_round_row(A, support, target * (1 - spared), polytope.p_x) for support, target in rows[1:]]
+        rows = _round_rows(A, support[1:], targets[1:] * (1 - spared), polytope.p_x)
         sink = np.full(polytope.n_x, UNIT, dtype=np.int64)
-        for row in kept:
-            if row is not None:
-                np.subtract.at(sink, row.support, row.numerators)
+        np.subtract.at(sink, rows.inputs, rows.numerators)
         missing = _room_needed(A, sink)
         if missing <= 0:
-            return _assemble(sink, [row for row in kept if row is not None])
+            return _assemble(sink, rows)
         spared += (missing + 0.5) / UNIT
         if spared >= 1:
             break
-    return _assemble(np.full(polytope.n_x, UNIT, dtype=np.int64), [])
+    return _assemble(np.full(polytope.n_x, UNIT, dtype=np.int64), _Rows.join([]))
 
 
 def _room_needed(A: Matrix, sink: Integers) -> float:
@@ -79,6 +97,41 @@ def _room_needed(A: Matrix, sink: Integers) -> float:
         return float(UNIT)
     needed = (over[broken] / per_unit[broken]).max(initial=0.0)
     return float(max(needed + bool(needed), -sink.min()))
+
+
+def _round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> _Rows:
+    """Every row rounded by itself. Unused places have a target of 0."""
+    kept = np.zeros(len(support), dtype=bool)
+    plain = np.zeros_like(targets)
+    if support.shape[1] <= NARROW:
+        step = max(1, AT_ONCE // (support.shape[1] * (len(A) + 1)))
+        for i in range(0, len(support), step):
+            some = slice(i, i + step)
+            plain[some], kept[some] = _round_at_once(A.T[support[some]], targets[some])
+    at, place = np.nonzero((plain > 0) & kept[:, None])
+    parts = [_Rows(support[at, place], at, plain[at, place].astype(np.int64))]
+    for i in np.flatnonzero(~kept).tolist():
+        used = targets[i] > 0
+        row = _round_row(A, support[i][used], targets[i][used], p_x)
+        if row is not None:
+            parts.append(_Rows(row.support, np.full(len(row.support), i), row.numerators))
+    return _Rows.join(parts)
+
+
+def _round_at_once(a: Matrix, targets: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Many rows rounded down, or pairs by the least move that keeps the promise; and for which of them it does."""
+    plain = np.floor(targets + FORGIVEN)
+    kept = (np.einsum("ikr,ik->ir", a, plain) <= 0).all(axis=1) & plain.any(axis=1)
+    if targets.shape[1] == 2:
+        some = np.flatnonzero(~kept & (targets > 0).all(axis=1))
+        near = np.floor(targets[some])[:, None, :] + _offsets(2, REACHES[0])
+        some_left = (near.min(axis=2) >= 0) & (near.max(axis=2) > 0)
+        good = np.asarray((near @ a[some]).max(axis=2, initial=-1.0) <= 0) & some_left
+        which = good.argmax(axis=1)
+        found = good[np.arange(len(some)), which]
+        plain[some[found]] = near[found, which[found]]
+        kept[some[found]] = True
+    return plain, kept
 
 
 def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Row | None:
@@ -170,11 +223,14 @@ def _inward(a: Matrix, target: Vector) -> Vector:
     return -residual[:-1] / residual[-1] if abs(residual[-1]) > 1e-12 else np.zeros_like(target)
 
 
-def _assemble(sink: Integers, rows: list[_Row]) -> Channel:
+def _assemble(sink: Integers, rows: _Rows) -> Channel:
+    """The sink and the rows that are left, numbered from 0."""
     used = np.flatnonzero(sink)
-    rows = [_Row(used, sink[used]), *rows]
-    inputs = np.concatenate([row.support for row in rows])
-    numerators = np.concatenate([row.numerators for row in rows])
-    outputs = np.repeat(np.arange(len(rows)), [len(row.support) for row in rows])
-    some = numerators > 0
-    return Channel.from_entries(inputs[some], outputs[some], numerators[some], (len(rows), len(sink)))
+    some = rows.numerators > 0
+    left, outputs = np.unique(rows.outputs[some], return_inverse=True)
+    return Channel.from_entries(
+        np.concatenate([used, rows.inputs[some]]),
+        np.concatenate([np.zeros(len(used), dtype=np.int64), 1 + outputs]),
+        np.concatenate([sink[used], rows.numerators[some]]),
+        (1 + len(left), len(sink)),
+    )

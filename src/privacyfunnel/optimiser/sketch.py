@@ -39,11 +39,11 @@ def sketch(polytope: Polytope, stopped: Callable[[], bool]) -> tuple[Columns, Ve
     oracle = Oracle(relaxed)
     if len(used) == len(polytope.G) and supports.candidates(polytope, n) <= LIST_VERTICES:
         master.add(supports.vertices(polytope, n))
-        return master.columns, master.solve_without_artificial()
+        return master.mixture()
     try:
         corners = np.vstack([extremes(oracle)[0], peel(relaxed, oracle, stopped)[0].dense(n)])
     except SolverFailure:  # nothing is left but p_x itself, and that by a hair's breadth
-        return master.columns, np.ones(1)
+        return master.columns.take(np.zeros(1, dtype=np.int64)), np.ones(1)
     gained = 0.0
     for _ in range(ROUNDS):
         master.add(Columns.from_dense(polytope.draw_in(corners)))
@@ -63,14 +63,14 @@ def sketch(polytope: Polytope, stopped: Callable[[], bool]) -> tuple[Columns, Ve
             break
         if not len(corners):
             break
-    return master.columns, master.solve_without_artificial()
+    return master.mixture()
 
 
 def remix(polytope: Polytope, columns: Columns) -> tuple[Columns, Vector]:
     """The best mixture of these posteriors, drawn into Δ where they stick out."""
     master = Master(polytope.p_x)
     master.add(Columns.from_dense(polytope.draw_in(columns.dense(polytope.n_x))))
-    return master.columns, master.solve_without_artificial()
+    return master.mixture()
 
 
 def _first_rows(polytope: Polytope) -> Integers:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import comb
+from typing import cast
 
 import numpy as np
 
 from privacyfunnel.certificate import certify_channel
+from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified, SolverFailure
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.optimiser import supports
 from privacyfunnel.optimiser.chain import bound_by_chains
-from privacyfunnel.optimiser.generation import generate
+from privacyfunnel.optimiser.generation import Otherwise, generate
 from privacyfunnel.optimiser.listing import list_vertices
+from privacyfunnel.optimiser.priors import optimise_for_each
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.relaxation import bound_by_views
+from privacyfunnel.optimiser.robust_rounding import exact_over
+from privacyfunnel.optimiser.robust_search import generate_over, region_of
 from privacyfunnel.optimiser.rounding import round_channel
 from privacyfunnel.optimiser.state import Progress, State, interruptible, vertex_error
 from privacyfunnel.polytope import Columns, Polytope
@@ -27,12 +33,16 @@ from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
 """Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
+PAIR_VALUES = 10_000
+"""With two secrets and more candidates than this, the best mixture is written down in closed form instead."""
+SWEEP_SUPPORTS = 500_000_000
+"""Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 
 
 def optimise(
-    joint: Joint,
+    joint: Joint | Sequence[Joint],
     notion: Notion,
     *,
     gap: float = 1e-6,
@@ -45,6 +55,9 @@ def optimise(
     I(X;Y) = H(X) − Σ_y P(y) H(v_y), so the best protocol solves the linear program
     min Σ q_v H(v) s.t. Σ q_v v = p_x over the vertices v of Δ.
 
+    Several joints are several distributions that may be the true one: the promise is kept for each of them, and
+    utility is that of their mean. With `robust(notion)` it is kept for all that the counts leave open.
+
     Stops when the certified gap is at most `gap` nats, after `time_limit` seconds, or at Ctrl-C;
     whatever comes back has passed the exact check, and says how far from the best it can be.
 
@@ -52,7 +65,11 @@ def optimise(
     >>> round(protocol.utility, 4), protocol.gap <= 1e-6
     (0.0964, True)
     """
-    return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress)[0]
+    if isinstance(joint, list | tuple):
+        for one in joint:
+            check_task(one, notion, gap, time_limit, progress)
+        return optimise_for_each(joint, notion, gap, time_limit, progress)
+    return search(cast(Joint, joint), notion, gap=gap, time_limit=time_limit, progress=progress)[0]
 
 
 def search(
@@ -66,6 +83,8 @@ def search(
 ) -> tuple[Protocol, Columns]:
     """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
     check_task(joint, notion, gap, time_limit, progress)
+    if notion.confidence is not None:
+        return _search_over(joint, notion, gap, time_limit, progress)
     classes = Classes.find(Polytope.of(joint, notion))
     with interruptible() as interrupted:
         state = State(classes.polytope, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
@@ -75,20 +94,42 @@ def search(
         if len(views) > 1:
             bound_by_views(joint, notion.limits, views, state)
         try:
-            if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
-                how = list_vertices(state, rank)
-            else:
-                chains = partial(bound_by_chains, Polytope.of(joint, notion), views, state)
-                how = generate(
-                    state,
-                    classes.merge(known) if known is not None else None,
-                    otherwise=chains if len(views) > 1 else None,
-                )
+            chains = partial(bound_by_chains, Polytope.of(joint, notion), views, state) if len(views) > 1 else None
+            how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
         protocol = _exact(joint, columns, q, state.upper_bound, notion, how)
     return protocol, columns.take(np.flatnonzero(q > 0))
+
+
+def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
+    """Search in the way that suits the size; what it did, in words. Compiled ways are imported when needed.
+
+    `chains` is a way to bound promises with several views, and None for one view.
+    """
+    one_view, otherwise = chains is None, chains
+    candidates = supports.candidates(state.polytope, rank)
+    if one_view and rank == 2 and candidates > PAIR_VALUES:
+        from privacyfunnel.optimiser.binary import pair_values
+
+        how = pair_values(state)
+        if state.closed() or candidates > LIST_VERTICES:
+            return how
+    if candidates <= LIST_VERTICES:
+        return list_vertices(state, rank)
+    if one_view and rank > 2:
+        from privacyfunnel.optimiser.binary import bound_by_pairs
+        from privacyfunnel.optimiser.few import sweep_affordable, sweeps
+        from privacyfunnel.optimiser.fewer import bound_by_fewer
+
+        pencils = bound_by_pairs(state)
+        few = comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS
+        faces = sweep_affordable(state.polytope, state.stopped) if few else None
+        if faces is not None:
+            return sweeps(state, faces)
+        otherwise = partial(bound_by_fewer, state, pencils)
+    return generate(state, known(), otherwise)
 
 
 def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str) -> Protocol:
@@ -100,19 +141,44 @@ def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion
         channel = round_channel(columns, q, polytope, slack)
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= allowed:
-            utility = information_kept(channel, joint.p_x)
-            return Protocol(
-                notion,
-                (block_of(joint, channel),),
-                utility,
-                max(upper_bound, utility),
-                joint.entropy,
-                how,
-                joint.secret,
-                tuple(column.reading() for column in joint.secret_columns),
-            )
+            return _protocol(joint, channel, upper_bound, notion, how)
         slack *= 16
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
+
+
+def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion, how: str) -> Protocol:
+    utility = information_kept(channel, joint.p_x)
+    return Protocol(
+        notion,
+        (block_of(joint, channel),),
+        utility,
+        max(upper_bound, utility),
+        joint.entropy,
+        how,
+        joint.secret,
+        tuple(column.reading() for column in joint.secret_columns),
+    )
+
+
+def _search_over(
+    joint: Joint,
+    notion: Notion,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Protocol, Columns]:
+    """`search` for a promise about every distribution of a confidence set."""
+    region = region_of(joint, notion)
+    with interruptible() as interrupted:
+        nothing = Polytope(np.empty((0, joint.n_x)), joint.p_x)
+        state = State(nothing, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
+        try:
+            how = generate_over(joint, notion, region, state)
+        except SolverFailure:
+            how = "the best found before the linear-programming solver met numerical trouble"
+        channel = exact_over(joint, notion, region, state.columns, state.q)
+        protocol = _protocol(joint, channel, state.upper_bound, notion, how)
+    return protocol, state.columns.take(np.flatnonzero(state.q > 0))
 
 
 def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:

@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
 
 import numpy as np
 
 from privacyfunnel.information import entropy
+from privacyfunnel.optimiser.master import Pool
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Vector
 
@@ -76,11 +78,13 @@ class State:
             return UNHURRIED
         return max(0.0, self.time_limit - (time.monotonic() - self.started))
 
-    def keep(self, columns: Columns, q: Vector) -> None:
+    def keep(self, columns: Columns | Pool, q: Vector) -> None:
         """Remember the mixture if it beats the best so far."""
-        utility = self.entropy - float(q @ columns.entropy())
+        used = np.flatnonzero(q > 0)
+        in_use, weights = columns.take(used), q[used]
+        utility = self.entropy - float(weights @ in_use.entropy())
         if utility > self.utility:
-            self.columns, self.q, self.utility = columns, q, utility
+            self.columns, self.q, self.utility = in_use, weights, utility
 
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
@@ -110,9 +114,29 @@ def vertex_error(polytope: Polytope) -> float:
     return VERTEX_ERROR + 1e-15 / float(apart.min(initial=1.0))
 
 
+_cancelling: ContextVar[threading.Event | None] = ContextVar("_cancelling", default=None)
+
+
+@contextmanager
+def cancellable(event: threading.Event) -> Iterator[None]:
+    """Searches in this context end when somebody sets the event, with the certified best found so far.
+
+    For searches in threads of their own, which no Ctrl-C reaches.
+    """
+    before = _cancelling.set(event)
+    try:
+        yield
+    finally:
+        _cancelling.reset(before)
+
+
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C sets; the second interrupts as usual."""
+    """An event that the first Ctrl-C sets; the second interrupts as usual. In `cancellable`, the event given there."""
+    given = _cancelling.get()
+    if given is not None:
+        yield given
+        return
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event

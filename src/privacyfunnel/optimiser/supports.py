@@ -62,7 +62,8 @@ def _null_vectors(M: Matrix) -> Matrix:
     k = M.shape[-1]
     if k == 2:
         return np.stack([M[..., 0, 1], -M[..., 0, 0]], axis=-1)
-    minors = [np.linalg.det(np.delete(M, j, axis=-1)) for j in range(k)]
+    with np.errstate(divide="ignore"):  # LAPACK may divide by a pivot that underflowed; the determinant is then 0
+        minors = [np.linalg.det(np.delete(M, j, axis=-1)) for j in range(k)]
     return np.stack([minor if j % 2 == 0 else -minor for j, minor in enumerate(minors)], axis=-1)
 
 

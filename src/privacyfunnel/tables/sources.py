@@ -83,6 +83,13 @@ class Source(Grouping):
         order = f"ORDER BY count(*) DESC, {listed} LIMIT {most}" if most is not None else ""
         yield from self.stream(f"SELECT {listed}, count(*) FROM {table} GROUP BY {listed} {order}")
 
+    def distinct(self, columns: Sequence[str]) -> tuple[int, list[int]]:
+        """The number of rows, and of different entries of each column."""
+        counts = ", ".join(f"count(DISTINCT {self._listed([column])})" for column in columns)
+        table = HELD if self._held.issuperset(columns) else VIEW
+        ((rows, *different),) = self.rows(f"SELECT count(*), {counts} FROM {table}")
+        return int(rows), [int(count) for count in different]
+
     def hold(self, columns: Sequence[str]) -> None:
         """Only text files are held: other tables are read fast enough. DuckDB spills what is too much."""
         if self.path is None or self.parquet:

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra
@@ -79,8 +79,12 @@ def open_spark(
 
 
 def address(table: PurePath | str) -> str:
-    """The table as Spark calls it; a path has lost one of the two slashes of hdfs://."""
-    return re.sub(r"^(?!file:)([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", str(table))
+    """The table as Spark calls it; a path has lost one of the two slashes of hdfs://.
+
+    A relative path is relative to us: Java may have been started elsewhere.
+    """
+    place = re.sub(r"^(?!file:)([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", str(table))
+    return place if re.match(r"[a-z][a-z0-9+.-]+:", place) else str(Path(place).absolute())
 
 
 def _open_csv(session: Any, place: str, delimiter: str | None, encoding: str) -> SparkSource:

@@ -1,0 +1,68 @@
+"""funnel report: a page about a protocol, for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privacyfunnel.cli import options, show
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.report.account import account
+from privacyfunnel.report.curves import compare, epsilons_with
+from privacyfunnel.tables.auditing import audit_table
+from privacyfunnel.tables.writing import check_output, whole_file
+
+BROKEN = 1
+
+
+def report(
+    protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the page (HTML).")],
+    table: Annotated[Path | None, typer.Option(help="The table that the protocol was made for.")] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="A page to publish: nothing in it but what the protocol file tells.")
+    ] = False,
+    curves: Annotated[bool, typer.Option(help="Compare with other promises and other ε.")] = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    time_limit: Annotated[float, typer.Option(help="Seconds for each point of these curves.")] = 2.0,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Write one page with the promise, its proof, what was kept and what an attacker gains. Exit code 1: broken.
+
+    Example: funnel report protocol.json --table people.csv -o report.html
+    """
+    if public and table is not None:
+        raise InvalidInput("--public tells only what the protocol file does, so it takes no --table")
+    if not public and table is None:
+        raise InvalidInput("a report needs --table; a page without it is made with --public")
+    check_output(output, force, (protocol, table))
+    loaded = Protocol.load(protocol)
+    if table is None:
+        told, compared = account(loaded), None
+    else:
+        joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
+        told = account(loaded, joint, certificate)
+        compared = None
+        if curves:
+            with show.search_progress() as progress:
+                asked = epsilons_with(loaded.notion.epsilon)
+                compared = compare(joint, asked, time_limit=time_limit, progress=progress)
+    from privacyfunnel.report.page import report_page  # its charts take a while to load
+
+    name = table.name if table else None
+    page = report_page(told, table_name=name, protocol_name=protocol.name, compared=compared)
+    with whole_file(output, force) as file:
+        file.write(page.encode("utf-8"))
+    if json:
+        show.as_json({"report": str(output), **told.as_dict()})
+    else:
+        screen = show.console()
+        screen.print(f"Promise: {loaded.notion.words()}")
+        screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
+    if told.measured is not None and not told.measured.certificate.holds:
+        raise typer.Exit(BROKEN)

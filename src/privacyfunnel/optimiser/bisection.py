@@ -1,0 +1,54 @@
+"""The simple route to a robust promise: optimise for the counts alone at a smaller ε, chosen by bisection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from privacyfunnel.certificate import certify
+from privacyfunnel.channel import Channel
+from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.joint import Joint
+from privacyfunnel.optimiser.solve import search
+from privacyfunnel.promise import Notion
+from privacyfunnel.protocol import Protocol, block_of
+from privacyfunnel.robust_promise import Robust
+
+STEPS = 12
+
+
+def bisected(
+    joint: Joint, notion: Notion, *, gap: float = 1e-6, time_limit: float | None = None, steps: int = STEPS
+) -> Protocol:
+    """The best protocol for the counts at the largest share of ε whose worst level over the set is at most ε.
+
+    `optimise(joint, notion)` is never worse, because every protocol that keeps the promise over the set competes
+    there. This one is a check on it. Nothing is released where no share of ε is small enough.
+    """
+    if not isinstance(notion, Robust):
+        raise InvalidPromise("bisected needs a robust promise, such as robust(LIP(0.5))")
+    best = _nothing(joint, notion)
+    low, high = 0.0, 1.0
+    share = high
+    for _ in range(steps):
+        plain = notion.promise.times(share)
+        found, _ = search(joint, plain, gap=gap, time_limit=time_limit, progress=None)
+        kept = replace(found, notion=notion, upper_bound=joint.entropy, how=f"bisection: {share:.4g} of ε")
+        if certify(kept, joint).holds:
+            low = share
+            if kept.utility > best.utility:
+                best = kept
+        else:
+            high = share
+        if low == 1.0:
+            break
+        share = (low + high) / 2
+    return best
+
+
+def _nothing(joint: Joint, notion: Robust) -> Protocol:
+    constant = Channel.from_dense(np.ones((1, joint.n_x)))
+    readings = tuple(column.reading() for column in joint.secret_columns)
+    block = block_of(joint, constant)
+    return Protocol(notion, (block,), 0.0, joint.entropy, joint.entropy, "nothing released", joint.secret, readings)

@@ -1,0 +1,191 @@
+"""The charts of a report and of the studio. All numbers come from the library; here they only get a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from privacyfunnel.optimiser.curve import Tradeoff
+from privacyfunnel.promise import Notion, factor
+from privacyfunnel.protocol import Block
+from privacyfunnel.report.account import Attribute, text_of
+from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
+from privacyfunnel.report.words import percent
+from privacyfunnel.typing import Matrix
+
+MOST_BARS = 20
+MOST_CELLS = 20
+"""Values of X whose rows and columns a heat map shows."""
+NUMBERED_CELLS = 6
+"""A heat map with at most so many columns says its numbers."""
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2, 1, 2])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
+
+
+def name_of(kind: type[Notion]) -> str:
+    """How a kind of promise is called on a chart."""
+    return kind.name.upper() if kind.name.isascii() and len(kind.name) <= 5 else kind.name
+
+
+def tradeoff_chart(curves: Sequence[Tradeoff], chosen: tuple[float, float] | None = None) -> Picture:
+    """The share of the information that is kept at every ε, for several kinds of promise, with certified bounds.
+
+    `chosen` is (ε, share kept) of the protocol at hand.
+    """
+    names = [name_of(curve.kind) for curve in curves]
+    data: list[dict[str, Any]] = [
+        {
+            "promise": name,
+            "ε": point.epsilon,
+            "kept": _share(point.utility, curve),
+            "bound": _share(point.upper_bound, curve),
+        }
+        for name, curve in zip(names, curves, strict=True)
+        for point in curve.points
+    ]
+    least = min([row["kept"] for row in data] + ([chosen[1]] if chosen else []), default=0.0)
+    floor = np.floor(least * 10) / 10 if least > 0.3 else 0.0
+
+    def draw(width: int) -> Any:
+        base = chart(data, width=width - 60, height=260)
+        title = "ε" if width == NARROW else "ε (larger: more is kept, and more may be learned)"
+        x = alt.X("ε:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=8))
+        x = x.axis(values=sorted({row["ε"] for row in data}), labelOverlap=True, format="~g")
+        scale = alt.Scale(domain=[floor, 1])
+        color = alt.Color("promise:N", scale=alt.Scale(domain=names, range=list(SERIES)), sort=None).legend(
+            orient="top", title=None, columns=3 if width == NARROW else 0, symbolSize=80, symbolOpacity=1
+        )
+        dash = alt.StrokeDash("promise:N", scale=alt.Scale(domain=names, range=list(DASHES)), sort=None)
+        shape = alt.Shape("promise:N", scale=alt.Scale(domain=names, range=list(SHAPES)), sort=None)
+        y = alt.Y("kept:Q", title="share of the information kept", scale=scale, axis=alt.Axis(format="%"))
+        lines = base.mark_line(strokeWidth=2).encode(x, y, color, strokeDash=dash.legend(None))
+        points = base.mark_point(filled=True, size=50, opacity=1).encode(x, y, color, shape)
+        between = base.mark_rule(strokeWidth=5, opacity=0.3, clip=True).encode(
+            x, alt.Y("kept:Q", scale=scale), alt.Y2("bound:Q"), color
+        )
+        layers = [between, lines, points]
+        if chosen is not None:
+            ring = chart([{"ε": chosen[0], "kept": chosen[1]}])
+            layers.append(ring.mark_point(size=220, strokeWidth=2.5, color=INK, filled=False).encode(x, y))
+        return alt.layer(*layers)
+
+    ring = " The ring is the protocol at hand." if chosen is not None else ""
+    return picture(
+        "How much is kept at every ε",
+        "Each mark is the best protocol of its kind. A pale bar above a mark shows what the certified bound leaves "
+        f"open; no protocol lies above it.{ring}",
+        draw,
+        ("promise", "ε", "factor", "kept", "at most"),
+        [
+            (row["promise"], f"{row['ε']:g}", f"×{factor(row['ε'])}", percent(row["kept"]), percent(row["bound"]))
+            for row in data
+        ],
+    )
+
+
+def _share(information: float, curve: Tradeoff) -> float:
+    return information / curve.entropy if curve.entropy else 1.0
+
+
+def channel_chart(block: Block) -> Picture:
+    """P(released as y | original x) for the outputs released most often, from the protocol alone."""
+    most = np.sort(np.argsort(-block.marginal, kind="stable")[:MOST_CELLS])
+    Q, inputs = _corner(block, most)
+    names = [short(" · ".join(map(text_of, block.values[x]))) for x in inputs]
+    numbered = [f"{i + 1}. {name}" for i, name in enumerate(names)]
+    rest = 1 - Q.sum(axis=0)
+    whole = len(most) == block.channel.n_outputs and len(inputs) == block.channel.n_inputs
+    columns = [str(i + 1) for i in range(len(most))] + ([] if whole else ["…"])
+    cells = np.vstack([Q, rest[None, :]]) if not whole else Q
+    data: list[dict[str, Any]] = [
+        {"original": numbered[i], "released": columns[k], "share": round(float(cells[k, i]), 6)}
+        for i in range(len(inputs))
+        for k in range(len(columns))
+    ]
+
+    def draw(width: int) -> Any:
+        step = max(10, min(44, (width - 200) // len(columns))) if width != NARROW else max(7, 170 // len(columns))
+        base = chart(data, width=alt.Step(step), height=alt.Step(max(18, min(step, 30))))
+        x = alt.X("released:N", sort=columns, title="released as").axis(orient="top", labelAngle=0, labelOverlap=True)
+        y = alt.Y("original:N", sort=numbered, title=None).axis(labelLimit=190 if width != NARROW else 110)
+        opacity = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.03, 1]), legend=None)
+        boxes = base.mark_rect(color=SERIES[0], stroke=BAND, strokeWidth=1).encode(x, y, opacity)
+        if len(columns) > NUMBERED_CELLS or width == NARROW:
+            return boxes
+        text = base.mark_text().encode(
+            x,
+            y,
+            alt.Text("share:Q", format=".0%"),
+            color=alt.condition("datum.share > 0.55", alt.value(BAND), alt.value(INK)),
+        )
+        return boxes + text
+
+    some = "" if whole else f" Shown are the {len(most)} of {block.channel.n_outputs:,} outputs released most often."
+    return picture(
+        f"What becomes of {', '.join(block.attributes)}",
+        "Each line is an original value; along it, the darker a box, the more often the value is released as the "
+        f"numbered one.{some}",
+        draw,
+        (
+            "original",
+            *(f"released as {numbered[i]}" for i in range(len(most))),
+            *([] if whole else ["as anything else"]),
+        ),
+        [(numbered[i], *(percent(float(share)) for share in cells[:, i])) for i in range(len(inputs))],
+    )
+
+
+def _corner(block: Block, outputs: Any) -> tuple[Matrix, Any]:
+    """The channel's entries for some outputs and the inputs they are written as."""
+    inputs = block.labels[outputs]
+    row = np.full(block.channel.n_outputs, -1)
+    row[outputs] = np.arange(len(outputs))
+    place = np.full(block.channel.n_inputs, -1)
+    place[inputs] = np.arange(len(inputs))
+    entries = block.channel
+    inside = (row[entries.outputs] >= 0) & (place[entries.inputs] >= 0)
+    Q = np.zeros((len(outputs), len(inputs)))
+    Q[row[entries.outputs[inside]], place[entries.inputs[inside]]] = entries.numerators[inside] / 2.0**32
+    return Q, inputs
+
+
+def attribute_chart(attribute: Attribute) -> Picture:
+    """How often each value occurs, in the table (where that may be told) and as released."""
+    before, after, labels = attribute.before, attribute.after, list(map(short, attribute.labels))
+    order = np.arange(len(labels))
+    if len(labels) > MOST_BARS:
+        order = np.argsort(-(after if before is None else before), kind="stable")[: MOST_BARS - 1]
+    rest = np.setdiff1d(np.arange(len(labels)), order)
+    names = [labels[i] for i in order] + ([f"{len(rest)} more values"] if len(rest) else [])
+    kinds = ["released"] if before is None else ["original", "released"]
+    shares = [after] if before is None else [before, after]
+    rows = [[float(part[i]) for i in order] + ([float(part[rest].sum())] if len(rest) else []) for part in shares]
+    data: list[dict[str, Any]] = [
+        {"value": names[i], "which": kind, "share": share}
+        for kind, part in zip(kinds, rows, strict=True)
+        for i, share in enumerate(part)
+    ]
+
+    def draw(width: int) -> Any:
+        inner = (width - 150) if width == NARROW else 200
+        base = chart(data, width=inner, height=alt.Step(9 if len(kinds) > 1 else 18))
+        colours = [MUTED, SERIES[0]][-len(kinds) :]
+        color = alt.Color("which:N", scale=alt.Scale(domain=kinds, range=colours), sort=kinds)
+        legend = None if len(kinds) == 1 else alt.Legend(orient="top", title=None)
+        x = alt.X("share:Q", title="share of people").axis(format="%", tickCount=4)
+        y = alt.Y("value:N", sort=names, title=None).axis(labelLimit=120)
+        return base.mark_bar().encode(x, y, yOffset=alt.YOffset("which:N", sort=kinds), color=color.legend(legend))
+
+    words = "About how often each value is released, as the protocol says."
+    if before is not None:
+        words = "How often each value occurs in the table and in the release."
+    return picture(
+        attribute.name,
+        words,
+        draw,
+        ("value", *kinds),
+        [(name, *(percent(part[i]) for part in rows)) for i, name in enumerate(names)],
+    )

@@ -1,0 +1,149 @@
+"""How to do the same again: a protocol as command lines and as lines of Python."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from privacyfunnel.promise import Notion
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.robust_promise import Robust
+from privacyfunnel.tables.domain import OTHER, Column, short
+
+LONG_LINE = 78
+DATES = ("year", "month", "day")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What to type, for a table and a protocol of these names."""
+
+    fit: str
+    sanitise: str
+    audit: str
+    python: str
+
+
+def steps(protocol: Protocol, table: str, file: str = "protocol.json", released: str = "released.csv") -> Steps:
+    """The commands and the lines of Python that make this protocol again from its table."""
+    return Steps(
+        _fit(protocol, table, file),
+        shlex.join(["funnel", "sanitise", table, "--protocol", file, "-o", released]),
+        shlex.join(["funnel", "audit", file, "--table", table]),
+        _python(protocol, table, file, released),
+    )
+
+
+def in_lines(command: str) -> str:
+    """A long command with its options on lines of their own, as a shell reads it."""
+    if len(command) <= LONG_LINE:
+        return command
+    lines: list[str] = []
+    for word in shlex.split(command):
+        if word.startswith("-") and lines:
+            lines.append("  " + shlex.quote(word))
+        elif lines:
+            lines[-1] += " " + shlex.quote(word)
+        else:
+            lines.append(shlex.quote(word))
+    return " \\\n".join(lines)
+
+
+def _columns(protocol: Protocol) -> list[Column]:
+    return [column for block in protocol.blocks for column in block.columns]
+
+
+def _secrets(protocol: Protocol) -> list[str]:
+    return [reading.name for reading in protocol.secret_readings] or [protocol.secret]
+
+
+def _missing(protocol: Protocol) -> list[str]:
+    """What means "missing" in every column was asked for; the rest is found again."""
+    readings = [*protocol.secret_readings, *_columns(protocol)]
+    return [text for text in readings[0].missing if all(text in reading.missing for reading in readings)]
+
+
+def _wishes(protocol: Protocol) -> dict[str, dict[str, Any]]:
+    """How the columns were read, as `bins`, `top` and `dates` ask for it."""
+    asked: dict[str, dict[str, Any]] = {"bins": {}, "top": {}, "dates": {}}
+    for column in [*protocol.secret_readings, *_columns(protocol)]:
+        if column.kind == "bins":
+            asked["bins"][column.name] = list(column.edges)
+        elif column.kind in ("integer", "number"):
+            asked["bins"][column.name] = "each"
+        elif column.kind in DATES:
+            asked["dates"][column.name] = column.kind
+        elif isinstance(column, Column) and column.other:
+            asked["top"][column.name] = sum(label not in (None, OTHER) for label in column.labels)
+    return asked
+
+
+def _fit(protocol: Protocol, table: str, file: str) -> str:
+    words = ["funnel", "fit", table, "--secret", ",".join(_secrets(protocol))]
+    words += ["--attributes", ",".join(protocol.attributes)]
+    for name, value in _options(protocol.notion).items():
+        if value is not None:
+            words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
+    for option, asked in _wishes(protocol).items():
+        for column, wish in asked.items():
+            text = ",".join(map(_edge, wish)) if isinstance(wish, list) else str(wish)
+            words += [f"--{option}", f"{column}={text}"]
+    for text in _missing(protocol):
+        words += ["--missing", text]
+    if len(protocol.blocks) > 1:
+        words += ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
+    return shlex.join([*words, "-o", file])
+
+
+def _options(notion: Notion) -> dict[str, Any]:
+    """A promise as the options of funnel fit; a robust one is the promise it makes robust, and a confidence."""
+    told = notion.as_dict()
+    inner = told.pop("promise", None)
+    return {**inner, "confidence": told["confidence"]} if inner else told
+
+
+def _expression(notion: Notion) -> str:
+    """A promise as Python."""
+    if isinstance(notion, Robust):
+        return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r})"
+    return f"pf.{notion!r}"
+
+
+def _plain(value: object) -> str:
+    return short(value) if isinstance(value, float) else str(value)
+
+
+def _edge(edge: float) -> str:
+    return repr(edge) if abs(edge) >= 1e16 else short(edge)
+
+
+def _call(protocol: Protocol) -> str:
+    if len(protocol.blocks) == 1:
+        return f"pf.optimise(joint, {_expression(protocol.notion)})"
+    return (
+        f"pf.compose(joint, {_expression(protocol.notion)}, blocks={[list(b.attributes) for b in protocol.blocks]!r})"
+    )
+
+
+def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
+    secrets = _secrets(protocol)
+    secret: object = secrets[0] if len(secrets) == 1 else secrets
+    given = [f"    {table!r},", f"    secret={secret!r},", f"    attributes={list(protocol.attributes)!r},"]
+    given += [f"    {name}={asked!r}," for name, asked in _wishes(protocol).items() if asked]
+    if _missing(protocol):
+        given.append(f"    missing={_missing(protocol)!r},")
+    return "\n".join(
+        [
+            "import privacyfunnel as pf",
+            "",
+            "joint = pf.Joint.from_table(",
+            *given,
+            ")",
+            f"protocol = {_call(protocol)}",
+            "print(protocol, pf.certify(protocol, joint).holds)",
+            f"protocol.save({file!r})",
+            f"protocol.sanitise({table!r}, {released!r})",
+            "",
+        ]
+    )

@@ -1,0 +1,83 @@
+"""Curves of every kind of promise, for a chart that compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from privacyfunnel.joint import Joint
+from privacyfunnel.notions import KINDS
+from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
+from privacyfunnel.optimiser.state import Progress, cancellable, interruptible
+from privacyfunnel.promise import Notion
+
+EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+MOST_CONDITIONS = 5_000
+"""Values of X times sets of attributes that an attacker may know: beyond, setting up a search takes minutes."""
+OPEN_SHARE = 0.25
+"""A curve that leaves more than this share of the information open was not solved in its time: it tells nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The curves that were found, and why others were not."""
+
+    curves: tuple[Tradeoff, ...]
+    left_out: Mapping[str, str]
+    """Names of kinds of promise, and the reason."""
+
+    def plus(self, other: Comparison) -> Comparison:
+        """Both together."""
+        return Comparison((*self.curves, *other.curves), {**self.left_out, **other.left_out})
+
+
+def epsilons_with(epsilon: float) -> list[float]:
+    """The ε of a chart, with the one of the protocol at hand among them."""
+    return sorted({*EPSILONS, *([epsilon] if epsilon > 0 else [])})
+
+
+def comparable(joint: Joint) -> list[type[Notion]]:
+    """The kinds of promise with a single ε that differ on this distribution, those for side channels last."""
+    plain = [kind for kind in KINDS.values() if kind.required() == ("epsilon",)]
+    different = [kind for kind in plain if "known" not in kind.parameters() or len(joint.attributes) > 1]
+    return sorted(different, key=lambda kind: ("known" in kind.parameters(), kind.name))
+
+
+def one_curve(
+    joint: Joint,
+    kind: type[Notion],
+    epsilons: Iterable[float],
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """The curve of one kind of promise, or why there is none; `time_limit` is for each point."""
+    asked = sorted(epsilons)
+    if joint.n_x * len(kind.at(asked[-1]).views(joint)) > MOST_CONDITIONS:
+        return Comparison((), {kind.name: "it is too large here to be solved in passing"})
+    with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
+        for some in (asked[:1], asked):  # the smallest ε is the hardest
+            curve = tradeoff(joint, kind, some, time_limit=time_limit, progress=progress)
+            if stop.is_set():
+                return Comparison((), {kind.name: "the search was stopped"})
+            if any(point.upper_bound - point.utility > OPEN_SHARE * curve.entropy for point in curve.points):
+                return Comparison((), {kind.name: "the time was not enough to solve it"})
+    return Comparison((curve,), {})
+
+
+def compare(
+    joint: Joint,
+    epsilons: Iterable[float],
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """The curves of all kinds of promise; `time_limit` is for each point.
+
+    Where the time was not enough, the certified bound shows what is left open.
+    """
+    found, asked = Comparison((), {}), list(epsilons)
+    with interruptible() as stop, cancellable(stop):
+        for kind in comparable(joint):
+            found = found.plus(one_curve(joint, kind, asked, time_limit=time_limit, progress=progress))
+    return found

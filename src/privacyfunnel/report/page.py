@@ -1,0 +1,279 @@
+"""The report: one file with the promise, its proof, what was kept, and what is left of the risk."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+
+from privacyfunnel.findings import View
+from privacyfunnel.promise import factor
+from privacyfunnel.report import charts, risks, words
+from privacyfunnel.report.account import Account, Measured
+from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.curves import Comparison
+from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
+from privacyfunnel.report.words import percent
+
+PROOF = (
+    "Every probability of the protocol is a whole number of 2⁻³², and the people in the table are counted. So the "
+    "promise becomes inequalities between whole numbers, for every output and every value of the secret. They were "
+    "checked as such, with e^ε replaced by a fraction just below it: no rounding can hide a breach."
+)
+MOST_ATTRIBUTES = 24
+"""Columns that get a chart of their own."""
+
+
+def report_page(
+    account: Account,
+    *,
+    table_name: str | None = None,
+    protocol_name: str = "protocol.json",
+    compared: Comparison | None = None,
+) -> str:
+    """The page for an account. What was measured on the table is told only if the account holds it."""
+    measured = account.measured
+    name = table_name or "TABLE.csv"
+    parts = [
+        ("promise", "The promise", promise_part(account)),
+        ("proof", "The proof", _proof(account)),
+        ("kept", "What was kept and what was lost", kept_part(account)),
+        ("columns", "How the columns were read", _encoders(account)),
+        *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
+        ("side-channels", "Side channels", side_channels_part(account)),
+        *([("choice", "Other promises, other ε", _choice(account, compared))] if compared else []),
+        ("limits", "What is not promised", definitions(words.LIMITS_OF_THE_GUARANTEE)),
+        ("again", "How to do it again", _again(account, name, protocol_name)),
+    ]
+    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
+    title = "Privacy report" if measured else "Privacy statement"
+    what = f"{', '.join(account.protocol.attributes)} — without giving away “{account.protocol.secret}”"
+    body = (
+        '<a class="skip" href="#main">To the report</a>\n<header>\n'
+        f"<h1>{title}</h1>\n{paragraph(what, 'lead')}\n{paragraph(_made(account), 'meta')}\n</header>\n"
+        f'<nav aria-label="Parts of this report"><ul>{links}</ul></nav>\n<main id="main">\n{glance_part(account)}\n'
+        + "\n".join(section(*part) for part in parts)
+        + "\n</main>"
+    )
+    return page(f"{title}: {', '.join(account.protocol.attributes)}", body)
+
+
+def _made(account: Account) -> str:
+    reader = (
+        "It tells shares of the secret: keep it inside."
+        if account.measured
+        else "It holds nothing of the table but what the published protocol says."
+    )
+    return f"Made by privacyfunnel {version('privacyfunnel')} on {date.today().isoformat()}. {reader}"
+
+
+def glance_part(account: Account) -> str:
+    """The verdict and three numbers."""
+    measured, promise = account.measured, account.protocol.notion
+    numbers = [
+        (f"×{factor(promise.epsilon)}", words.change_words(promise.limits)),
+        (percent(account.kept_share), "of the information kept"),
+    ]
+    verdict = ""
+    if measured is not None:
+        holds = measured.certificate.holds
+        said = "Kept." if holds else "Broken."
+        more = "Checked in exact arithmetic on this table." if holds else "Do not release with this protocol."
+        kind = "kept" if holds else "broken"
+        verdict = f'<p class="verdict {kind}"><strong>{said}</strong> <span>{more}</span></p>'
+        found = measured.findings
+        numbers.append((percent(found.released.best_guess), f"best guess right (blind: {percent(found.blind_guess)})"))
+    items = "".join(f"<li><b>{escape(number)}</b><span>{escape(text)}</span></li>" for number, text in numbers)
+    return f'{verdict}\n<ul class="numbers">{items}</ul>'
+
+
+def promise_part(account: Account) -> str:
+    """The promise in words, with an example."""
+    promise, measured = account.protocol.notion, account.measured
+    if measured is not None:
+        instance = words.example_words(account.protocol.secret, words.example(measured.beliefs))
+    else:
+        instance = words.public_example_words(promise.limits)
+    exactly = (
+        f"In symbols: {promise!r}. This holds for every released row and every value of {account.protocol.secret}."
+    )
+    return paragraph(promise.words(), "lead") + paragraph(instance) + paragraph(exactly, "muted")
+
+
+def _proof(account: Account) -> str:
+    digest = [("Fingerprint of the protocol", account.digest)]
+    measured = account.measured
+    if measured is None:
+        told = (
+            "Whoever may see the original table can check the promise with funnel audit. No protocol is made that "
+            "did not pass."
+        )
+        return paragraph(PROOF) + paragraph(told) + definitions(digest)
+    worst, certificate = measured.certificate.worst, measured.certificate
+    facts = [
+        ("Verdict", f"{'kept' if certificate.holds else 'broken'} — {certificate.reason}"),
+        (
+            "Level reached, rounded up",
+            f"ε = {certificate.level:.9g} (factor {factor(certificate.level)}), "
+            f"promised ε = {account.protocol.notion.epsilon:g}",
+        ),
+    ]
+    if worst is not None:
+        facts.append(
+            ("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}{_about(worst.lift)}")
+        )
+    if measured.population is not None:
+        there = measured.population
+        facts += [
+            ("On the people counted", f"ε = {there.sample_level:.4g}"),
+            (
+                f"For the population they are a sample of, with {percent(there.confidence)} confidence",
+                f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.too_rare} of "
+                f"{there.values} combinations of values are too rare to be released sharply",
+            ),
+        ]
+    return paragraph(PROOF) + definitions([*facts, *digest])
+
+
+def _about(lift: Fraction | None) -> str:
+    return f" ≈ {float(lift):.6g}" if lift is not None else ""
+
+
+def kept_part(account: Account) -> str:
+    """What was kept and lost, in all and for each column."""
+    told = [paragraph(words.kept_words(account))]
+    if account.measured is not None:
+        rows = [
+            (
+                a.name,
+                percent(a.unchanged or 0.0),
+                percent(a.kept_share or 0.0),
+                f"{a.kept_bits:.3f} of {a.entropy_bits:.3f}",
+            )
+            for a in account.attributes
+        ]
+        told.append(
+            table("What became of each column", ("column", "rows unchanged", "information kept", "bits kept"), rows)
+        )
+        told.append(
+            paragraph(
+                "A row is unchanged in a column if its released value is its own. The information kept is what a "
+                "released column tells by itself; columns are changed together, so whole rows tell more.",
+                "muted",
+            )
+        )
+    shown = account.attributes[:MOST_ATTRIBUTES]
+    told.append('<div class="pair">' + "\n".join(figure(charts.attribute_chart(a)) for a in shown) + "</div>")
+    return "\n".join([*told, *(figure(charts.channel_chart(block)) for block in account.protocol.blocks)])
+
+
+def _encoders(account: Account) -> str:
+    rows = [(e.column, e.how, str(e.values)) for e in account.encoders]
+    secret = account.protocol.secret_readings
+    told = f"The secret ({account.protocol.secret}) and all other columns are not released."
+    if any(reading.edges for reading in secret):
+        told += " The secret was cut into ranges, whose borders are in the protocol."
+    return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(told)
+
+
+def attack_part(measured: Measured) -> str:
+    """What an attacker gains."""
+    found = measured.findings
+    headings = ("seen", "bits about the secret", "belief grows at most", "belief falls at most", "best guess right")
+    rows = [
+        ("nothing", "0", "×1", "×1", percent(found.blind_guess)),
+        ("the released row", *_view(found.released)),
+        ("the original row", *_view(found.original)),
+    ]
+    told = (
+        "The best guess is that of somebody who knows the whole distribution of the table and the protocol, and sees "
+        "one row."
+    )
+    return (
+        figure(risks.attack_chart(measured))
+        + table("What a row tells about the secret", headings, rows)
+        + paragraph(told, "muted")
+        + figure(risks.beliefs_chart(measured))
+        + figure(risks.outputs_chart(measured))
+        + _again_and_again(measured)
+    )
+
+
+def _again_and_again(measured: Measured) -> str:
+    """What several releases of the same table would give away."""
+    rows = [
+        (
+            f"{each.releases:g}",
+            "kept" if each.within else "BROKEN",
+            words.level_words(each.level),
+            percent(float(each.best_guess)),
+        )
+        for each in measured.repeated
+    ]
+    headings = ("releases", "promise", "belief moves at most", "best guess right")
+    told = "".join(paragraph(remark, "muted") for remark in measured.remarks)
+    return (
+        table("If the same table were released again, with fresh randomness", headings, rows) if rows else ""
+    ) + told
+
+
+def _view(view: View) -> tuple[str, str, str, str]:
+    falls = f"×{view.smallest_lift:.3g}" if view.smallest_lift > 0 else "to nothing"
+    return f"{view.leakage_bits:.3g}", f"×{view.largest_lift:.4g}", falls, percent(view.best_guess)
+
+
+def side_channels_part(account: Account) -> str:
+    """What those gain who know something beforehand."""
+    told = paragraph(
+        "Somebody may know part of a person's row already, a neighbour's age and sex, say. What a released row then "
+        "adds about the secret can be more than it adds for a stranger."
+    )
+    measured = account.measured
+    if measured is None:
+        return told + paragraph(f"What this protocol promises, and to whom: {account.protocol.notion.words()}")
+    if measured.attack is None:
+        return told + "".join(map(paragraph, measured.remarks))
+    shown = words.shown_attackers(measured.attack.attackers)
+    headings = ("known beforehand", "promised to them", "belief moves at most", "guess before", "with the release")
+    rows = [
+        (
+            words.known_words(each),
+            words.promised_words(each),
+            words.level_words(each.level),
+            percent(float(each.before)),
+            percent(float(each.after)),
+        )
+        for each in shown
+    ]
+    return (
+        told
+        + paragraph(words.side_channel_words(shown))
+        + table("What somebody learns who knows columns beforehand", headings, rows)
+    )
+
+
+def _choice(account: Account, compared: Comparison) -> str:
+    chosen = (account.protocol.notion.epsilon, account.kept_share)
+    told = ""
+    if compared.curves:
+        told = figure(charts.tradeoff_chart(compared.curves, chosen if chosen[0] > 0 else None))
+    return told + "".join(
+        paragraph(f"Left out: {name}, since {why}.", "muted") for name, why in compared.left_out.items()
+    )
+
+
+def _again(account: Account, table_name: str, protocol_name: str) -> str:
+    name = Path(table_name).name
+    typed = steps(account.protocol, name, protocol_name)
+    commands = "\n".join(map(in_lines, (typed.fit, typed.sanitise, typed.audit)))
+    return (
+        paragraph("On the command line: find the protocol, make the release, prove the promise.")
+        + code(commands, "Command lines")
+        + paragraph("The same in Python:")
+        + code(typed.python, "Python")
+        + paragraph(
+            "The release itself is drawn with the operating system's randomness and cannot be drawn again.", "muted"
+        )
+    )

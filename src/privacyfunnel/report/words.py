@@ -1,0 +1,143 @@
+"""Sentences for people: what a promise means for them, and what it does not say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from privacyfunnel.beliefs import Attacker
+from privacyfunnel.limits import Limits
+from privacyfunnel.promise import factor
+from privacyfunnel.report.account import Account, Belief
+
+COMMON = 0.01
+"""An example speaks of the rarest value of the secret that is not rarer than this."""
+EXAMPLE_PRIOR = 0.1
+"""What a public page takes for an example, since it may not tell the real shares."""
+
+LIMITS_OF_THE_GUARANTEE = (
+    (
+        "One release.",
+        "Releasing the same people twice with fresh randomness tells more than once. Make and publish one.",
+    ),
+    (
+        "The whole picture stays.",
+        "The release tells how the columns and the secret go together in general, and is meant to. The promise limits "
+        "what a row adds about its own person.",
+    ),
+    (
+        "The people counted.",
+        "The promise is about the distribution in the table that the protocol was made from. In a small table rare "
+        "values are known badly, and the population's distribution may differ.",
+    ),
+    (
+        "Rows by themselves.",
+        "Every row is changed by itself. If the rows of two people depend on each other (twins, a person listed "
+        "twice), one row tells of the other, too.",
+    ),
+    (
+        "These columns only.",
+        "The promise speaks of the released columns. What is published elsewhere about the same people is not counted "
+        "in, except for the attackers named under side channels.",
+    ),
+)
+
+
+def percent(share: float) -> str:
+    """A share for people; what is not quite all or nothing is not called so."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    for digits in (1, 2, 3):
+        text = f"{share:.{digits}%}"
+        if float(text[:-1]) not in (0, 100):
+            return text
+    return "<0.001%" if share < 0.5 else ">99.999%"
+
+
+def example(beliefs: Sequence[Belief]) -> Belief:
+    """The value of the secret to speak of: the rarest that is not very rare."""
+    common = [belief for belief in beliefs if belief.prior >= COMMON]
+    return min(common or beliefs, key=lambda belief: belief.prior)
+
+
+def example_words(secret: str, belief: Belief) -> str:
+    """What the promise means for one value of the secret."""
+    return (
+        f"For example: {percent(belief.prior)} of the people have {secret} = {belief.secret}, so that is anybody's "
+        f"estimate for somebody they know nothing of. After seeing a released row, nobody's estimate of that person "
+        f"having {secret} = {belief.secret} {_within(belief.prior, belief.lowest, belief.highest)}."
+    )
+
+
+def public_example_words(limits: Limits) -> str:
+    """The same for a made-up share, which tells nothing of the table."""
+    lowest, highest = limits.granted().belief_range(EXAMPLE_PRIOR)
+    return (
+        f"For example, if {percent(EXAMPLE_PRIOR)} of the people had a certain value of the secret: after seeing a "
+        f"released row, nobody's estimate of that person having it {_within(EXAMPLE_PRIOR, lowest, highest)}."
+    )
+
+
+def _within(prior: float, lowest: float, highest: float) -> str:
+    change = math.log(highest / prior)
+    if lowest > 0:
+        change = max(change, math.log(prior / lowest))
+        return f"changes by more than ×{factor(change)}: it stays between {percent(lowest)} and {percent(highest)}"
+    return f"grows by more than ×{factor(change)}, to {percent(highest)}; it may fall to nothing"
+
+
+def change_words(limits: Limits) -> str:
+    """What e^ε bounds, in few words."""
+    falls = math.isfinite(limits.lower) or math.isfinite(limits.spread)
+    return "the most a belief may change" if falls else "the most a belief may grow"
+
+
+def kept_words(account: Account) -> str:
+    """How much is kept, and how much anybody could."""
+    protocol = account.protocol
+    best = "No protocol that keeps the promise keeps more."
+    if account.gap_share > 1e-4:
+        best = f"No protocol that keeps the promise keeps more than {percent(account.kept_share + account.gap_share)}."
+    return (
+        f"{percent(account.kept_share)} of the information in the released columns is kept "
+        f"({protocol.utility / math.log(2):.3f} of {protocol.entropy / math.log(2):.3f} bits for each row). {best}"
+    )
+
+
+MOST_ATTACKERS = 16
+"""Attackers that a page lists: those who know one column or none, and of the others those who learn most."""
+
+
+def shown_attackers(attackers: Sequence[Attacker]) -> list[Attacker]:
+    """Attackers worth a line each, in order of what they know."""
+    simple = [attacker for attacker in attackers if len(attacker.known) <= 1][:MOST_ATTACKERS]
+    others = sorted((a for a in attackers if len(a.known) > 1), key=lambda a: -a.level)[: MOST_ATTACKERS - len(simple)]
+    return [*simple, *sorted(others, key=lambda a: len(a.known))]
+
+
+def known_words(attacker: Attacker) -> str:
+    """What an attacker knows beforehand."""
+    return ", ".join(attacker.known) or "nothing"
+
+
+def promised_words(attacker: Attacker) -> str:
+    """Whether the promise is made to an attacker, and whether it is kept."""
+    if attacker.promised:
+        return "kept" if attacker.within else "BROKEN"
+    return "no" if attacker.within else "no, and more is learned"
+
+
+def level_words(level: float) -> str:
+    """A level as a factor."""
+    return f"×{factor(level)}" if math.isfinite(level) else "without limit"
+
+
+def side_channel_words(attackers: Sequence[Attacker]) -> str:
+    """Whether those who know something beforehand learn more than was promised to others."""
+    if all(attacker.within for attacker in attackers):
+        return "None of these attackers learns more than the promise allows, whether it was made to them or not."
+    return (
+        "Mind the lines that are marked: somebody who already knows these columns may learn more about the secret "
+        "than the promise says, because the promise of this protocol is not made to them. If such attackers matter, "
+        "choose a promise for side channels (srlip or srldp)."
+    )

@@ -1,0 +1,281 @@
+"""The page of the studio: native controls, our own style sheet, nothing from elsewhere."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from htmltools import HTML, Tag, TagList, tags
+from shiny import ui
+
+from privacyfunnel.notions import KINDS
+from privacyfunnel.promise import Notion
+from privacyfunnel.report.account import Account, text_of
+from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.html import code, paragraph
+from privacyfunnel.report.page import attack_part, glance_part, promise_part, side_channels_part
+from privacyfunnel.report.words import percent
+from privacyfunnel.studio.desk import ENDINGS, Opened, Solved
+from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.preview import Preview
+
+SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
+"""The ε of the slider; others can be typed."""
+START = 0.5
+ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
+
+
+def whole_page(most_bytes: int) -> TagList:
+    """The page as it is before anything happened."""
+    return TagList(
+        ui.head_content(
+            tags.meta(name="viewport", content="width=device-width, initial-scale=1"),
+            tags.meta(name="color-scheme", content="light dark"),
+            tags.title("privacyfunnel studio"),
+            tags.link(rel="icon", href="data:,"),
+            tags.link(rel="stylesheet", href="assets/page.css"),
+            tags.link(rel="stylesheet", href="assets/studio.css"),
+            tags.script(src="assets/studio.js", defer=""),
+        ),
+        ui.busy_indicators.use(spinners=False, pulse=False),  # how far things are is told in words
+        tags.a("To the table", href="#table", class_="skip"),
+        tags.header(
+            tags.h1("privacyfunnel studio"),
+            tags.p("Publish a table without giving away the secret in it.", class_="lead"),
+            tags.p("Everything happens on this computer. Nothing is sent anywhere.", class_="meta"),
+        ),
+        tags.main(
+            section("table", "1. The table", *_table_step(most_bytes)),
+            ui.output_ui("columns"),
+            ui.output_ui("promise"),
+            tags.div(ui.output_ui("status"), aria_live="polite", role="status"),
+            ui.output_ui("curve"),
+            ui.output_ui("result"),
+            ui.output_ui("downloads"),
+            id="main",
+        ),
+    )
+
+
+def _table_step(most_bytes: int) -> tuple[Tag, ...]:
+    limit = f"{most_bytes / 2**20:g} MiB"
+    return (
+        tags.p(f"CSV, CSV.GZ, Parquet or JSON lines, with column names; up to {limit}.", class_="meta"),
+        tags.div(
+            ui.input_file("file", "Choose a table", accept=[*ENDINGS, ".gz"], width="100%"),
+            data_most_bytes=str(most_bytes),
+            id="upload",
+        ),
+        tags.div(ui.output_ui("opened"), aria_live="polite"),
+    )
+
+
+def section(name: str, title: str, *parts: Any) -> Tag:
+    """One step."""
+    return tags.section(tags.h2(title, id=name), *parts, aria_labelledby=name)
+
+
+def trouble(words: str) -> Tag:
+    """What went wrong, and what to do."""
+    return tags.p(tags.strong("This did not work: "), words, class_="verdict broken", role="alert")
+
+
+def opened_part(opened: Opened) -> Tag:
+    """Which table is open."""
+    told = f"{opened.name}: {opened.rows:,} rows, {len(opened.columns)} columns."
+    return tags.p(tags.strong("Open: "), told, class_="verdict kept")
+
+
+def columns_part(opened: Opened) -> Tag:
+    """Choose the secret and what to release; one table for both, with a suggestion for each column."""
+    secrets = [column.column for column in opened.columns if column.part == "secret"]
+    rows = []
+    for i, column in enumerate(opened.columns):
+        secret, chosen = column.column in secrets, column.part == "release"
+        state: dict[str, Any] = {} if column.usable else {"disabled": ""}
+        rows.append(
+            tags.tr(
+                tags.th(column.column, tags.small(column.how, class_="meta"), scope="row"),
+                tags.td(
+                    tags.input(
+                        state | ({"checked": ""} if secret else {}),
+                        type="radio",
+                        name="secret",
+                        id=f"secret-{i}",
+                        value=column.column,
+                        aria_label=f"{column.column} is the secret",
+                    )
+                ),
+                tags.td(
+                    tags.input(
+                        state | ({"checked": ""} if chosen else {}),
+                        type="checkbox",
+                        name="attributes",
+                        id=f"release-{i}",
+                        value=column.column,
+                        aria_label=f"release {column.column}",
+                    )
+                ),
+                tags.td(f"{column.values:,}" if column.usable else "–"),
+            )
+        )
+    heads = [tags.th(text, scope="col") for text in ("column", "secret", "release", "values")]
+    table = tags.table(tags.thead(tags.tr(*heads)), tags.tbody(*rows), class_="columns")
+    return section(
+        "columns-step",
+        "2. The secret and the columns to release",
+        tags.p("The marks are suggestions. Leave out what names people: names, numbers, addresses."),
+        # Shiny reads the radio buttons and the boxes of a group by the group's name, wherever they stand in it.
+        tags.div(
+            tags.div(
+                tags.div(table, class_="scroll", tabindex="0", role="region", aria_label="The columns"),
+                id="attributes",
+                class_="shiny-input-checkboxgroup",
+                role="group",
+                aria_label="Columns to release",
+            ),
+            id="secret",
+            class_="shiny-input-radiogroup",
+            role="group",
+            aria_label="The secret",
+        ),
+        ui.input_action_button("count", "Use these columns", class_="main"),
+        tags.div(ui.output_ui("counted"), aria_live="polite"),
+    )
+
+
+def counted_part(counted: Counted) -> Tag:
+    """What was counted."""
+    joint = counted.joint
+    told = f"{joint.total:,} people, {joint.n_s} values of {joint.secret}, {joint.n_x:,} combinations to release."
+    return tags.p(tags.strong("Counted: "), told, class_="verdict kept")
+
+
+def kinds() -> list[type[Notion]]:
+    """The kinds of promise with at most one ε."""
+    return [kind for kind in KINDS.values() if set(kind.required()) <= {"epsilon"}]
+
+
+def promise_step() -> Tag:
+    """Choose a promise, or say what is to be kept."""
+    choices = {kind.name: f"{kind.name}: {kind.title}" for kind in kinds()}
+    first = "lip" if "lip" in choices else next(iter(choices))
+    place = SLIDER.index(START)
+    return section(
+        "promise-step",
+        "3. The promise",
+        ui.input_select("notion", "What to promise", choices, selected=first, width="100%"),
+        ui.output_ui("attackers"),
+        tags.div(
+            tags.label("Smaller ε hides more, larger ε keeps more", for_="slider"),
+            tags.input(
+                type="range",
+                id="slider",
+                min="0",
+                max=str(len(SLIDER) - 1),
+                value=str(place),
+                data_values=",".join(f"{epsilon:g}" for epsilon in SLIDER),
+                aria_valuetext=f"ε = {START:g}",
+            ),
+            ui.input_numeric("epsilon", "ε", START, min=0, max=64, step=0.05),
+            class_="slide",
+        ),
+        tags.details(
+            tags.summary("Or say how much is to be kept"),
+            tags.div(
+                ui.input_numeric("keep", "Keep at least this share of the information (%)", 90, min=1, max=100, step=1),
+                ui.input_action_button("wish", "Find the smallest ε"),
+                class_="slide",
+            ),
+        ),
+    )
+
+
+def attackers_part() -> Tag:
+    """For promises about side channels: who they are made to."""
+    return ui.input_select("known", "Attackers may know", ATTACKERS, width="100%")
+
+
+def progress_part(words: str, stopping: bool) -> Tag:
+    """A search that runs."""
+    button = ui.input_action_button("cancel", "Stop and take the best so far")
+    told = "Stopping…" if stopping else "Looking for the best protocol. "
+    return tags.div(
+        tags.p(tags.strong(told), words),
+        tags.progress(aria_label="searching"),
+        None if stopping else button,
+        class_="searching",
+    )
+
+
+def result_part(solved: Solved) -> Tag:
+    """What the protocol promises, keeps and gives away."""
+    told = solved.account
+    wish = [tags.p(solved.wish.words())] if solved.wish else []
+    return section(
+        "result-step",
+        "4. What it means",
+        *wish,
+        HTML(glance_part(told)),
+        HTML(promise_part(told)),
+        tags.h3("A few rows, and what they might be released as"),
+        HTML(preview_table(solved.preview)),
+        tags.details(tags.summary("What was kept of each column"), ui.output_ui("kept")),
+        tags.details(tags.summary("What an attacker gains"), ui.output_ui("risk")),
+    )
+
+
+def risk_part(told: Account) -> str:
+    """What is left of the risk."""
+    return attack_part(told.measured) + side_channels_part(told) if told.measured is not None else ""
+
+
+def preview_table(shown: Preview) -> str:
+    """Rows before and after; what changed is marked, and not by colour alone."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in shown.columns)
+    body = ""
+    for before, after in zip(shown.before, shown.after, strict=True):
+        cells = "".join(_cell(text_of(a), text_of(b)) for a, b in zip(before, after, strict=True))
+        body += f"<tr>{cells}</tr>"
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Rows before and after">'
+        f'<table class="texts preview"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        + paragraph("An example: the release is drawn anew, and shuffled. This is for your eyes only.", "muted")
+    )
+
+
+def _cell(before: str, after: str) -> str:
+    if before == after:
+        return f"<td>{escape(before)}</td>"
+    return f'<td class="changed"><del>{escape(before)}</del> <ins>{escape(after)}</ins></td>'
+
+
+def downloads_part(solved: Solved, opened: Opened) -> Tag:
+    """Files, and the same as commands and as Python."""
+    typed = steps(solved.account.protocol, opened.name)
+    commands = "\n".join(map(in_lines, (typed.fit, typed.sanitise, typed.audit)))
+    files = (
+        ("released", "Released table"),
+        ("protocol", "Protocol"),
+        ("certificate", "Certificate"),
+        ("report", "Report"),
+        ("public", "Page to publish"),
+    )
+    return section(
+        "download-step",
+        "5. Take it with you",
+        tags.p(
+            "Publish the released table, the protocol and the page to publish. Keep the certificate and the report "
+            "inside: they tell shares of the secret. Publish one release only."
+        ),
+        tags.div(*(ui.download_button(f"get_{name}", label) for name, label in files), class_="files"),
+        tags.details(
+            tags.summary("The same on the command line and in Python"),
+            HTML(code(commands, "Command lines") + code(typed.python, "Python")),
+        ),
+    )
+
+
+def progress_words(kept: float, most: float, seconds: float) -> str:
+    """How far a search is."""
+    return f"Kept so far: {percent(kept)}; at most possible: {percent(most)}; {seconds:.0f} s."

@@ -1,0 +1,80 @@
+"""Serving the studio: on this machine only, from a folder that goes when it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from privacyfunnel.errors import InvalidInput, MissingExtra, OutputRefused
+
+LOOPBACK = "127.0.0.1"
+
+
+def serve(
+    table: Path | None,
+    *,
+    folder: Path | None,
+    port: int,
+    most_bytes: int,
+    time_limit: float | None,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve until interrupted. `ready` is told the address, which holds a token that works once."""
+    os.environ["SHINY_OTEL_COLLECT"] = "none"  # no telemetry, whatever else is installed here
+    try:
+        import shiny  # noqa: F401
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("shiny", "studio") from None
+    from privacyfunnel.studio.app import page_of, studio_app
+    from privacyfunnel.studio.guard import Guard
+
+    with _folder(folder) as own, _listening(port) as listener:
+        app = studio_app(table, own, most_bytes, time_limit)
+        guard = Guard(app, listener.getsockname()[1], most_bytes, page_of(app))
+        config = uvicorn.Config(guard, log_level="error", access_log=False, server_header=False, lifespan="on")
+        ready(guard.address)
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextmanager
+def _folder(parent: Path | None) -> Iterator[Path]:
+    """A folder of our own for everything that is written, also by the libraries; nobody else may look into it."""
+    try:
+        own = Path(tempfile.mkdtemp(prefix="privacyfunnel-studio-", dir=parent))
+    except OSError as trouble:
+        raise OutputRefused(f"{parent} cannot be used as a folder: {trouble.strerror}") from None
+    before, tempfile.tempdir = tempfile.tempdir, str(own)
+    ending = signal.signal(signal.SIGTERM, _end)
+    try:
+        yield own
+    finally:
+        signal.signal(signal.SIGTERM, ending)
+        tempfile.tempdir = before
+        shutil.rmtree(own, ignore_errors=True)
+
+
+def _end(signum: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+@contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen()  # from here on nobody who knows the address is turned away
+        yield listener
+    except (OSError, OverflowError):
+        raise InvalidInput(f"port {port} cannot be used; choose another, or 0 for any") from None
+    finally:
+        listener.close()

@@ -1,0 +1,220 @@
+"""The steps of the studio: what happens when something on the page is touched. Parse, call, render."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, TypeVar, cast
+
+from htmltools import HTML
+from shiny import reactive, render, req
+
+from privacyfunnel.protocol_file import to_text
+from privacyfunnel.report.charts import tradeoff_chart
+from privacyfunnel.report.html import figure
+from privacyfunnel.report.page import kept_part
+from privacyfunnel.studio import desk, page
+from privacyfunnel.studio.visit import Visit
+
+T = TypeVar("T")
+
+
+def tables(visit: Visit) -> None:
+    """1. The table, from the command line or uploaded."""
+
+    @reactive.effect
+    async def _start() -> None:
+        if visit.table is not None:
+            await visit.open(partial(desk.open_table, visit.table, visit.table.name))
+
+    @reactive.effect
+    @reactive.event(visit.input.file)
+    async def _uploaded() -> None:
+        given = visit.input.file()
+        if given:
+            path, name = Path(given[0]["datapath"]), given[0]["name"]
+            await visit.open(
+                lambda: desk.open_table(desk.take_upload(path, name, Path(mkdtemp(dir=visit.folder))), name)
+            )
+
+    @reactive.effect
+    @reactive.event(visit.input.too_large)
+    def _too_large() -> None:
+        visit.opened.set(None)
+        visit.say("table", f"the file is larger than {visit.most_bytes / 2**20:g} MiB; start with --upload-limit")
+
+    @render.ui
+    def opened() -> Any:
+        words, now = visit.troubles.get().get("table"), visit.opened.get()
+        return page.trouble(words) if words else (page.opened_part(now) if now else None)
+
+
+def columns(visit: Visit) -> None:
+    """2. The secret and the columns to release."""
+
+    @render.ui
+    def columns() -> Any:
+        now = visit.opened.get()
+        return page.columns_part(now) if now else None
+
+    @reactive.effect
+    @reactive.event(visit.input.count)
+    async def _count() -> None:
+        now = _there(visit.opened.get())
+        secret, chosen = visit.input.secret(), [n for n in visit.input.attributes() if n != visit.input.secret()]
+        visit.forget()
+        if not secret or not chosen:
+            visit.say("columns", "choose one secret and at least one other column to release")
+            return
+        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen))
+        visit.counted.set(found)
+        if found is not None:
+            visit.follow_curves(found)
+
+    @render.ui
+    def counted() -> Any:
+        words, now = visit.troubles.get().get("columns"), visit.counted.get()
+        return page.trouble(words) if words else (page.counted_part(now) if now else None)
+
+
+def promises(visit: Visit) -> None:
+    """3. The promise, or what is to be kept."""
+
+    @render.ui
+    def promise() -> Any:
+        return page.promise_step() if visit.counted.get() else None
+
+    @render.ui
+    def attackers() -> Any:
+        kind = next((kind for kind in page.kinds() if kind.name == visit.input.notion()), None)
+        return page.attackers_part() if kind is not None and "known" in kind.parameters() else None
+
+    @reactive.effect
+    def _chosen() -> None:
+        now, opened = visit.counted.get(), visit.opened.get()
+        if now is None or opened is None:
+            return
+        promise = visit.promise(visit.input.epsilon())
+        if promise is None or promise == visit.promised:
+            return
+        visit.promised = promise
+        if promise in visit.known:
+            visit.show(visit.known[promise])
+        else:
+            visit.begin_search(partial(desk.solve, now, opened, promise, visit.time_limit))
+
+    @reactive.effect
+    @reactive.event(visit.input.wish)
+    def _wish() -> None:
+        now, opened = _there(visit.counted.get()), _there(visit.opened.get())
+        keep = visit.input.keep()
+        if not isinstance(keep, int | float):
+            visit.say("promise", "say which share is to be kept, in per cent")
+            return
+        make = partial(desk.notion_of, visit.input.notion(), known=visit.attackers())
+        visit.begin_search(partial(desk.grant, now, opened, make, keep / 100, visit.time_limit))
+
+
+def searches(visit: Visit) -> None:
+    """What is searched for, how far it is, and how to stop it."""
+
+    @reactive.effect
+    def _watch() -> None:
+        work = visit.search.get()
+        if work is None:
+            return
+        if work.running:
+            visit.watching.add("search")
+            visit.tick.get()
+            visit.tell(work)
+            return
+        visit.watching.discard("search")
+        visit.told.set(None)
+        visit.say("promise", work.trouble)
+        if work.result is not None:
+            visit.show(work.result)
+
+    @reactive.effect
+    @reactive.event(visit.input.cancel)
+    def _cancel() -> None:
+        work = visit.running()
+        if work is not None:
+            work.stop()
+
+    @render.ui
+    def status() -> Any:
+        words, told = visit.troubles.get().get("promise"), visit.told.get()
+        if told is not None:
+            return page.progress_part(*told)
+        return page.trouble(words) if words else None
+
+
+def results(visit: Visit) -> None:
+    """4. What it means."""
+
+    @render.ui
+    def result() -> Any:
+        now = visit.solved.get()
+        return page.result_part(now) if now else None
+
+    @render.ui
+    async def kept() -> Any:
+        return HTML(await asyncio.to_thread(kept_part, _there(visit.solved.get()).account))
+
+    @render.ui
+    async def risk() -> Any:
+        return HTML(await asyncio.to_thread(page.risk_part, _there(visit.solved.get()).account))
+
+    @render.ui
+    async def curve() -> Any:
+        compared, now = visit.compared.get(), visit.solved.get()
+        if not compared.curves or now is None:
+            return None
+        epsilon = now.account.protocol.notion.epsilon
+        chosen = (epsilon, now.account.kept_share) if epsilon > 0 else None
+        return HTML(figure(await asyncio.to_thread(tradeoff_chart, compared.curves, chosen)))
+
+
+def files(visit: Visit) -> None:
+    """5. The files."""
+
+    @render.ui
+    def downloads() -> Any:
+        now, opened = visit.solved.get(), visit.opened.get()
+        return page.downloads_part(now, opened) if now and opened else None
+
+    def here() -> tuple[desk.Solved, desk.Opened]:
+        with reactive.isolate():
+            return _there(visit.solved.get()), _there(visit.opened.get())
+
+    @render.download_button(filename="released.csv")
+    async def get_released() -> Any:
+        yield (await asyncio.to_thread(desk.release, *here(), visit.folder)).read_bytes()
+
+    @render.download_button(filename="protocol.json")
+    def get_protocol() -> Iterator[str]:
+        yield to_text(here()[0].account.protocol)
+
+    @render.download_button(filename="certificate.json")
+    def get_certificate() -> Iterator[str]:
+        yield here()[0].account.as_json()
+
+    @render.download_button(filename="report.html")
+    async def get_report() -> Any:
+        with reactive.isolate():
+            compared = visit.compared.get()
+        known = compared if compared.curves else None
+        yield await asyncio.to_thread(desk.report_text, *here(), known, public=False)
+
+    @render.download_button(filename="privacy-statement.html")
+    async def get_public() -> Any:
+        yield await asyncio.to_thread(desk.report_text, *here(), None, public=True)
+
+
+def _there(value: T | None) -> T:
+    """The value, or a silent end of what is being done where there is none."""
+    req(value is not None)
+    return cast(T, value)

@@ -1,0 +1,43 @@
+// The slider and the number for ε show the same; a file that is too large is not sent at all.
+"use strict";
+
+document.documentElement.lang = "en";
+
+// Shiny draws what can be seen; what was folded away is drawn when it is unfolded.
+document.addEventListener("toggle", () => window.dispatchEvent(new Event("resize")), true);
+
+function nearest(values, wanted) {
+  let best = 0;
+  values.forEach((value, i) => {
+    if (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(values[best] / wanted))) best = i;
+  });
+  return best;
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.id !== "slider") return;
+  const value = event.target.dataset.values.split(",")[event.target.value];
+  event.target.setAttribute("aria-valuetext", "ε = " + value);
+  document.getElementById("epsilon").value = value;
+});
+
+document.addEventListener("change", (event) => {
+  const number = document.getElementById("epsilon");
+  const slider = document.getElementById("slider");
+  if (event.target.id === "slider" && number) {
+    number.dispatchEvent(new Event("change", { bubbles: true }));
+  } else if (event.target.id === "epsilon" && slider && Number(number.value) > 0) {
+    slider.value = nearest(slider.dataset.values.split(",").map(Number), Number(number.value));
+    slider.setAttribute("aria-valuetext", "ε = " + number.value);
+  }
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target.id !== "file" || !event.target.files.length) return;
+  const most = Number(document.getElementById("upload").dataset.mostBytes);
+  const file = event.target.files[0];
+  if (file.size <= most) return;
+  event.stopImmediatePropagation();
+  event.target.value = "";
+  Shiny.setInputValue("too_large", { name: file.name, size: file.size }, { priority: "event" });
+}, true);

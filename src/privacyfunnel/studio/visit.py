@@ -1,0 +1,193 @@
+"""Visit: what one tab of the studio has open, has chosen and is searching for."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from shiny import Inputs, Session, reactive, ui
+
+from privacyfunnel.errors import PrivacyFunnelError
+from privacyfunnel.promise import Notion
+from privacyfunnel.report.curves import Comparison
+from privacyfunnel.studio import desk, page
+from privacyfunnel.studio.work import Work
+from privacyfunnel.tables.counting import Counted
+
+POLL_SECONDS = 0.2
+
+
+class Visit:
+    """One tab: its own table, its own choices, its own searches."""
+
+    def __init__(
+        self,
+        given: Inputs,
+        session: Session,
+        table: Path | None,
+        folder: Path,
+        most_bytes: int,
+        time_limit: float | None,
+    ) -> None:
+        self.input, self.session, self.folder = given, session, folder
+        self.table, self.most_bytes, self.time_limit = table, most_bytes, time_limit
+        self.opened: reactive.Value[desk.Opened | None] = reactive.Value(None)
+        self.counted: reactive.Value[Counted | None] = reactive.Value(None)
+        self.solved: reactive.Value[desk.Solved | None] = reactive.Value(None)
+        self.compared: reactive.Value[Comparison] = reactive.Value(Comparison((), {}))
+        self.troubles: reactive.Value[dict[str, str]] = reactive.Value({})
+        self.search: reactive.Value[Work[desk.Solved] | None] = reactive.Value(None)
+        self.told: reactive.Value[tuple[str, bool] | None] = reactive.Value(None)
+        self.tick: reactive.Value[int] = reactive.Value(0)
+        self.watching: set[str] = set()
+        """What is to be looked at at every tick: a search, curves."""
+        self.ended = False
+        self.known: dict[Notion, desk.Solved] = {}
+        self.curves: Work[None] | None = None
+        self.promised: Notion | None = None
+
+    def begin(self) -> None:
+        """Let the page look at what runs in other threads, until the tab is closed."""
+        self.session.on_ended(self.end)
+        self.clock = asyncio.create_task(self._ticks())
+
+    async def _ticks(self) -> None:
+        """Let the page look at what runs in other threads."""
+        beats = 0
+        while not self.ended:
+            await asyncio.sleep(POLL_SECONDS)
+            if self.watching:
+                beats += 1
+                async with reactive.lock():
+                    self.tick.set(beats)
+                    await reactive.flush()
+
+    def end(self) -> None:
+        """The tab was closed: stop what runs, and delete its files."""
+        self.ended = True
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def stop(self) -> None:
+        """Ask what runs to end."""
+        for work in (self.running(), self.curves):
+            if work is not None:
+                work.stop()
+
+    def running(self) -> Work[desk.Solved] | None:
+        """The last search that was begun."""
+        with reactive.isolate():
+            return self.search.get()
+
+    def say(self, step: str, words: str | None) -> None:
+        """Remember what went wrong at a step, or that nothing does any more."""
+        with reactive.isolate():
+            rest = {key: value for key, value in self.troubles.get().items() if key != step}
+        self.troubles.set(rest | ({step: words} if words else {}))
+
+    async def attempt(self, step: str, call: Callable[[], Any]) -> Any:
+        """Run what may take a while in a thread; None, and words for the page, if it fails."""
+        try:
+            result = await asyncio.to_thread(call)
+        except PrivacyFunnelError as trouble:
+            self.say(step, str(trouble))
+            return None
+        except Exception as trouble:  # its message may quote data, so only its kind is told
+            self.say(step, f"unforeseen {type(trouble).__name__}; please report it")
+            return None
+        self.say(step, None)
+        return result
+
+    async def open(self, call: Callable[[], desk.Opened]) -> None:
+        """Open another table."""
+        self.forget()
+        self.opened.set(None)
+        self.opened.set(await self.attempt("table", call))
+
+    def forget(self) -> None:
+        """A new table or other columns: nothing of the old ones stays."""
+        self.stop()
+        self.known.clear()
+        self.promised = None
+        self.counted.set(None)
+        self.solved.set(None)
+        self.search.set(None)
+        self.told.set(None)
+        self.compared.set(Comparison((), {}))
+
+    def promise(self, epsilon: Any) -> Notion | None:
+        """The promise that is chosen; None, and words for the page, if it makes no sense."""
+        try:
+            promise = desk.notion_of(self.input.notion(), epsilon, self.attackers())
+        except PrivacyFunnelError as trouble:
+            self.say("promise", str(trouble))
+            return None
+        self.say("promise", None)
+        return promise
+
+    def attackers(self) -> str:
+        """How many columns attackers may know, as chosen."""
+        return str(self.input.known()) if "known" in self.input else "any"
+
+    def begin_search(self, task: Callable[[Callable[..., None]], desk.Solved]) -> None:
+        """Search for something else."""
+        old = self.running()
+        if old is not None:
+            old.stop()
+        self.told.set(("", False))
+        self.search.set(Work(task))
+
+    def tell(self, work: Work[desk.Solved]) -> None:
+        """Tell how far a search is."""
+        with reactive.isolate():
+            counted, now = self.counted.get(), work.progress
+        words = ""
+        if now is not None and counted is not None and counted.joint.entropy > 0:
+            most = counted.joint.entropy
+            words = page.progress_words(now.utility / most, min(1.0, now.upper_bound / most), now.seconds)
+        self.told.set((words, work.stopped))
+
+    def show(self, solved: desk.Solved) -> None:
+        """Show what was found."""
+        promise = solved.account.protocol.notion
+        self.known[promise] = solved
+        self.solved.set(solved)
+        if solved.wish is not None and self.promised != promise:
+            self.promised = promise
+            ui.update_numeric("epsilon", value=solved.wish.epsilon, session=self.session)
+
+    def follow_curves(self, counted: Counted) -> None:
+        """Curves of all kinds of promise, one after the other, while nothing else is searched for."""
+        found: list[Comparison] = [Comparison((), {})]
+
+        def task(follow: Callable[..., None]) -> None:
+            while self.curves is None or not self.curves.stopped:
+                while _busy(searching):
+                    time.sleep(POLL_SECONDS)
+                more = desk.next_curve(counted.joint, found[-1], follow)
+                if more is None:
+                    return
+                found.append(more)
+
+        searching: list[Work[desk.Solved] | None] = [None]
+        self.curves = work = Work(task)
+
+        @reactive.effect
+        def _watch() -> None:
+            searching[0] = self.search.get()
+            if self.curves is not work:
+                return
+            if work.running:
+                self.watching.add("curves")
+                self.tick.get()
+            else:
+                self.watching.discard("curves")
+            self.compared.set(found[-1])
+
+
+def _busy(searching: list[Work[desk.Solved] | None]) -> bool:
+    return searching[0] is not None and searching[0].running

@@ -1,0 +1,36 @@
+"""Preview: the first rows of a table beside a draw of what they might be released as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from privacyfunnel.protocol import Protocol
+from privacyfunnel.tables.domain import UNSEEN, Label
+from privacyfunnel.tables.sources import Source
+
+ROWS = 6
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The same rows before and after. Another draw gives other rows, and the release is another draw."""
+
+    columns: tuple[str, ...]
+    before: tuple[tuple[Label, ...], ...]
+    after: tuple[tuple[Label, ...], ...]
+
+
+def preview(protocol: Protocol, source: Source, rows: int = ROWS) -> Preview:
+    """Sanitise the first rows of a table, keeping their order, for the eyes of its owner only."""
+    names = list(protocol.attributes)
+    first = pa.Table.from_batches([next(iter(source.batches(names))).slice(0, rows)])
+    columns = {column.name: column for block in protocol.blocks for column in block.columns}
+    before = []
+    for name in names:
+        codes = columns[name].encode(first.column(name).combine_chunks())
+        before.append([columns[name].labels[code] if code != UNSEEN else None for code in codes])
+    released = protocol.sanitise(first, keep_order=True, unseen="draw")
+    after = [released.column(name).to_pylist() for name in names]
+    return Preview(tuple(names), tuple(zip(*before, strict=True)), tuple(zip(*after, strict=True)))

@@ -1,0 +1,70 @@
+"""funnel fit --confidence: a promise for the population."""
+
+import json
+
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.cli import run
+from privacyfunnel.population import as_csv, people
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(as_csv(people(4_000, seed=3)))
+    return path
+
+
+def fit(table, *more):
+    asked = ["fit", table, "--secret", "obese", "--attributes", "sex,town", "--epsilon", "0.3", "--gap", "0.5", *more]
+    return run([str(part) for part in asked])
+
+
+def test_fit_promises_for_the_population(table, tmp_path, capsys):
+    assert fit(table, "--confidence", "0.95", "-o", tmp_path / "p.json", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["notion"]["notion"] == "robust"
+    assert found["holds"] is True
+    assert found["level"] <= 0.3
+    population = found["population"]
+    assert population["sample_level"] < population["population_level"] <= 0.3
+    assert population["confidence"] == 0.95
+    assert population["values"] == 10
+    assert 0 <= population["too_rare"] <= 10
+    protocol = pf.Protocol.load(tmp_path / "p.json")
+    assert "95% confidence" in protocol.notion.words()
+
+
+def test_the_screen_shows_both_levels(table, tmp_path, capsys):
+    assert fit(table, "--confidence", "0.9", "-o", tmp_path / "p.json") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "for the counted people" in out
+    assert "population with 90% confidence" in out
+    assert "too rare to be released sharply" in out
+
+
+def test_audit_checks_the_promise_over_the_set(table, tmp_path, capsys):
+    assert fit(table, "--confidence", "0.95", "-o", tmp_path / "p.json", "--json") == 0
+    capsys.readouterr()
+    assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["certificate"]["holds"] is True
+    # few people leave so much open that the same protocol no longer keeps it
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(table.read_text().splitlines()[:300]) + "\n")
+    assert run(["audit", str(tmp_path / "p.json"), "--table", str(few)]) == 1
+
+
+@pytest.mark.parametrize("confidence", ["0", "1", "1.2", "-0.5", "nan"])
+def test_a_confidence_outside_of_0_and_1_is_refused_in_a_line(table, tmp_path, capsys, confidence):
+    assert fit(table, "--confidence", confidence, "-o", tmp_path / "p.json") == 2
+    err = capsys.readouterr().err
+    assert "confidence must be a number between 0 and 1" in " ".join(err.split())
+    assert "Traceback" not in err
+    assert not (tmp_path / "p.json").exists()
+
+
+def test_perfect_privacy_has_no_robust_kind(table, tmp_path, capsys):
+    asked = ["fit", str(table), "--secret", "obese", "--notion", "perfect", "--confidence", "0.95"]
+    assert run([*asked, "-o", str(tmp_path / "p.json")]) == 2
+    assert "positive" in capsys.readouterr().err

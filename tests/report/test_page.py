@@ -1,0 +1,266 @@
+"""The report: the library's numbers, one file that needs nothing else, and a public page that tells nothing more."""
+
+import json
+import re
+import shlex
+from html import unescape
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.cli import run
+from privacyfunnel.report.account import account
+from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.curves import compare, epsilons_with
+from privacyfunnel.report.page import report_page
+from privacyfunnel.report.words import percent
+
+CANARY = "CANARY"
+
+
+def people(n=3_000, seed=0):
+    """A secret whose values are canaries, and columns of every kind."""
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, 3, n)
+    sick = rng.random(n) < 0.3 + 0.3 * (town == 0)
+    return pa.table(
+        {
+            "diagnosis": [f"{CANARY}{'sick' if s else 'well'}" for s in sick],
+            "town": np.array(["Ash", "Birch <b>", 'Dún "x"'])[town],
+            "age": [str(age) if age > 20 else "?" for age in rng.integers(18, 90, n)],
+            "born": [f"{year}-0{1 + year % 9}-15" for year in rng.integers(1950, 1956, n)],
+            "street": [f"street {i}" for i in rng.integers(0, 300, n)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report")
+    pa_csv.write_csv(people(), path / "people.csv")
+    joint = pf.Joint.from_table(
+        path / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]}, missing=["?"]
+    )
+    pf.optimise(joint, pf.LIP(0.1)).save(path / "protocol.json")
+    return path
+
+
+def text_of(page):
+    return unescape(re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL))
+
+
+def funnel(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+def test_the_report_shows_the_numbers_of_the_library(folder, tmp_path):
+    assert funnel("report", folder / "protocol.json", "--table", folder / "people.csv", "-o", tmp_path / "r.html") == 0
+    page = text_of((tmp_path / "r.html").read_text())
+    protocol = pf.Protocol.load(folder / "protocol.json")
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
+    certificate = pf.certify(protocol, joint)
+    Q = protocol.channel_on(joint)
+    released = Q @ joint.p.T
+    kept = protocol.utility / protocol.entropy
+    guess = released.max(axis=1).sum()
+    assert "Kept." in page
+    assert protocol.notion.words() in page
+    assert f"{kept:.1%}" in page
+    assert f"{guess:.1%}" in page
+    assert f"{joint.p.max(axis=0).sum():.1%}" in page
+    assert str(certificate.worst.lift) in page
+    assert f"ε = {certificate.level:.9g}" in page
+    for curve_kind in (pf.LIP, pf.LDP, pf.PML):
+        share = pf.optimise(joint, curve_kind(0.5)).utility / joint.entropy
+        assert re.search(rf"{curve_kind.name.upper()}\s+0\.5\s+×1\.65\s+{re.escape(percent(share))}", page)
+    sick = released[:, 0] / released.sum(axis=1)
+    assert percent(float(sick.max())) in page
+
+
+def test_the_report_is_one_file_that_asks_for_nothing(folder):
+    protocol = pf.Protocol.load(folder / "protocol.json")
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
+    page = report_page(account(protocol, joint), compared=compare(joint, epsilons_with(0.1), time_limit=5))
+    assert "<script" not in page
+    addresses = set(re.findall(r"(?:https?:)?//[\w.-]+", page)) - {"http://www.w3.org"}  # the name of SVG
+    assert addresses == set()
+    assert re.findall(r'(?:src|href)="(?!#|data:,)', page) == []
+    assert "@import" not in page
+    assert re.findall(r"url\((?!#)", page) == []
+    names = re.findall(r'\bid="([^"]+)"', page)
+    assert len(set(names)) == len(names)
+
+
+def test_texts_from_the_table_are_shown_as_texts(folder):
+    protocol = pf.Protocol.load(folder / "protocol.json")
+    page = report_page(account(protocol))
+    assert "<b>" not in page.replace("<li><b>", "")
+    assert "Birch &lt;b&gt;" in page
+
+
+def test_the_public_page_needs_no_table_and_names_no_value_of_the_secret(folder, tmp_path):
+    assert funnel("report", folder / "protocol.json", "--public", "-o", tmp_path / "public.html") == 0
+    page = (tmp_path / "public.html").read_text()
+    assert CANARY not in page
+    assert "What an attacker gains" not in page
+    told = text_of(page)
+    protocol = pf.Protocol.load(folder / "protocol.json")
+    assert protocol.notion.words() in told
+    assert f"{protocol.utility / protocol.entropy:.1%}" in told
+
+
+def test_the_public_page_is_the_same_for_two_tables_with_one_protocol(tmp_path):
+    # Whatever differs between the tables would be a number computed from counts.
+    joint = pf.Joint([[30, 20, 10], [10, 20, 30]])
+    protocol = pf.optimise(joint, pf.LIP(0.3))
+    protocol.save(tmp_path / "protocol.json")
+    page = report_page(account(pf.Protocol.load(tmp_path / "protocol.json")))
+    other = pf.Joint([[300, 200, 100], [90, 190, 290]])
+    full = [report_page(account(protocol, table)) for table in (joint, other)]
+    assert full[0] != full[1]
+    assert report_page(account(protocol)) == page
+
+
+def test_a_broken_promise_is_called_so_and_ends_with_1(folder, tmp_path):
+    told = people(seed=5).to_pydict()
+    told["diagnosis"] = [f"{CANARY}{'sick' if town == 'Ash' else 'well'}" for town in told["town"]]
+    pa_csv.write_csv(pa.table(told), tmp_path / "others.csv")
+    output = tmp_path / "r.html"
+    arguments = ["--table", tmp_path / "others.csv", "--no-curves", "-o", output]
+    assert funnel("report", folder / "protocol.json", *arguments) == 1
+    assert "Broken." in text_of(output.read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--public", "--table", "people.csv"], "takes no --table"),
+        ([], "needs --table"),
+        (["--table", "nobody.csv"], "there is no file"),
+    ],
+)
+def test_what_cannot_be_reported_on_is_one_line_and_no_file(folder, tmp_path, capsys, arguments, words):
+    output = tmp_path / "r.html"
+    assert funnel("report", folder / "protocol.json", *arguments, "-o", output) == 2
+    shown = capsys.readouterr().err
+    assert words in shown
+    assert shown.count("\n") == 1
+    assert not output.exists()
+
+
+def test_the_report_for_machines_is_one_object(folder, tmp_path, capsys):
+    arguments = ["--table", folder / "people.csv", "--no-curves", "--json", "-o", tmp_path / "r.html"]
+    assert funnel("report", folder / "protocol.json", *arguments) == 0
+    shown = capsys.readouterr().out
+    found = json.loads(shown)
+    assert CANARY not in shown
+    assert found["findings"]["holds"] is True
+    assert {a["name"] for a in found["attributes"]} == {"town", "age"}
+
+
+def digest(path):
+    return json.loads(path.read_text())["digest"]
+
+
+WISHES = {
+    "as found": {},
+    "bins": {"bins": {"age": [0, 30, 50, 120]}, "missing": ["?"]},
+    "quantiles": {"bins": {"age": 3}, "top": {"street": 4}, "dates": {"born": "month"}},
+}
+
+
+NOTIONS = [pf.LIP(0.25), pf.ALIP(0.2, 0.3), pf.SRLDP(0.5, known=["town"])]
+
+
+@pytest.mark.parametrize("wishes", WISHES.values(), ids=WISHES)
+@pytest.mark.parametrize("notion", [pf.LIP(0.25), pf.ALIP(0.2, 0.3), pf.SRLDP(0.5, known=["town"])], ids=str)
+def test_the_commands_and_the_python_of_a_report_make_the_protocol_again(folder, tmp_path, wishes, notion, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pa_csv.write_csv(people(), tmp_path / "people.csv")
+    columns = ["town", "age", "born", "street"] if "top" in wishes else ["town", "age"]
+    if "top" in wishes and isinstance(notion, pf.SRLDP):  # slower to solve
+        columns = ["town", "street"]
+        wishes = {"top": {"street": 2}}
+    joint = pf.Joint.from_table("people.csv", "diagnosis", columns, **wishes)
+    protocol = pf.optimise(joint, notion, time_limit=20)
+    protocol.save("first.json")
+    typed = steps(protocol, "people.csv", "second.json")
+    assert in_lines(typed.fit).replace(" \\\n", "").split() == typed.fit.split()
+    assert run(shlex.split(typed.fit)[1:]) == 0
+    content = [json.loads((tmp_path / name).read_text()) for name in ("first.json", "second.json")]
+    assert content[0]["blocks"] == content[1]["blocks"]
+    assert content[0]["promise"] == content[1]["promise"]
+    exec(compile(typed.python.replace("second.json", "third.json"), "report", "exec"), {})  # noqa: S102 - our own lines
+    assert json.loads((tmp_path / "third.json").read_text())["blocks"] == content[0]["blocks"]
+    assert run(shlex.split(typed.sanitise.replace("released.csv", "again.csv"))[1:]) == 0
+    assert run(shlex.split(typed.audit)[1:]) == 0
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0.5, "50.0%"), (1.0, "100%"), (0.0, "0%"), (0.9999, "99.99%"), (0.00004, "0.004%"), (1e-9, "<0.001%")],
+)
+def test_shares_that_are_not_all_or_nothing_are_not_called_so(share, words):
+    assert percent(share) == words
+
+
+@pytest.mark.parametrize(
+    ("notion", "words"), [(pf.LIP(0.5), "may change"), (pf.LDP(0.5), "may change"), (pf.PML(0.5), "may grow")], ids=str
+)
+def test_the_factor_is_said_to_bound_only_what_it_bounds(notion, words):
+    told = text_of(report_page(account(pf.optimise(pf.Joint([[3, 2, 1], [1, 2, 3]]), notion))))
+    assert f"×1.65 the most a belief {words}" in " ".join(told.split())
+
+
+def test_a_robust_promise_is_told_for_the_sample_and_for_the_population():
+    joint = pf.Joint([[300, 200, 100], [100, 200, 300]])
+    protocol = pf.optimise(joint, pf.robust(pf.LIP(0.5)))
+    told = text_of(report_page(account(protocol, joint)))
+    found = pf.population_findings(protocol, joint)
+    assert f"kept: ε = {found.population_level:.4g}" in told
+    assert f"ε = {found.sample_level:.4g}" in told
+    assert "95.0% confidence" in told
+    typed = steps(protocol, "people.csv")
+    assert "--notion lip --epsilon 0.5 --confidence 0.95" in typed.fit
+    assert "pf.robust(pf.LIP(epsilon=0.5), 0.95)" in typed.python
+
+
+def test_a_promise_for_side_channels_that_is_too_large_for_a_chart_is_left_out_with_the_reason():
+    rng = np.random.default_rng(0)
+    joint = pf.Joint(rng.integers(1, 9, (2, 20, 20, 10)))
+    found = compare(joint, [2.0], time_limit=0.01)
+    assert "too large" in found.left_out["srlip"]
+    assert {curve.kind for curve in found.curves} <= {pf.LIP, pf.LDP, pf.PML}
+
+
+def test_keep_on_the_command_line_finds_the_smallest_epsilon(folder, tmp_path, capsys):
+    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3", "--keep", "0.95"]
+    assert funnel("fit", folder / "people.csv", *asked, "--json", "-o", tmp_path / "p.json") == 0
+    found = json.loads(capsys.readouterr().out)
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": 3})
+    assert found["kept_share"] >= 0.95
+    assert found["wish"]["epsilon"] == found["notion"]["epsilon"]
+    before = found["wish"]["too_small"]
+    assert before == pytest.approx(found["wish"]["epsilon"] - 0.001)
+    assert pf.optimise(joint, pf.LIP(before)).upper_bound / joint.entropy < 0.95
+    assert funnel("fit", folder / "people.csv", *asked, "--force", "-o", tmp_path / "p.json") == 0
+    assert "no protocol can" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--keep", "0.9", "--epsilon", "1"], "goes without --epsilon"),
+        (["--keep", "90"], "keep must be a number above 0 and at most 1"),
+        (["--keep", "0.9", "--notion", "perfect"], "perfect privacy has no ε"),
+        (["--keep", "0.9", "--notion", "nothing"], "--notion is one of"),
+    ],
+)
+def test_wishes_that_make_no_sense_are_one_line(folder, tmp_path, capsys, arguments, words):
+    asked = ["--secret", "diagnosis", "--attributes", "town,age", *arguments, "-o", tmp_path / "p.json"]
+    assert funnel("fit", folder / "people.csv", *asked) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "p.json").exists()

@@ -1,0 +1,253 @@
+"""The studio in a real browser: the whole way, and everything that may go wrong on it."""
+
+import json
+import re
+
+import pyarrow.csv as pa_csv
+import pytest
+
+import privacyfunnel as pf
+from pages import barriers, listen, too_wide
+from privacyfunnel.report.words import percent
+
+PATIENCE = 120_000
+"""Milliseconds for what takes moments on a machine that is not busy."""
+
+
+@pytest.fixture
+def visit(chrome):
+    """New pages, each in a browser profile of its own unless it is given one."""
+    contexts = []
+
+    def enter(address, context=None, **how):
+        if context is None:
+            context = chrome.new_context(**how)
+            contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        heard = listen(page)
+        page.goto(address)
+        return page, heard
+
+    yield enter
+    for context in contexts:
+        context.close()
+
+
+def upload(page, table):
+    page.set_input_files("#file", table)
+    page.wait_for_selector("#columns-step")
+
+
+def choose(page, secret, columns):
+    page.get_by_role("radio", name=f"{secret} is the secret").check()
+    for box in page.get_by_role("checkbox").all():
+        name = box.get_attribute("value")
+        box.set_checked(name in columns)
+    page.click("#count")
+    page.wait_for_selector("#promise-step")
+
+
+def set_epsilon(page, epsilon):
+    page.fill("#epsilon", str(epsilon))
+    page.dispatch_event("#epsilon", "change")
+
+
+def shows(page, words):
+    """Wait until the result says this."""
+    page.wait_for_function("words => document.querySelector('#result')?.innerText.includes(words)", arg=words)
+
+
+def get(page, label, folder):
+    with page.expect_download() as coming:
+        page.get_by_role("link", name=label, exact=True).click()
+    path = folder / coming.value.suggested_filename
+    coming.value.save_as(path)
+    return path
+
+
+def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_studio, visit, table, tmp_path):
+    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "weight"])
+    with open_studio() as (address, _):
+        page, heard = visit(address)
+        upload(page, table)
+        assert page.get_by_role("radio", name="obese is the secret").is_checked()
+        choose(page, "obese", ["sex", "town", "weight"])
+        set_epsilon(page, 0.3)
+        promise = pf.LIP(0.3)
+        shows(page, promise.words())
+        expected = pf.optimise(joint, promise)
+        released = expected.channel_on(joint) @ joint.p.T
+        told = page.inner_text("#result")
+        assert percent(expected.utility / joint.entropy) in told
+        assert percent(float(released.max(axis=1).sum())) in told
+        assert "Kept." in told
+        assert barriers(page) == []
+
+        page.select_option("#notion", "ldp")
+        shows(page, pf.LDP(0.3).words())
+        best = pf.optimise(joint, pf.LDP(0.3))
+        shows(page, percent(best.utility / joint.entropy))
+
+        protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert protocol.notion == pf.LDP(0.3)
+        assert protocol.utility == pytest.approx(best.utility, abs=1e-6)
+        assert pf.certify(protocol, joint).holds
+        rows = pa_csv.read_csv(get(page, "Released table", tmp_path))
+        assert rows.column_names == ["sex", "town", "weight"]
+        assert rows.num_rows == 2_000
+        again = tmp_path / "again"
+        again.mkdir()
+        assert get(page, "Released table", again).read_bytes() == (tmp_path / "released.csv").read_bytes()
+        certificate = json.loads(get(page, "Certificate", tmp_path).read_text())
+        assert certificate["findings"]["holds"] is True
+        assert certificate["findings"]["level"] == pf.certify(protocol, joint).level
+        report = get(page, "Report", tmp_path).read_text()
+        assert certificate["digest"] in report
+        public = get(page, "Page to publish", tmp_path).read_text()
+        assert "What an attacker gains" in report
+        assert "What an attacker gains" not in public
+
+        page.get_by_text("The same on the command line and in Python").click()
+        assert "--notion ldp" in page.inner_text("#downloads")
+        page.get_by_text("What an attacker gains").first.click()
+        page.wait_for_selector("#risk figure")
+        page.wait_for_selector("#curve figure")
+        assert heard["errors"] == []
+        own = address.split("?")[0]
+        assert [url for url in heard["asked"] if not url.startswith((own, own.replace("http", "ws"), "data:"))] == []
+
+
+def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, visit, table):
+    joint = pf.Joint.from_table(table, "obese", ["town", "weight"])
+    with open_studio(table) as (address, _):  # opened from the command line
+        page, _ = visit(address)
+        choose(page, "obese", ["town", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        page.get_by_text("Or say how much is to be kept").click()
+        page.fill("#keep", "90")
+        page.click("#wish")
+        shows(page, "Keeping 0.9 of the information takes")
+        told = page.inner_text("#result")
+        found = float(re.search(r"takes ε = ([\d.]+)", told).group(1))
+        page.wait_for_function("e => Number(document.querySelector('#epsilon').value) === e", arg=found)
+        assert pf.optimise(joint, pf.LIP(found)).utility >= 0.9 * joint.entropy - 1e-9
+        assert pf.optimise(joint, pf.LIP(found - 0.001)).upper_bound < 0.9 * joint.entropy
+
+
+def test_a_wrong_file_is_explained_and_another_one_can_be_tried(open_studio, visit, table, tmp_path):
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "broken.parquet").write_bytes(b"not parquet")
+    (tmp_path / "empty.csv").write_text("")
+    with open_studio("--upload-limit", "1") as (address, _):
+        page, _ = visit(address)
+        for name, words in (
+            ("picture.png", "should end in .csv"),
+            ("broken.parquet", "cannot be read as a table"),
+            ("empty.csv", "is empty"),
+        ):
+            page.set_input_files("#file", tmp_path / name)
+            page.get_by_role("alert").filter(has_text=words).wait_for()
+            assert "Traceback" not in page.inner_text("body")
+        (tmp_path / "large.csv").write_text("a,b\n" + "1,2\n" * 400_000)
+        page.set_input_files("#file", tmp_path / "large.csv")
+        page.get_by_role("alert").filter(has_text="larger than 1 MiB").wait_for()
+        upload(page, table)
+        assert page.get_by_role("alert").count() == 0
+
+
+def test_choosing_no_column_is_explained(open_studio, visit, table):
+    with open_studio(table) as (address, _):
+        page, _ = visit(address)
+        page.wait_for_selector("#columns-step")
+        for box in page.get_by_role("checkbox").all():
+            box.set_checked(False)
+        page.click("#count")
+        page.get_by_role("alert").filter(has_text="at least one other column").wait_for()
+
+
+def test_a_long_search_is_followed_and_stopped_with_a_protocol_that_holds(open_studio, visit, table, tmp_path):
+    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "height", "weight"])
+    with open_studio(table) as (address, _):
+        page, _ = visit(address)
+        choose(page, "obese", ["sex", "town", "height", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        page.select_option("#notion", "srlip")
+        page.get_by_text("Kept so far:").wait_for()
+        page.get_by_role("button", name="Stop and take the best so far").click()
+        shows(page, pf.SRLIP(0.5).words())
+        assert page.locator("progress").count() == 0
+        protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert protocol.notion == pf.SRLIP(0.5)
+        assert pf.certify(protocol, joint).holds
+
+
+def test_two_tabs_share_nothing(open_studio, visit, table, chrome):
+    with open_studio(table) as (address, _):
+        first, _ = visit(address)
+        second, _ = visit(address.split("?")[0], context=first.context)
+        choose(first, "obese", ["sex", "town"])
+        choose(second, "town", ["sex", "weight"])
+        set_epsilon(first, 0.2)
+        set_epsilon(second, 0.7)
+        shows(first, pf.LIP(0.2).words())
+        shows(second, pf.LIP(0.7).words())
+        assert "town" not in second.inner_text("#result table.preview thead")
+        assert "town" in first.inner_text("#result table.preview thead")
+        assert "obese =" in first.inner_text("#result")
+        assert "obese" not in second.inner_text("#result")
+        second.close()
+        set_epsilon(first, 0.1)
+        shows(first, pf.LIP(0.1).words())
+
+        stranger = chrome.new_context()
+        page = stranger.new_page()
+        assert page.goto(address).status == 403
+        assert page.goto(address.split("?")[0]).status == 403
+        stranger.close()
+
+
+def test_everything_can_be_done_by_keyboard_alone(open_studio, visit, table):
+    with open_studio(table) as (address, _):
+        page, _ = visit(address)
+        page.wait_for_selector("#columns-step")
+
+        def tab_to(selector):
+            for _ in range(60):
+                if page.evaluate("s => document.activeElement?.matches(s) ?? false", selector):
+                    return
+                page.keyboard.press("Tab")
+            raise AssertionError(f"the Tab key never reaches {selector}")
+
+        tab_to("#file")
+        assert page.evaluate("getComputedStyle(document.activeElement.closest('.btn')).outlineStyle") == "solid"
+        tab_to("#release-2")
+        page.keyboard.press("Space")  # the age is left out
+        assert not page.is_checked("#release-2")
+        tab_to("#count")
+        page.keyboard.press("Enter")
+        shows(page, pf.LIP(0.5).words())
+        tab_to("#slider")
+        page.keyboard.press("ArrowLeft")
+        shows(page, pf.LIP(0.3).words())
+        tab_to("#get_protocol")
+        with page.expect_download() as coming:
+            page.keyboard.press("Enter")
+        assert coming.value.suggested_filename == "protocol.json"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen_shows_everything_without_sideways_scrolling(open_studio, visit, table, scheme):
+    with open_studio(table) as (address, _):
+        page, _ = visit(address, viewport={"width": 380, "height": 740}, color_scheme=scheme)
+        page.wait_for_selector("#columns-step")
+        assert too_wide(page) <= 0
+        choose(page, "obese", ["sex", "town", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        for words in ("What was kept of each column", "What an attacker gains", "The same on the command line"):
+            page.get_by_text(words).first.click()
+        page.wait_for_selector("#risk figure")
+        page.wait_for_selector("#kept figure")
+        page.wait_for_selector("#curve figure")
+        assert too_wide(page) <= 0
+        assert barriers(page) == []
