@@ -138,6 +138,12 @@ def test_bits_are_not_written_where_they_make_no_sense(buffer: NDArray[np.float6
         Randomness.secure().fill(buffer)
 
 
+@pytest.mark.parametrize("size", [0, 15, 17, 32])
+def test_a_key_of_another_length_is_an_error(size: int):
+    with pytest.raises(InvalidInput, match="16 bytes"):
+        Randomness.keyed(bytes(size))
+
+
 def test_no_words_are_no_words():
     assert Randomness.secure().words(0).size == 0
 
