@@ -201,8 +201,8 @@ class Joint:
     def over(self, attributes: Sequence[str]) -> Joint:
         """The joint of the secret and some of the attributes, in this order; the others are summed out.
 
-        >>> Joint([[[4, 1], [0, 2]], [[1, 1], [1, 0]]]).over(["X2"]).weights.tolist()
-        [[4, 3], [2, 1]]
+        >>> tuple(map(tuple, Joint([[[4, 1], [0, 2]], [[1, 1], [1, 0]]]).over(["X2"]).weights.tolist()))
+        ((4, 3), (2, 1))
         """
         places = [self.attributes.index(name) for name in attributes]
         codes, of = np.unique(self.codes[:, places], axis=0, return_inverse=True)

@@ -129,8 +129,8 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     """For every value of X of `joint`, whether it could be released as it is, and if not, whether for rarity alone.
 
     >>> found = sharpness(Joint([[400, 20], [500, 30]]), robust(LIP(0.5)))
-    >>> [value.too_rare for value in found]
-    [False, True]
+    >>> tuple(value.too_rare for value in found)
+    (False, True)
     """
     if not isinstance(notion, Robust):
         raise InvalidPromise("sharpness needs a robust promise, such as robust(LIP(0.5))")

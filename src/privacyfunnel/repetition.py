@@ -48,8 +48,8 @@ def repeated(
     """The exact level when the same table is released k times, for each k in `releases` (math.inf: ever more).
 
     >>> joint = Joint([[30, 10], [10, 50]])
-    >>> [round(found.level, 3) for found in repeated(joint, optimise(joint, LIP(0.1)))]
-    [0.1, 0.201, 0.875]
+    >>> tuple(round(found.level, 3) for found in repeated(joint, optimise(joint, LIP(0.1))))
+    (0.1, 0.201, 0.875)
     """
     joint = joint_of(joint_or_table, protocol)
     once = Outcomes.of(protocol, joint)

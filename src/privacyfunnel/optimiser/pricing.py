@@ -107,20 +107,23 @@ class CellOracle(Oracle):
 
 
 def essential(G: Matrix) -> Matrix:
-    """G without rows that another one implies: g ≤ α·g′ for some α ≥ 0 means g·v ≤ α·g′·v ≤ 0.
+    """G without rows that another one with the same non-zeros implies: g ≤ α·g′ with α ≥ 0 means g·v ≤ α·g′·v ≤ 0.
 
     With two secrets, a limit from above on the one and from below on the other are limits on the same number.
     """
+    alike: dict[bytes, list[int]] = {}
+    for i, pattern in enumerate(np.packbits(G != 0, axis=1)):
+        alike.setdefault(pattern.tobytes(), []).append(i)
     kept = np.ones(len(G), dtype=bool)
-    for i, g in enumerate(G):
-        kept[i] = False
-        others = G[kept]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = g / others
-        least = np.where(others > 0, ratio, 0.0).max(axis=1, initial=0.0)
-        most = np.where(others < 0, ratio, np.inf).min(axis=1, initial=np.inf)
-        harmless = ((others != 0) | (g <= 0)).all(axis=1)
-        kept[i] = not (harmless & (least <= most)).any()
+    for group in alike.values():
+        rows = G[group][:, np.flatnonzero(G[group[0]])]
+        for place, i in enumerate(group):
+            kept[i] = False
+            others = rows[kept[group]]
+            ratio = rows[place] / others
+            least = np.where(others > 0, ratio, 0.0).max(axis=1, initial=0.0)
+            most = np.where(others < 0, ratio, np.inf).min(axis=1, initial=np.inf)
+            kept[i] = not (least <= most).any()
     return G[kept]
 
 
