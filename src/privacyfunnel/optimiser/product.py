@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -38,9 +38,7 @@ class Parts:
     joint: Joint
     blocks: tuple[tuple[str, ...], ...]
     views: list[View]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_kept", {})
+    _kept: dict[tuple[int, tuple[int, ...]], Tensor] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -76,16 +74,15 @@ class Parts:
 
     def _base(self, view: int, blocks: tuple[int, ...]) -> Tensor:
         """P(s, cell, x of these blocks)."""
-        found: dict[tuple[int, tuple[int, ...]], Tensor] = self._kept  # type: ignore[attr-defined]
-        if (view, blocks) in found:
-            return found[view, blocks]
+        if (view, blocks) in self._kept:
+            return self._kept[view, blocks]
         shape = (self.views[view].n_cells, *(self.joints[b].n_x for b in blocks))
         _check_size(self.joint.n_s * math.prod(shape))
         place = np.ravel_multi_index((self.views[view].cell, *(self.inputs[b] for b in blocks)), shape)
         rows = [np.bincount(place, weights=p, minlength=math.prod(shape)) for p in self.joint.p]
         tensor = np.stack(rows).astype(np.float64).reshape(self.joint.n_s, *shape)
         if tensor.size <= KEPT_ENTRIES:
-            found[view, blocks] = tensor
+            self._kept[view, blocks] = tensor
         return tensor
 
     def chained_rows(self, b: int, channels: Sequence[Matrix], released: Collection[int], limits: Limits) -> Matrix:
