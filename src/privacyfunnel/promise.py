@@ -51,7 +51,7 @@ class Notion(ABC):
         scaled = {
             name: share * getattr(self, name) for name in ("epsilon", "lower", "upper") if name in self.parameters()
         }
-        return replace(cast(Any, self), **scaled)  # type: ignore[no-any-return]
+        return cast(Self, replace(cast(Any, self), **scaled))
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:

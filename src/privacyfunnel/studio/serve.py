@@ -29,7 +29,7 @@ def serve(
     """Serve until interrupted. `ready` is told the address, which holds a token that works once."""
     os.environ["SHINY_OTEL_COLLECT"] = "none"  # no telemetry, whatever else is installed here
     try:
-        import shiny  # noqa: F401
+        import shiny  # noqa: F401 - only whether it is there
         import uvicorn
     except ImportError:
         raise MissingExtra("shiny", "studio") from None
