@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 from tests.brute import entropy, exact_lifts, limits
 
-from privacyfunnel.confidence import SCALE
+from privacyfunnel.shares import SCALE
 
 
 def corners(lower, upper):
@@ -31,9 +31,9 @@ def fractions_of(part, cell=0):
     n = int((part.members[cell] >= 0).sum())
     given = [
         ([Fraction(int(e), SCALE) for e in low[:n]], [Fraction(int(e), SCALE) for e in high[:n]])
-        for low, high in zip(part.lower[cell], part.upper[cell], strict=True)
+        for low, high in zip(part.given.lower[cell], part.given.upper[cell], strict=True)
     ]
-    prior = tuple([Fraction(int(e), SCALE) for e in ends[cell]] for ends in (part.prior_lower, part.prior_upper))
+    prior = tuple([Fraction(int(e), SCALE) for e in ends[cell]] for ends in (part.prior.lower, part.prior.upper))
     return given, prior
 
 

@@ -11,7 +11,9 @@ from scipy.stats import binom, binomtest
 from tests.strategies import arrays
 
 import privacyfunnel as pf
-from privacyfunnel.confidence import NOBODY, SCALE, clopper_pearson, confidence_set, missing_mass
+from privacyfunnel.confidence import confidence_set
+from privacyfunnel.confidence_bounds import clopper_pearson, missing_mass
+from privacyfunnel.shares import NOBODY, SCALE
 
 ALARM = 1e-6
 """A simulation fails by chance this often."""
@@ -26,10 +28,10 @@ def holds(joint_of_truth, part):
             given_s = p / p.sum(axis=1, keepdims=True)
         prior = p.sum(axis=1) / p.sum()
         k = len(real)
-        fine = (part.lower[cell, :, :k] / SCALE <= given_s) & (given_s <= part.upper[cell, :, :k] / SCALE)
+        fine = (part.given.lower[cell, :, :k] / SCALE <= given_s) & (given_s <= part.given.upper[cell, :, :k] / SCALE)
         if not fine[p.sum(axis=1) > 0].all():
             return False
-        if not ((part.prior_lower[cell] / SCALE <= prior) & (prior <= part.prior_upper[cell] / SCALE)).all():
+        if not ((part.prior.lower[cell] / SCALE <= prior) & (prior <= part.prior.upper[cell] / SCALE)).all():
             return False
     return True
 
@@ -50,18 +52,18 @@ def test_an_interval_ends_where_the_count_would_be_a_surprise(n, data, tail):
 def test_the_counts_themselves_are_in_their_set(array, confidence):
     joint = pf.Joint(array)
     for part in confidence_set(joint, pf.LIP(1.0).views(joint), confidence):
-        assert (part.lower <= part.upper).all()
+        assert (part.given.lower <= part.given.upper).all()
         assert holds(joint.weights.astype(float), part)
         # so that every set has distributions in it, exactly
-        assert (part.lower.sum(axis=2) <= SCALE).all()
-        assert (part.upper.astype(object).sum(axis=2) >= SCALE).all()
+        assert (part.given.lower.sum(axis=2) <= SCALE).all()
+        assert (part.given.upper.astype(object).sum(axis=2) >= SCALE).all()
 
 
 def test_a_value_never_seen_with_a_secret_may_still_occur_with_it():
     joint = pf.Joint([[50, 0], [50, 50]])
     (part,) = confidence_set(joint, pf.LIP(1.0).views(joint), 0.95)
-    assert part.lower[0, 0, 1] == 0
-    assert 0.05 < part.upper[0, 0, 1] / SCALE < 0.3
+    assert part.given.lower[0, 0, 1] == 0
+    assert 0.05 < part.given.upper[0, 0, 1] / SCALE < 0.3
 
 
 def test_more_people_and_less_confidence_make_smaller_sets():
@@ -70,7 +72,7 @@ def test_more_people_and_less_confidence_make_smaller_sets():
     def width(k, confidence):
         joint = pf.Joint(k * counts)
         (part,) = confidence_set(joint, pf.LIP(1.0).views(joint), confidence)
-        return float((part.upper - part.lower).sum() / SCALE)
+        return float((part.given.upper - part.given.lower).sum() / SCALE)
 
     assert width(1, 0.95) > width(10, 0.95) > width(1000, 0.95)
     assert width(1, 0.5) < width(1, 0.95) < width(1, 0.999)
@@ -137,5 +139,5 @@ def test_ends_are_rounded_outwards():
     (part,) = confidence_set(joint, pf.LIP(1.0).views(joint), 0.95)
     tail = 0.05 / (2 * 2 * 2 + 3 * 2 + 1)
     exact = clopper_pearson(np.array([3.0]), np.array([10.0]), tail)
-    assert Fraction(int(part.lower[0, 0, 0]), SCALE) <= Fraction(float(exact[0][0]))
-    assert Fraction(int(part.upper[0, 0, 0]), SCALE) >= Fraction(float(exact[1][0]))
+    assert Fraction(int(part.given.lower[0, 0, 0]), SCALE) <= Fraction(float(exact[0][0]))
+    assert Fraction(int(part.given.upper[0, 0, 0]), SCALE) >= Fraction(float(exact[1][0]))

@@ -22,6 +22,8 @@ ORDER = [
     "joint",
     "mixture",
     "limits",
+    "shares",
+    "confidence_bounds",
     "confidence",
     "worst_case",
     "promise",
