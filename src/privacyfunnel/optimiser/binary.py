@@ -20,7 +20,7 @@ import numpy as np
 from privacyfunnel.optimiser.monge import least_over_partners, staircase
 from privacyfunnel.optimiser.sides import Sides, pencils
 from privacyfunnel.optimiser.state import State
-from privacyfunnel.polytope import Columns
+from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.typing import Integers, Vector
 
 LEFT = 1e-13
@@ -38,6 +38,17 @@ def pair_values(state: State) -> str:
     _bound(state, sides, mixture)
     state.report()
     return f"two secrets: {sides.n:,} posteriors sorted and paired on the boundaries, every pair priced"
+
+
+def priced_pairs(polytope: Polytope, state: State) -> Vector | None:
+    """Lower the bound to what a larger polytope of this kind allows; the prices it rests on, if there are any."""
+    sides = Sides.of(polytope)
+    y, least = _checked_prices(sides, _mixture(sides).prices)
+    if not (np.isfinite(y).all() and np.isfinite(least)):
+        return None
+    y = sides.unsorted(y)
+    state.bound(y, least)
+    return y
 
 
 def bound_by_pairs(state: State) -> list[Integers]:

@@ -9,13 +9,14 @@ about one unit over the row's size suffices.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.certificate import certify_channel
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.robust_rows import Region
-from privacyfunnel.optimiser.rounding import NEGLIGIBLE, round_channel
+from privacyfunnel.optimiser.rounding import NARROW, NEGLIGIBLE, round_channel, round_rows
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.promise import Notion
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -24,8 +25,6 @@ NEARLY_TIGHT = 1e-3
 """Rows this close to being overstepped, relative to their terms, are watched while a channel is rounded."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
-MOST_PRODUCTS = 20_000_000
-"""Entries of posteriors times rows of G: beyond, posteriors count as dense."""
 LEAST_SHARE = 1e-9
 STEP = 4.0
 
@@ -35,38 +34,47 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
 
     Rounding may change which distribution is the worst, so rows are generated here, too.
     """
-    used = columns.take(np.flatnonzero(q > 0))
-    G = region.cuts(used.dense(joint.n_x), -NEARLY_TIGHT)[0]
-    sparse = int((used.mass > 0).sum()) * len(G) <= MOST_PRODUCTS
+    worth = np.flatnonzero(q > NEGLIGIBLE)
+    columns, q = columns.take(worth), q[worth]
+    dense = (columns.mass > 0).sum(axis=1) > NARROW
+    G = region.cuts(columns.take(np.flatnonzero(~dense)).dense(joint.n_x), -NEARLY_TIGHT)[0]
     slack = LEAST_SLACK
     while slack < MOST_SLACK:
-        if sparse:
-            channel = round_channel(columns, q, Polytope(G, joint.p_x), slack)
+        if dense.any():
+            channel = _round_both(region, columns, q, dense, G, slack)
         else:
-            channel = _round_dense(region, columns, q, slack)
+            channel = round_channel(columns, q, Polytope(G, joint.p_x), slack)
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= notion.epsilon:
             return channel
-        if sparse:
-            V = channel.dense() * joint.p_x
-            G = np.concatenate([G, region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]])
+        V = channel.dense() * joint.p_x
+        V = V[(V > 0).sum(axis=1) <= NARROW] if dense.any() else V
+        G = np.concatenate([G, region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]])
         slack *= 16
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
-def _round_dense(region: Region, columns: Columns, q: Vector, slack: float) -> Channel:
-    """Every row rounded down and drawn towards a constant; what is left falls to the most probable output."""
-    worth = np.flatnonzero(q > NEGLIGIBLE)
-    order = worth[np.argsort(-q[worth], kind="stable")]
-    targets = q[order, None] * columns.take(order).dense(region.n_x) / region.p_x * UNIT
+def _round_both(
+    region: Region, columns: Columns, q: Vector, dense: NDArray[np.bool_], G: Matrix, slack: float
+) -> Channel:
+    """Few non-zeros rounded as ever, many rounded down and drawn in; what is left falls to a dense output, the sink."""
+    n = region.n_x
+    _, *others = np.flatnonzero(dense)[np.argsort(-q[dense], kind="stable")]
+    targets = q[others, None] * columns.take(np.array(others, dtype=np.int64)).dense(n) / region.p_x * UNIT
+    narrow = np.flatnonzero(~dense)
+    support = columns.support[narrow]
+    few = q[narrow, None] * columns.mass[narrow] / region.p_x[support] * UNIT
+    A = (G + slack * (G != 0)) * region.p_x
     spared = 0.0
     while spared < 1:
-        rows = _drawn_in(region, (1 - spared) * targets[1:], slack)
-        sink = UNIT - rows.sum(axis=0)
-        if sink.min() >= 0 and sink.any() and _kept(region, sink[None], slack).all():
-            return Channel.from_numerators(np.concatenate([sink[None], rows[rows.any(axis=1)]]))
+        rows = _drawn_in(region, (1 - spared) * targets, slack)
+        sharp = round_rows(A, support, (1 - spared) * few, region.p_x).dense(len(narrow), n)
+        rows = np.concatenate([sharp, rows])
+        left = UNIT - rows.sum(axis=0)
+        if left.min() >= 0 and left.any() and _kept(region, left[None], slack).all():
+            return Channel.from_numerators(np.concatenate([left[None], rows[rows.any(axis=1)]]))
         spared = max(LEAST_SHARE, STEP * spared)
-    return Channel.from_numerators(np.full((1, region.n_x), UNIT, dtype=np.int64))
+    return Channel.from_numerators(np.full((1, n), UNIT, dtype=np.int64))
 
 
 def _drawn_in(region: Region, targets: Matrix, slack: float) -> Integers:

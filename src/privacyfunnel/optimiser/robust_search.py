@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from privacyfunnel.joint import Joint
@@ -12,10 +14,14 @@ from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.robust_bounds import bound_by_revealing, listed_inside
 from privacyfunnel.optimiser.robust_pricing import RobustOracle
 from privacyfunnel.optimiser.robust_rows import Region
+from privacyfunnel.optimiser.robust_sets import Conditions
 from privacyfunnel.optimiser.state import State
 from privacyfunnel.polytope import Columns
 from privacyfunnel.promise import Notion
 from privacyfunnel.typing import Matrix, Vector
+
+if TYPE_CHECKING:
+    from privacyfunnel.optimiser.robust_nested import NestedSearch
 
 RANDOM_STARTS = 8
 USED_STARTS = 32
@@ -38,12 +44,15 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
     The linear programs know only the rows met so far. A posterior is accepted if no row of the whole set cuts it off,
     so what is found keeps the promise; bounds are proven over a superset of Δ, so they are bounds.
     """
+    conditions = Conditions.of(region)
+    if conditions is not None:
+        return _generate_nested(joint, region, conditions, state)
     oracle = RobustOracle(region, state.stopped)
     rng = np.random.default_rng(0)
     master = Master(joint.p_x)
     _begin(joint, notion, region, state, master)
     largest: Vector | None = None
-    provable = joint.n_x <= (PROVABLE if state.time_limit is None else PROVABLE_IN_TIME)
+    provable = _provable(joint, state)
     rounds = proofs = 0
     while not state.stopped() and not state.closed():
         rounds += 1
@@ -73,6 +82,40 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
     _keep(region, state, master, master.solve_without_artificial())
     how = f"column generation over a confidence set: {rounds} rounds, {len(master.columns)} posteriors"
     return f"{how}, {len(oracle.G)} rows, {proofs} proofs by branch and bound"
+
+
+def _generate_nested(joint: Joint, region: Region, conditions: Conditions, state: State) -> str:
+    """The same for two secrets and one view, with linear programs over nested sets of values."""
+    from privacyfunnel.optimiser.robust_nested import NestedSearch
+
+    search = NestedSearch(joint, region, conditions, state)
+    provable = _provable(joint, state)
+    search.improve(patiently=provable or state.time_limit is not None)
+    if provable:
+        while search.prove():
+            search.improve(patiently=True)
+    if joint.n_x <= PROVABLE and not search.closed():
+        _prove_by_boxes(region, search, state)
+    search.keep()
+    how = f"two secrets: mixtures of nested sets over a confidence set, {search.rounds} rounds"
+    return f"{how}, {len(search.master.columns)} posteriors, {search.proofs} proofs by branch and bound"
+
+
+def _prove_by_boxes(region: Region, search: NestedSearch, state: State) -> None:
+    """Where branching on the largest values does not end, branch on all of them."""
+    oracle = RobustOracle(region, state.stopped)
+    largest = extremes(oracle)[1]
+    while not state.stopped() and not search.closed():
+        search.proofs += 1
+        better = _prove(oracle, search.master.central_prices(), largest, state)
+        if not len(better):
+            break
+        search.add(region.draw_in(better))
+        search.improve(patiently=True)
+
+
+def _provable(joint: Joint, state: State) -> bool:
+    return joint.n_x <= (PROVABLE if state.time_limit is None else PROVABLE_IN_TIME)
 
 
 def _prove(oracle: RobustOracle, y: Vector, largest: Vector, state: State) -> Matrix:

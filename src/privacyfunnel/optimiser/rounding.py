@@ -44,7 +44,7 @@ class _Row:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class Rows:
     """Entries of several rows, those of row number `outputs`."""
 
     inputs: Integers
@@ -52,7 +52,7 @@ class _Rows:
     numerators: Integers
 
     @classmethod
-    def join(cls, parts: list[_Rows]) -> _Rows:
+    def join(cls, parts: list[Rows]) -> Rows:
         none = np.empty(0, dtype=np.int64)
         parts = [cls(none, none, none), *parts]
         return cls(
@@ -60,6 +60,12 @@ class _Rows:
             np.concatenate([part.outputs for part in parts]),
             np.concatenate([part.numerators for part in parts]),
         )
+
+    def dense(self, count: int, n_x: int) -> Integers:
+        """The numerators of so many rows as a matrix."""
+        N = np.zeros((count, n_x), dtype=np.int64)
+        N[self.outputs, self.inputs] = self.numerators
+        return N
 
 
 def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float) -> Channel:
@@ -76,7 +82,7 @@ def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float)
     targets = q[order, None] * mass / polytope.p_x[support] * UNIT
     spared = 0.0
     for _ in range(PASSES):
-        rows = _round_rows(A, support[1:], targets[1:] * (1 - spared), polytope.p_x)
+        rows = round_rows(A, support[1:], targets[1:] * (1 - spared), polytope.p_x)
         sink = np.full(polytope.n_x, UNIT, dtype=np.int64)
         np.subtract.at(sink, rows.inputs, rows.numerators)
         missing = _room_needed(A, sink)
@@ -85,7 +91,7 @@ def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float)
         spared += (missing + 0.5) / UNIT
         if spared >= 1:
             break
-    return _assemble(np.full(polytope.n_x, UNIT, dtype=np.int64), _Rows.join([]))
+    return _assemble(np.full(polytope.n_x, UNIT, dtype=np.int64), Rows.join([]))
 
 
 def _room_needed(A: Matrix, sink: Integers) -> float:
@@ -99,7 +105,7 @@ def _room_needed(A: Matrix, sink: Integers) -> float:
     return float(max(needed + bool(needed), -sink.min()))
 
 
-def _round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> _Rows:
+def round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> Rows:
     """Every row rounded by itself. Unused places have a target of 0."""
     kept = np.zeros(len(support), dtype=bool)
     plain = np.zeros_like(targets)
@@ -109,13 +115,13 @@ def _round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> _
             some = slice(i, i + step)
             plain[some], kept[some] = _round_at_once(A.T[support[some]], targets[some])
     at, place = np.nonzero((plain > 0) & kept[:, None])
-    parts = [_Rows(support[at, place], at, plain[at, place].astype(np.int64))]
+    parts = [Rows(support[at, place], at, plain[at, place].astype(np.int64))]
     for i in np.flatnonzero(~kept).tolist():
         used = targets[i] > 0
         row = _round_row(A, support[i][used], targets[i][used], p_x)
         if row is not None:
-            parts.append(_Rows(row.support, np.full(len(row.support), i), row.numerators))
-    return _Rows.join(parts)
+            parts.append(Rows(row.support, np.full(len(row.support), i), row.numerators))
+    return Rows.join(parts)
 
 
 def _round_at_once(a: Matrix, targets: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -223,7 +229,7 @@ def _inward(a: Matrix, target: Vector) -> Vector:
     return -residual[:-1] / residual[-1] if abs(residual[-1]) > 1e-12 else np.zeros_like(target)
 
 
-def _assemble(sink: Integers, rows: _Rows) -> Channel:
+def _assemble(sink: Integers, rows: Rows) -> Channel:
     """The sink and the rows that are left, numbered from 0."""
     used = np.flatnonzero(sink)
     some = rows.numerators > 0
