@@ -115,6 +115,6 @@ def fit(
     screen.print(f"Promise: {found.promise}")
     screen.print(show.kept_line(found))
     if population:
-        screen.print(show.population_line(population))
+        screen.print(population.words())
     screen.print(show.findings_table(found))
     screen.print(f"Written: {output}. Next: funnel sanitise {table} --protocol {output} -o OUT.csv", markup=False)
