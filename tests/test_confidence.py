@@ -208,6 +208,17 @@ def test_probabilities_have_no_confidence_set():
         pf.optimise(joint, pf.robust(pf.LIP(0.5)))
 
 
+def test_more_combinations_than_a_float_can_count_are_refused_or_leave_everything_open():
+    rng = np.random.default_rng(0)
+    codes = np.array([[k] * 120 for k in range(1_000)])
+    joint = pf.Joint.from_support(rng.integers(1, 9, (2, 1_000)), codes)
+    for within in ("intervals", "both"):
+        with pytest.raises(pf.PrivacyFunnelError, match="fewer attributes"):
+            pf.robust(pf.LIP(1.0), 0.95, within).possible(joint)
+    (ball,) = pf.robust(pf.LIP(1.0), 0.95, "ball").possible(joint)
+    assert (ball.given.move == SCALE).all()
+
+
 def test_ends_are_rounded_outwards():
     joint = pf.Joint([[3, 7], [6, 2]])
     (part,) = confidence_set(joint, pf.LIP(1.0).views(joint), 0.95)
