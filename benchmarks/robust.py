@@ -80,21 +80,21 @@ def failures(samples: int = 100) -> list[dict[str, object]]:
     for n in (40, 300, 3_000, 30_000):
         rng = np.random.default_rng(n)
         notion = pf.LIP(0.4)
-        broken, kept = np.zeros(2), np.zeros(2)
+        promises = {"plain": notion, "robust": pf.robust(notion)}
+        promises |= {within: pf.robust(notion, 0.95, within) for within in SETS[1:]}
+        broken, kept = dict.fromkeys(promises, 0), dict.fromkeys(promises, 0.0)
         for _ in range(samples):
             counts = rng.multinomial(n, TRUTH.ravel()).reshape(TRUTH.shape)
             joint, truth = pf.Joint(counts), pf.Joint(TRUTH[:, counts.any(axis=0)])
-            for i, promise in enumerate((notion, pf.robust(notion))):
+            for name, promise in promises.items():
                 protocol = pf.optimise(joint, promise, gap=1e-3)
-                broken[i] += notion.level(truth, protocol.channel) > notion.epsilon * (1 + 1e-9)
-                kept[i] += protocol.utility
+                broken[name] += notion.level(truth, protocol.channel) > notion.epsilon * (1 + 1e-9)
+                kept[name] += protocol.utility
         rows.append(
             {
                 "problem": f"{samples} samples of n={n:,}, LIP(0.4), confidence 0.95",
-                "plain broken": broken[0] / samples,
-                "robust broken": broken[1] / samples,
-                "plain nats": kept[0] / samples,
-                "robust nats": kept[1] / samples,
+                **{f"{name} broken": count / samples for name, count in broken.items()},
+                **{f"{name} nats": nats / samples for name, nats in kept.items()},
             }
         )
     return rows
