@@ -120,6 +120,7 @@ ORDER = [
     "studio.work",
     "studio.desk",
     "studio.page",
+    "studio.choosing",
     "studio.visit",
     "studio.steps",
     "studio.app",

@@ -95,7 +95,10 @@ def _statements(family: _Family, n_s: int, sizes: list[int], views: list[View]) 
     """How many statements must hold at once; in float64, as a product of many sizes may be huge."""
     values = math.prod(map(float, sizes))
     cells = [math.prod(float(sizes[j]) for j in view.known) for view in views]
-    return sum(family.statements(float(n_s), values, count) for count in cells)
+    total = sum(family.statements(float(n_s), values, count) for count in cells)
+    if not math.isfinite(total):
+        raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
+    return total
 
 
 def _possible(joint: Joint, view: View, sizes: list[int], families: list[tuple[_Family, float]]) -> Possible:

@@ -17,7 +17,7 @@ from privacyfunnel.lifts import Entries
 from privacyfunnel.limits import Limits, View
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
-from privacyfunnel.robust_promise import Robust, robust
+from privacyfunnel.robust_promise import Robust, percent, robust
 from privacyfunnel.shares import NOBODY
 from privacyfunnel.typing import Exact, Integers
 
@@ -198,6 +198,14 @@ class PopulationFindings:
     """How many people have such values."""
     rarest: tuple[Sharpness, ...]
     """All values that are too rare, those of the fewest people first."""
+
+    def words(self) -> str:
+        """The levels of sample and population side by side, and what rarity costs, in a line."""
+        rare = f"{self.too_rare:,} of {self.values:,} combinations of values ({self.people_too_rare:,} people)"
+        return (
+            f"Level: {self.sample_level:.4g} for the counted people, {self.population_level:.4g} for the population "
+            f"with {percent(self.confidence)} confidence; {rare} are too rare to be released sharply."
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers alone, for JSON: no values, which may be those of very few people."""
