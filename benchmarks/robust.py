@@ -48,6 +48,10 @@ def cost() -> list[dict[str, object]]:
     """c=2, a=100 (and a=30, where the optimum is proven), against the plain optimum in the same run."""
     rows: list[dict[str, object]] = []
     for a, n, notion in (
+        (100, 10**3, pf.LIP(0.5)),
+        (100, 10**3, pf.LDP(0.5)),
+        (100, 10**4, pf.LIP(0.5)),
+        (100, 10**4, pf.LDP(0.5)),
         (100, 10**5, pf.LIP(0.5)),
         (100, 10**6, pf.LIP(0.5)),
         (100, 10**6, pf.LIP(0.1)),

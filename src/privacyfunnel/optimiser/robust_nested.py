@@ -25,8 +25,8 @@ ALONE = 0.5
 WIDE_TRIES = 3
 """How often a search that takes its time starts from many more points before it gives up."""
 NODES_AT_ONCE = 500
-MOST_NODES = 500_000
-"""Nodes that a proof without a time limit looks at."""
+MOST_NODES = 60_000
+"""Nodes that a proof looks at: it ends with far fewer, or not at all."""
 WORTHWHILE = 1e-3
 """The share of the open gap that a posterior must gain to be added, and a round to be followed by another."""
 

@@ -29,7 +29,7 @@ LARGEST_FACTOR = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """h_j(A) = min over q of K[j, q] + Σ_{x in A} M[j, q, x] ≤ 0, in w = v/p: how far most_s oversteps κ_j·least_t."""
+    """h_j(A) = min over q of K[j, q] + Σ_{x in A} M[j, q, x] ≤ 0, in w = v/p: (most_s − κ·least_t) / (1 + κ)."""
 
     p: Vector
     K: Matrix
@@ -48,16 +48,18 @@ class Conditions:
         if others or len(part.cells) != 1 or part.prior.lower.shape[1] != 2 or part.members.shape[1] != region.n_x:
             return None
         order = np.argsort(part.members[0])
+        K: list[list[float]] = []
+        M: list[list[Vector]] = []
         pieces = [[(start, slope[order]) for start, slope in _largest(part, s)] for s in range(2)]
         factors = factors_of(part, region.limits)
-        K, M = [], []
         for s, factor in enumerate(factors):
             own, other = pieces[s], pieces[1 - s]
-            # −κ·least_t(A) = −κ + κ·most_t(not A)
-            K.append([a + factor * (b + B.sum() - 1) for a, _ in own for b, B in other])
-            M.append([A - factor * B for _, A in own for _, B in other])
-        sufficient = np.stack([pieces[s][0][1] - factor * pieces[1 - s][1][1] for s, factor in enumerate(factors)])
-        return cls(region.p_x, np.array(K), np.array(M), sufficient / region.p_x)
+            few, many = 1 / (1 + factor), factor / (1 + factor)
+            # −least_t(A) = −1 + most_t(not A)
+            K.append([few * a + many * (b + B.sum() - 1) for a, _ in own for b, B in other])
+            M.append([few * A - many * B for _, A in own for _, B in other])
+        sufficient = np.stack([rows[1] for rows in M])  # upper ends of the one, lower ends of the other
+        return cls(region.p_x, np.array(K), np.array(M), np.asarray(sufficient / region.p_x))
 
 
 def _largest(part: Possible, s: int) -> list[tuple[float, Vector]]:

@@ -1,8 +1,8 @@
 """A lower bound on r(v) = H(v) − y·v over Δ of a confidence set, for two secrets, by branching on the largest values.
 
 With w = v/p_x and p·w = 1, r = Σ_x p_x (−w ln w + θ_x w), θ_x = −ln p_x − y_x. Vertices have few levels (see `nested`):
-a few values with a large w, the spikes, and a background on which w is nearly constant. A node knows an interval for the w
-of each spike, and a cap that all others stay under. Each −w ln w lies above its chord there, and the chord of the
+a few values with a large w, the spikes, and a background on which w is nearly constant. A node knows an interval for
+the w of each spike, and a cap that all others stay under. Each −w ln w lies above its chord there, and the chord of the
 others is exact both at 0 and at the cap. So branching is about spikes, one after the other, and about the cap: either
 all others stay under a lower one, or the largest of them is a new spike.
 """
@@ -98,8 +98,8 @@ def chord(low: float, high: float) -> tuple[float, float]:
 @compiled
 def explore(
     p: Vector, theta: Vector, most: Vector, K: Matrix, M: NDArray[np.float64], gap: float, ids: Integers,
-    ends: NDArray[np.float64], caps: Vector, counts: Integers, prices: Matrix, bounds: Vector, heap: Integers, size: int, found: Matrix,
-    n_found: int, steps: int,
+    ends: NDArray[np.float64], caps: Vector, counts: Integers, prices: Matrix, bounds: Vector, heap: Integers,
+    size: int, found: Matrix, n_found: int, steps: int,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Look at so many nodes, the least bounds first: how many are open, how many posteriors with r < −gap were found,
     and the least bound among the nodes that are done with. A node has its parent's bound until it is looked at.
