@@ -1,4 +1,4 @@
-"""Two secrets over a confidence set: sets of values, linear programs, pairs and bounds, against all corners one by one."""
+"""Two secrets over a confidence set: sets of values, programs, pairs and bounds, against all corners one by one."""
 
 import numpy as np
 import pytest

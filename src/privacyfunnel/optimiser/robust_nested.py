@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from privacyfunnel.information import entropy
 from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.binary import priced_pairs
 from privacyfunnel.optimiser.master import Master
@@ -38,10 +39,12 @@ class NestedSearch:
         self._region, self._conditions, self._state = region, conditions, state
         self._rng = np.random.default_rng(0)
         self.master = Master(conditions.p)
+        self._found: list[Matrix] = [conditions.p[None]]  # the columns of the master program, dense
+        self._entropies: list[Vector] = [np.atleast_1d(entropy(conditions.p))]
         self.rounds = self.proofs = 0
         self.utility = 0.0
         y = _first_prices(joint, region, state)
-        self.master.add(_tidy(corners(conditions.p, conditions.K, conditions.M)))
+        self._add(distinct(corners(conditions.p, conditions.K, conditions.M)))
         # Under the prices of a larger polytope nothing improves; what comes closest is good to start with.
         self._price(y, self._alone(), np.inf)
         self._solve()
@@ -91,7 +94,7 @@ class NestedSearch:
 
     def add(self, V: Matrix) -> None:
         """Posteriors found elsewhere."""
-        self.master.add(_tidy(V))
+        self._add(distinct(V))
         self._solve()
 
     def closed(self) -> bool:
@@ -114,7 +117,23 @@ class NestedSearch:
     def _solve(self) -> None:
         self._q, self.y, artificial = self.master.solve()
         self._artificial = artificial > 0
-        self.utility = 0.0 if self._artificial else self._state.entropy - float(self._q @ self.master.columns.entropy())
+        self.utility = (
+            0.0 if self._artificial else self._state.entropy - float(self._q @ np.concatenate(self._entropies))
+        )
+
+    def _add(self, V: Matrix) -> None:
+        V = without_dust(V)
+        columns = Columns.from_dense(V)
+        self.master.add(columns)
+        self._found.append(V)
+        self._entropies.append(columns.entropy())
+
+    def _used(self) -> Matrix:
+        """The posteriors in use."""
+        starts = np.cumsum([0, *map(len, self._found)])
+        used = np.flatnonzero(self._q > 0)
+        parts = zip(self._found, starts, np.searchsorted(used, starts), np.searchsorted(used, starts[1:]), strict=False)
+        return np.concatenate([V[used[low:high] - start] for V, start, low, high in parts])
 
     def _worthwhile(self) -> float:
         return max(self._state.gap / 4, WORTHWHILE * (self._state.upper_bound - self.utility))
@@ -125,11 +144,11 @@ class NestedSearch:
         least, partner, share = best_pairs(y, c.sufficient)
         some = np.flatnonzero(least < threshold)
         if len(some):
-            self.master.add(_pairs(some, partner, share))
+            self._add(_pairs(some, partner, share, c.n_x))
         r, V = descents(starts, y, c.p, c.K, c.M)
         better = np.argsort(r, kind="stable")[: int((r < threshold).sum())]
         if len(better):
-            self.master.add(_tidy(V[better]))
+            self._add(distinct(V[better]))
         return len(some) + len(better) > 0
 
     def _alone(self) -> Matrix:
@@ -137,14 +156,12 @@ class NestedSearch:
         return np.asarray(ALONE * np.eye(len(p)) + (1 - ALONE) * p)
 
     def _starts(self) -> Matrix:
-        p, rng = self._conditions.p, self._rng
-        used = self.master.columns.take(np.flatnonzero(self._q > 0)).dense(len(p))
+        p, rng, used = self._conditions.p, self._rng, self._used()
         mixed = OWN * used + OTHER * used[rng.permutation(len(used))] + MIDDLE * p
         return np.vstack([mixed, rng.dirichlet(np.full(len(p), 0.5), size=RANDOM_STARTS)])
 
     def _wide_starts(self) -> Matrix:
-        p, rng = self._conditions.p, self._rng
-        used = self.master.columns.take(np.flatnonzero(self._q > 0)).dense(len(p))
+        p, rng, used = self._conditions.p, self._rng, self._used()
         pairs = [OWN * used + OTHER * used[rng.permutation(len(used))] + MIDDLE * p for _ in range(3)]
         return np.vstack([self._alone(), (OWN + OTHER) * used + MIDDLE * p, *pairs])
 
@@ -157,12 +174,10 @@ def _first_prices(joint: Joint, region: Region, state: State) -> Vector:
     return -np.log(joint.p_x) if y is None else y
 
 
-def _pairs(some: Integers, partner: Integers, share: Vector) -> Columns:
-    """Posteriors on a value and its partner; a value that is its own partner is alone."""
-    alone = partner[some] == some
-    mass = np.stack([np.where(alone, 1.0, share[some]), np.where(alone, 0.0, 1 - share[some])], axis=1)
-    return Columns(np.stack([some, partner[some]], axis=1), mass)
-
-
-def _tidy(V: Matrix) -> Columns:
-    return Columns.from_dense(distinct(without_dust(V)))
+def _pairs(some: Integers, partner: Integers, share: Vector, n_x: int) -> Matrix:
+    """Posteriors on a value and its partner; a value that is its own partner has a share of 1."""
+    V = np.zeros((len(some), n_x))
+    rows = np.arange(len(some))
+    V[rows, partner[some]] = 1 - share[some]
+    V[rows, some] = share[some]
+    return V
