@@ -100,8 +100,9 @@ MINIMAL := tests/test_certificate.py tests/test_notions.py tests/test_optimise.p
 audit: $(VENV)/.release
 	$(BIN)/pip-audit --skip-editable
 
-# The pictures in docs/pictures, taken in Chromium.
+# The pictures in docs/pictures: drawings, and what Chromium shows.
 pictures: $(READY)
+	$(BIN)/python tools/sketches.py
 	$(BIN)/python tools/pictures.py
 
 clean:
