@@ -18,6 +18,7 @@ from privacyfunnel.population import as_csv, people
 from spark_parts import environment, require_spark
 
 ROOT = Path(__file__).resolve().parents[1]
+FUNNEL = [sys.executable, "-c", "from privacyfunnel.entry import main; main()"]
 SOURCE = Path(pf.__file__).parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted(
@@ -70,10 +71,18 @@ PYTHON = [
 
 @pytest.mark.parametrize("code", PYTHON)
 def test_python_in_the_documentation_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     if "spark" in code:
         require_spark()
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, "documentation", "exec"), {})  # noqa: S102 - our own pages
+        in_a_process([sys.executable, "-c", code])
+    else:
+        exec(compile(code, "documentation", "exec"), {})  # noqa: S102 - our own pages
+
+
+def in_a_process(command):
+    """As a reader would: Spark's Java side goes by the folder in which it was started, and stays."""
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def lines(page):
@@ -92,7 +101,9 @@ def tried(tmp_path, monkeypatch):
     columns = people(3_000, seed=2)
     columns["diagnosis"] = columns["obese"]
     Path("people.csv").write_text(as_csv(columns))
-    rows = [f"P{i};{'mw'[i % 2]};{['Köln', 'Łódź'][i % 3 % 2]};{i % 7}0,5;{['E11', 'I10'][i % 5 > 0]}" for i in range(500)]
+    rows = [
+        f"P{i};{'mw'[i % 2]};{['Köln', 'Łódź'][i % 3 % 2]};{i % 7}0,5;{['E11', 'I10'][i % 5 > 0]}" for i in range(500)
+    ]
     header = "Nr;Geschlecht;Wohnort;Gewicht, kg;Diagnose (ICD-10)"
     Path("Patienten 2025.csv").write_text("\n".join([header, *rows]), encoding="utf-8-sig")
     return tmp_path
@@ -111,13 +122,12 @@ def provide(command, page_lines):
 
 def work(command):
     """Run one command as it stands; searches are cut short."""
+    if "spark" in command:
+        in_a_process([*FUNNEL, *command[1:]])
+        return
     if command[1] == "studio":
-        process = subprocess.Popen(
-            [sys.executable, "-c", "from privacyfunnel.entry import main; main()", *command[1:], "--no-browser", "--json"],
-            stdout=subprocess.PIPE,
-            env=environment(),
-            text=True,
-        )
+        started = [*FUNNEL, *command[1:], "--no-browser", "--json"]
+        process = subprocess.Popen(started, stdout=subprocess.PIPE, env=environment(), text=True)
         try:
             assert "127.0.0.1" in json.loads(process.stdout.readline())["address"]
         finally:
@@ -148,7 +158,12 @@ def is_set_up(line):
     make = re.fullmatch(r"make (\w+)", line)
     if make:
         return f"\n{make.group(1)}:" in (ROOT / "Makefile").read_text()
-    return line in ("python3 -m venv .venv", "source .venv/bin/activate", "pip install .", "pip install '.[sklearn,spark]'")
+    return line in (
+        "python3 -m venv .venv",
+        "source .venv/bin/activate",
+        "pip install .",
+        "pip install '.[sklearn,spark]'",
+    )
 
 
 def test_what_is_no_command_and_sets_nothing_up_is_noticed():

@@ -48,7 +48,10 @@ def anchors(page):
     text = re.sub(r"^\s*```.*?^\s*```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = [slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
     assert len(headings) == len(set(headings)), f"{page.name} has two headings of the same name"
-    return {*headings, *(f"privacyfunnel.{name}" for name in re.findall(r"^::: privacyfunnel\.(\w+)$", text, re.MULTILINE))}
+    return {
+        *headings,
+        *(f"privacyfunnel.{name}" for name in re.findall(r"^::: privacyfunnel\.(\w+)$", text, re.MULTILINE)),
+    }
 
 
 def dead(page, text):
