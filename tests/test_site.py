@@ -1,5 +1,6 @@
 """The site, built strictly: no link inside it is dead, and it asks no other server for anything."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -21,7 +22,8 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.links, self.anchors, self.fetched = [], {""}, []
+        self.links, self.anchors, self.fetched, self.prose = [], {""}, [], ""
+        self._code = 0
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -31,8 +33,15 @@ class Page(HTMLParser):
             self.links.append(named["href"])
         if tag in FETCHED and named.get(FETCHED[tag]):
             self.fetched.append(named[FETCHED[tag]])
+        self._code += tag in ("code", "pre", "script", "style")
         if tag == "link" and named.get("rel") in ("stylesheet", "icon", "preload", "preconnect") and named.get("href"):
             self.fetched.append(named["href"])
+
+    def handle_endtag(self, tag):
+        self._code -= tag in ("code", "pre", "script", "style")
+
+    def handle_data(self, data):
+        self.prose += "" if self._code else data
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +93,35 @@ def test_every_public_name_has_a_heading_in_the_reference(site):
     (reference,) = [parsed for page, parsed in site.items() if page.parent.name == "reference"]
     homes = {anchor.rsplit(".", 1)[-1] for anchor in reference.anchors if anchor.startswith("privacyfunnel.")}
     assert set(pf.__all__) - homes == set()
+
+
+@pytest.fixture
+def typeset():
+    specification = importlib.util.spec_from_file_location("typeset", ROOT / "tools" / "typeset.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module.typeset
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("Σ_x p_X[x] ≤ e^-ε", "Σ<sub>x</sub> p<sub>X</sub>[x] ≤ e<sup>−ε</sup>"),
+        ("e^-Σε_b, e^0.5.", "e<sup>−Σε<sub>b</sub></sup>, e<sup>0.5</sup>."),
+        ("Σ_{x∼x^J} v_x", "Σ<sub>x∼x<sup>J</sup></sub> v<sub>x</sub>"),
+        ("ε_{k−1} ≤ ε_∞, D_{θ₂}", "ε<sub>k−1</sub> ≤ ε<sub>∞</sub>, D<sub>θ₂</sub>"),
+        ("(β/m)^(1/n), 2^⌈log₂ k⌉", "(β/m)<sup>1/n</sup>, 2<sup>⌈log₂ k⌉</sup>"),
+        ("<code>n_x^2</code> and a data_set", "<code>n_x^2</code> and a data_set"),
+        ('<a href="x_y^2">v_y</a>', '<a href="x_y^2">v<sub>y</sub></a>'),
+    ],
+)
+def test_formulas_are_set_with_indices_and_exponents(typeset, typed, shown):
+    assert typeset(typed) == shown
+
+
+def test_no_formula_on_the_site_is_left_as_it_was_typed(site):
+    for page, parsed in site.items():
+        if page.parent.name != "reference":
+            assert re.findall(r"(?<![\w^])[A-Za-zε]\^[^\s\w]?\w|(?<![\w_])[A-Za-zεΣ]_[A-Za-z{]", parsed.prose) == [], (
+                page.parent.name
+            )

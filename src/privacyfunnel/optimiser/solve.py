@@ -185,7 +185,7 @@ def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | Non
     """Refuse what makes no sense, in one line."""
     if not isinstance(joint, Joint):
         raise InvalidJoint(
-            f"optimise needs a Joint, not {type(joint).__name__}; make one by Joint(array) or Joint.from_table(table, …)"
+            f"optimise needs a Joint, not {type(joint).__name__}; make one by Joint(array) or Joint.from_table(…)"
         )
     if not isinstance(notion, Notion):
         raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
