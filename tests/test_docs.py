@@ -1,7 +1,7 @@
 """What the documentation shows is what happens: docstring examples, Python blocks, and every command."""
 
 import doctest
-import importlib
+import importlib.util
 import json
 import re
 import shlex
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import privacyfunnel as pf
 from privacyfunnel.cli import app, run
@@ -56,9 +57,9 @@ def fenced(page):
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_is_python_or_shell_so_that_none_goes_untried(page):
-    assert {language for language, _ in fenced(page)} <= {"python", "sh"}
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_every_block_is_python_or_shell_so_that_none_goes_untried(document):
+    assert {language for language, _ in fenced(document)} <= {"python", "sh"}
 
 
 PYTHON = [
@@ -138,32 +139,29 @@ def work(command):
     assert run([*command[1:], *(["--time-limit", "1"] if long else [])]) == 0
 
 
-@pytest.mark.parametrize("page", SHELL, ids=lambda page: page.name)
-def test_the_commands_of_a_page_work_one_after_the_other(page, tried):
-    for line in lines(page):
+@pytest.mark.parametrize("document", SHELL, ids=lambda document: document.name)
+def test_the_commands_of_a_page_work_one_after_the_other(document, tried):
+    for line in lines(document):
         if not line.startswith("funnel "):
-            assert is_set_up(line), f"{page.name}: nobody tries {line!r}"
+            assert is_set_up(line), f"{document.name}: nobody tries {line!r}"
             continue
         command = shlex.split(line)
         if "spark" in command:
             require_spark()
         if command[1] == "studio":
             pytest.importorskip("shiny")
-        provide(command, lines(page))
+        provide(command, lines(document))
         work(command)
 
 
 def is_set_up(line):
     """Whether a line that is no command of ours is one that sets things up, and names what there is."""
-    make = re.fullmatch(r"make (\w+)", line)
+    make, extra = re.fullmatch(r"make (\w+)", line), re.fullmatch(r"pip install '\.\[(\w+)\]'", line)
     if make:
         return f"\n{make.group(1)}:" in (ROOT / "Makefile").read_text()
-    return line in (
-        "python3 -m venv .venv",
-        "source .venv/bin/activate",
-        "pip install .",
-        "pip install '.[sklearn,spark]'",
-    )
+    if extra:
+        return f"\n{extra.group(1)} = [" in (ROOT / "pyproject.toml").read_text()
+    return line in ("python3 -m venv .venv", "source .venv/bin/activate", "pip install .")
 
 
 def test_what_is_no_command_and_sets_nothing_up_is_noticed():
@@ -173,7 +171,7 @@ def test_what_is_no_command_and_sets_nothing_up_is_noticed():
 
 
 def test_every_command_is_tried_in_the_documentation():
-    shown = {shlex.split(line)[1] for page in SHELL for line in lines(page) if line.startswith("funnel ")}
+    shown = {shlex.split(line)[1] for document in SHELL for line in lines(document) if line.startswith("funnel ")}
     names = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert names
     assert names - shown == set()
@@ -185,3 +183,43 @@ def test_every_public_name_is_in_the_reference():
     assert sorted(set(pf.__all__) - set(listed)) == []
     assert len(listed) == len(set(listed))
     assert all(getattr(pf, name, None) or importlib.import_module(f"privacyfunnel.{name}") for name in listed)
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_what_a_page_names_is_there(document):
+    """Files, options, commands and public names that pages mention in passing."""
+    prose = re.sub(r"(?ms)^\s*```.*?^\s*```$", "", document.read_text(encoding="utf-8"))
+    spans = re.findall(r"`([^`\n]+)`", prose)
+    assert [span for span in spans if not is_there(span)] == []
+
+
+def is_there(span):
+    """Whether a piece of code in a sentence names things that exist; what names nothing of ours is all right."""
+    file = re.match(r"((?:tests|examples|docs|tools|benchmarks|\.ci)/[\w./]+)", span)
+    if file:
+        return (ROOT / file.group(1)).exists()
+    command = re.match(r"funnel (\w+)", span)
+    if command and command.group(1) not in COMMANDS:
+        return False
+    public = re.match(r"pf\.(\w+)", span)
+    if public and not hasattr(pf, public.group(1)):
+        return False
+    module = re.fullmatch(r"privacyfunnel((?:\.\w+)+)", span)
+    if module and importlib.util.find_spec(span) is None:
+        return False
+    ours = not span.startswith(("pip ", "git ", "make "))
+    return not ours or set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", span)) <= OPTIONS
+
+
+COMMANDS = {command.name or command.callback.__name__ for command in app.registered_commands}
+OPTIONS = {"--help", "--version", "--debug"} | {
+    option
+    for command in typer.main.get_command(app).commands.values()
+    for part in command.params
+    for option in (*part.opts, *part.secondary_opts)
+}
+
+
+@pytest.mark.parametrize("span", ["tests/test_nothing.py", "funnel fly", "pf.Nothing", "--no-such", "privacyfunnel.no"])
+def test_what_is_not_there_is_noticed(span):
+    assert not is_there(span)

@@ -70,9 +70,9 @@ def dead(page, text):
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_links_of_a_page_lead_somewhere(page):
-    assert dead(page, page.read_text(encoding="utf-8")) == []
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: str(document.relative_to(ROOT)))
+def test_the_links_of_a_page_lead_somewhere(document):
+    assert dead(document, document.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(

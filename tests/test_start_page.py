@@ -64,14 +64,14 @@ def unwanted(text):
     return [word for word in NEVER if mentions(prose(text), word)]
 
 
-@pytest.mark.parametrize("page", FIRST_PAGES, ids=lambda page: page.name)
-def test_no_symbol_comes_before_its_explanation(page):
-    assert unexplained(words(page)) == []
+@pytest.mark.parametrize("document", FIRST_PAGES, ids=lambda document: document.name)
+def test_no_symbol_comes_before_its_explanation(document):
+    assert unexplained(words(document)) == []
 
 
-@pytest.mark.parametrize("page", FIRST_PAGES, ids=lambda page: page.name)
-def test_first_pages_do_without_the_words_of_the_field(page):
-    assert unwanted(words(page)) == []
+@pytest.mark.parametrize("document", FIRST_PAGES, ids=lambda document: document.name)
+def test_first_pages_do_without_the_words_of_the_field(document):
+    assert unwanted(words(document)) == []
 
 
 @pytest.mark.parametrize("word", ["ε", "LIP", "protocol"])
@@ -84,9 +84,9 @@ def test_words_of_the_field_are_noticed(sentence):
     assert unwanted(sentence)
 
 
-@pytest.mark.parametrize("page", FIRST_PAGES, ids=lambda page: page.name)
-def test_sentences_of_first_pages_are_short(page):
-    text = re.sub(r"^\|.*$|^#.*$|^!\[.*$", "", prose(words(page)), flags=re.MULTILINE)
+@pytest.mark.parametrize("document", FIRST_PAGES, ids=lambda document: document.name)
+def test_sentences_of_first_pages_are_short(document):
+    text = re.sub(r"^\|.*$|^#.*$|^!\[.*$", "", prose(words(document)), flags=re.MULTILINE)
     sentences = re.split(r"(?<=[.!?:])\s+|\n\n", text)
     assert [s for s in sentences if len(s.split()) > 42] == []
 
