@@ -318,11 +318,8 @@ def test_draws_for_simulations_follow_the_channel():
 
 def test_a_second_release_can_tell_what_one_may_not():
     """The example in docs/theory.md: X, S ≠ X and Y ≠ X, each uniform. Two different outputs tell X."""
-    half = UNIT // 2
-    weights = np.ones((3, 3), dtype=np.int64) - np.eye(3, dtype=np.int64)
-    joint = pf.Joint(weights)
-    channel = Channel.from_numerators(half * weights)
-    protocol = Protocol(pf.LIP(0.5), (block_of(joint, channel),), 0.0, 1.0, joint.entropy, "by hand", joint.secret, ())
-    once, twice = pf.repeated(joint, protocol, releases=(1, 2))
+    others = np.ones((3, 3), dtype=np.int64) - np.eye(3, dtype=np.int64)
+    joint = pf.Joint(others)
+    once, twice = pf.repeated(joint, with_channel(joint, UNIT // 2 * others), [1, 2])
     assert once.level == pytest.approx(math.log(3 / 2), abs=1e-12)
     assert twice.level == math.inf
