@@ -92,6 +92,7 @@ def _generate_nested(joint: Joint, region: Region, conditions: Conditions, state
     provable = _provable(joint, state)
     search.improve(patiently=provable or state.time_limit is not None)
     if provable:
+        search.keep()  # a proof may take its time
         while search.prove():
             search.improve(patiently=True)
     if joint.n_x <= PROVABLE and not search.closed():
