@@ -268,6 +268,8 @@ def _taken_apart(table: Any) -> tuple[list[str], list[Any], dict[str, str]]:
     for name, convert in columns:
         try:
             arrays.append(convert())
+        except MemoryError:  # also Arrow's own
+            raise
         except (pa.ArrowException, TypeError, ValueError, OverflowError):  # their messages quote the value
             arrays.append(pa.nulls(len(table)))
             unusable[name] = "holds values of different types; give it one type"
@@ -282,14 +284,19 @@ def _connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute(f"SET temp_directory = {_literal(str(Path(_spill_folder(), token_hex(8))))}")
+    folder = _spill_folder()
+    own = str(Path(folder, token_hex(8))) if folder else ""  # none: what does not fit into memory is refused
+    connection.execute(f"SET temp_directory = {_literal(own)}")
     return connection
 
 
 @cache
-def _spill_folder() -> str:
+def _spill_folder() -> str | None:
     """Where DuckDB puts what does not fit into memory: nobody else may look there, and it goes with the process."""
-    folder = mkdtemp(prefix="privacyfunnel-")
+    try:
+        folder = mkdtemp(prefix="privacyfunnel-")
+    except OSError:  # there is no place for temporary files
+        return None
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
@@ -318,6 +325,12 @@ def clear_errors(name: str) -> Iterator[None]:
     """DuckDB's and Arrow's complaints quote the data; ours only say which file and what kind of trouble."""
     try:
         yield
+    except (duckdb.OutOfMemoryException, MemoryError):
+        raise MemoryError(f"the memory is used up by reading {name}") from None
+    except RuntimeError as trouble:
+        if "interrupted" in str(trouble):  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
     except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as trouble:  # the last, for names
         kind = type(trouble).__name__.removesuffix("Exception").removesuffix("Error")
         raise InvalidTable(
