@@ -21,10 +21,10 @@ LONGEST_MESSAGE = 800
 
 
 def one_line(message: str) -> str:
-    """A message as one line of printable characters, its middle left out where it is endless.
+    r"""A message as one line of printable characters, its middle left out where it is endless.
 
-    >>> one_line("no file a\\nb")
-    'no file a\\\\nb'
+    >>> print(one_line("no file a\nb"))
+    no file a\nb
     """
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
     half = LONGEST_MESSAGE // 2

@@ -8,11 +8,12 @@ interesting, and `check(data)`, which raises if a claim that should hold for all
 LONGEST_MESSAGE = 1_000
 """A line for people is not longer than this."""
 
+_COLUMNS = ("tables.raw", "tables.domain", "tables.arrow")
+_PROMISES = ("notions", "promise", "robust_promise", "limits")
+_TABLES = ("tables.csv_files", "tables.sources", "tables.grouping", "tables.fitting", "tables.counting")
 INSTRUMENTED = {
-    "protocol_bytes": ("protocol_file", "notions", "promise", "robust_promise", "limits", "channel", "protocol")
-    + ("tables.domain", "tables.raw", "tables.arrow"),
-    "csv_bytes": ("tables.csv_files", "tables.sources", "tables.grouping", "tables.fitting", "tables.counting")
-    + ("tables.raw", "tables.domain", "tables.arrow", "joint"),
+    "protocol_bytes": ("protocol_file", "protocol", "channel", *_PROMISES, *_COLUMNS),
+    "csv_bytes": ("joint", *_TABLES, *_COLUMNS),
 }
 """For each target, the modules whose branches guide the search. Loops that Numba compiles must not be among them."""
 

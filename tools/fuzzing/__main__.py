@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 
 import atheris
-
 from tools.fuzzing import INSTRUMENTED
 
 FOLDER = Path("build") / "fuzzing"

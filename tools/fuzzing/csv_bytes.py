@@ -10,26 +10,73 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
+from tools.fuzzing import one_line
 
 import privacyfunnel as pf
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.protocol import Block, Protocol
 from privacyfunnel.tables.csv_files import csv_layout
 from privacyfunnel.tables.sources import open_source
-from tools.fuzzing import one_line
 
 FILE = Path(mkdtemp(prefix="fuzzing-")) / "table.csv"
 CANARY = "CANARY"
 """Stands in cells of every seed, and in no name of a column."""
-PIECES = (b'"', b'""', b",", b";", b"\t", b"|", b"\n", b"\r\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xc3", b"'", b" ")
-PIECES += (b"1e400", b"-0", b"nan", b"inf", b"9" * 40, b"0000-00-00", b"9999-12-31", b"2024-02-30", b"?", b"NA", b"other")
-PIECES += ("Ω".encode(), "\u2028".encode(), b"\\", b"true", b"FALSE", b"007", b"+1", b"1.0", b"CANARY", b"#", b"\n\n", b",,")
+PIECES = (
+    b'"',
+    b'""',
+    b",",
+    b";",
+    b"\t",
+    b"|",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\xc3",
+    b"'",
+    b" ",
+)
+PIECES += (
+    b"1e400",
+    b"-0",
+    b"nan",
+    b"inf",
+    b"9" * 40,
+    b"0000-00-00",
+    b"9999-12-31",
+    b"2024-02-30",
+    b"?",
+    b"NA",
+    b"other",
+)
+PIECES += (
+    "Ω".encode(),
+    "\u2028".encode(),
+    b"\\",
+    b"true",
+    b"FALSE",
+    b"007",
+    b"+1",
+    b"1.0",
+    b"CANARY",
+    b"#",
+    b"\n\n",
+    b",,",
+)
 
 
 def seeds() -> list[bytes]:
     """Texts, numbers, dates, gaps, quotes and line ends."""
     rows = [
-        (f"{CANARY}{i % 3}", str(i % 7), f"19{50 + i % 30}-0{1 + i % 9}-15", f"{i * 0.37:.2f}", "yes" if i % 5 < 2 else "no")
+        (
+            f"{CANARY}{i % 3}",
+            str(i % 7),
+            f"19{50 + i % 30}-0{1 + i % 9}-15",
+            f"{i * 0.37:.2f}",
+            "yes" if i % 5 < 2 else "no",
+        )
         for i in range(30)
     ]
     text = io.StringIO()

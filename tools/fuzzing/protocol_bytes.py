@@ -11,15 +11,28 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from tools.fuzzing import one_line
 
 import privacyfunnel as pf
 from privacyfunnel.protocol_file import _digest, _write, from_text, to_text
-from tools.fuzzing import one_line
 
 FILE = Path(mkdtemp(prefix="fuzzing-")) / "protocol.json"
 NUMBERS = (0, 1, 2, -1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, -(2**63), 10**30, 10**400, 0.0, -0.0, 0.5, 1e-300, 1e308)
 WORDS = ("", "lip", "ldp", "alip", "pml", "perfect", "srlip", "srldp", "robust", "text", "integer", "number", "boolean")
-WORDS += ("bins", "year", "month", "day", "other", "notion", "epsilon", "lower", "upper", "known", "confidence", "promise")
+WORDS += (
+    "bins",
+    "year",
+    "month",
+    "day",
+    "other",
+    "notion",
+    "epsilon",
+    "lower",
+    "upper",
+    "known",
+    "confidence",
+    "promise",
+)
 WORDS += ("name", "kind", "labels", "edges", "missing", "a\nb", "\0", "\ud800", "Ω", "x" * 2_000, "\u2028", "\x1b[31m")
 
 

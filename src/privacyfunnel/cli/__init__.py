@@ -20,7 +20,7 @@ from privacyfunnel.cli.report import report
 from privacyfunnel.cli.sanitise import sanitise
 from privacyfunnel.cli.studio import studio
 from privacyfunnel.cli.tradeoff import tradeoff
-from privacyfunnel.errors import PrivacyFunnelError, one_line
+from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
 from privacyfunnel.stopping import Stopped, exit_code
 
 BAD_INPUT = 2
@@ -75,7 +75,9 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, Stopped, typer.Abort):
         return _complain(INTERRUPTED_WORDS, exit_code() or INTERRUPTED, debug)
     except MemoryError:
-        return _complain("the memory is used up; give it more, or use fewer attributes or coarser values", BAD_INPUT, debug)
+        return _complain(
+            "the memory is used up; give it more, or use fewer attributes or coarser values", BAD_INPUT, debug
+        )
     except Exception as error:
         if exit_code():  # a library made an error of its own out of ours
             return _complain(INTERRUPTED_WORDS, exit_code() or INTERRUPTED, debug)
@@ -106,11 +108,17 @@ class _Patient:
         try:
             getattr(self._stream, method)(*arguments)
         except (BrokenPipeError, ValueError):
-            self._stream = None
-            real = sys.__stdout__
-            if real is not None:
-                with suppress(OSError, ValueError):  # so that nothing is left to be flushed at exit
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), real.fileno())
+            self._give_up()
+        except OSError as trouble:
+            self._give_up()
+            raise OutputRefused(f"standard output was not written: {trouble.strerror}") from None
+
+    def _give_up(self) -> None:
+        self._stream = None
+        real = sys.__stdout__
+        if real is not None:
+            with suppress(OSError, ValueError):  # so that nothing is left to be flushed at exit
+                os.dup2(os.open(os.devnull, os.O_WRONLY), real.fileno())
 
     def isatty(self) -> bool:
         return self._stream is not None and bool(self._stream.isatty())
