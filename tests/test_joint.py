@@ -143,6 +143,22 @@ def test_a_joint_cannot_be_changed(name):
         array[0] = 7
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "labels"),
+    [([True, False], "boolean", (False, True)), ([2, 1], "integer", (1, 2)), ([0.5, 2.0], "number", (0.5, 2.0))],
+)
+def test_values_given_as_objects_keep_their_kind(values, kind, labels):
+    listed = pf.Joint.from_support([[3, 1], [1, 3]], np.array([[value] for value in values], dtype=object))
+    assert (listed.columns[0].kind, listed.columns[0].labels) == (kind, labels)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_value_that_is_no_number_is_refused_in_one_line(bad):
+    with pytest.raises(InvalidJoint, match="not a finite number") as caught:
+        pf.Joint.from_support([[3, 1], [1, 3]], np.array([[bad], [1.0]]))
+    assert "\n" not in str(caught.value)
+
+
 def test_changing_the_array_afterwards_changes_nothing():
     array, values = np.array([[3.0, 1.0], [1.0, 3.0]]), np.array([[0], [1]])
     joint, listed = pf.Joint(array), pf.Joint.from_support(array, values)

@@ -234,3 +234,20 @@ def test_height_alone_keeps_a_small_promise_but_not_given_the_weight():
     assert pf.SRLIP(1).level(joint, only_height) == math.inf
     resistant = pf.optimise(joint, pf.SRLIP(1.0), time_limit=2, gap=0.05)
     assert pf.certify(resistant, joint).holds
+
+
+@given(p=tables(), kind=st.sampled_from(sorted(KINDS)))
+@settings(max_examples=60, deadline=None)
+def test_cells_that_several_attackers_see_give_their_rows_once_and_none_is_lost(p, kind):
+    joint, notion = pf.Joint(p), KINDS[kind](0.3)
+    rows = {row.tobytes() for row in notion.rows(joint)}
+    of_single_views = [row.tobytes() for view in notion.views(joint) for row in notion.limits.rows(joint, [view])]
+    assert rows == set(of_single_views)
+    assert len(notion.rows(joint)) <= len(of_single_views)
+
+
+def test_two_attributes_that_say_the_same_are_guarded_once():
+    counts = np.zeros((2, 3, 3), dtype=int)
+    counts[:, range(3), range(3)] = [[5, 3, 2], [1, 4, 6]]
+    joint = pf.Joint(counts)  # who knows either attribute knows both: only those who know nothing can be told
+    assert len(pf.SRLIP(0.3).rows(joint)) == len(pf.LIP(0.3).rows(joint)) > 0

@@ -102,6 +102,8 @@ class Joint:
             pairs = [column_of(name, rows[seen, j]) for j, name in enumerate(names)] if seen.any() else []
         except TypeError:
             raise InvalidJoint("the values of an attribute are of kinds that cannot be compared") from None
+        except ValueError:  # the column says which, but quotes it
+            raise InvalidJoint("a value of an attribute is not a finite number; give missing ones a text") from None
         codes = np.stack([code for _, code in pairs], axis=1) if pairs else np.empty((0, 0), dtype=np.int64)
         return cls.from_codes(flat[:, seen], codes, tuple(column for column, _ in pairs), secret, secret_values)
 

@@ -95,21 +95,19 @@ class Limits:
 
         Given a cell, lift[s] = Σ_x P(s|x)v[x] / P(s|cell)Σ_x v[x] over the x in it, so that
         lift ≤ e^upper, lift ≥ e^-lower and lift ≤ e^spread·lift′ are linear and homogeneous in v. Each row is
-        scaled to a largest coefficient of 1; rows that every v ≥ 0 meets, and repeated ones, are left out.
+        scaled to a largest coefficient of 1; rows that every v ≥ 0 meets are left out, and so are cells met before.
         """
-        self._check_size(joint, views)
-        parts = [part for view in views for part in self._parts(joint, view)]
-        G = np.concatenate([np.empty((0, joint.n_x)), *parts])
-        G = G[G.max(axis=1, initial=0.0) > 0]
-        G = G / np.abs(G).max(axis=1, initial=0.0, keepdims=True)
-        if len(views) > 1:
-            _, first = np.unique(G, axis=0, return_index=True)
-            G = G[np.sort(first)]
-        return np.asarray(G)
+        telling = _telling_cells(views)
+        self._check_size(joint, sum(int(cells.sum()) for cells in telling))
+        parts = [
+            _scaled(part)
+            for view, cells in zip(views, telling, strict=True)
+            for part in self._parts(joint, view, cells)
+        ]
+        return np.concatenate([np.empty((0, joint.n_x)), *parts])
 
-    def _check_size(self, joint: Joint, views: list[View]) -> None:
+    def _check_size(self, joint: Joint, crowded: int) -> None:
         """Refuse what would not fit into memory."""
-        crowded = sum(int((np.bincount(view.cell) > 1).sum()) for view in views)
         one_sided = math.isfinite(self.lower) + math.isfinite(self.upper)
         rows = crowded * joint.n_s * (one_sided + (joint.n_s - 1) * math.isfinite(self.spread))
         if rows * joint.n_x > MOST_ENTRIES:
@@ -118,9 +116,9 @@ class Limits:
                 "guard against fewer attackers (known=1), or use fewer attributes or coarser values"
             )
 
-    def _parts(self, joint: Joint, view: View) -> Iterator[Matrix]:
+    def _parts(self, joint: Joint, view: View, cells: NDArray[np.bool_]) -> Iterator[Matrix]:
         lift, excess, possible = _lifts(joint, view)
-        spread_out = _Spreader(view)
+        spread_out = _Spreader(view, cells)
         up, down = math.exp(-self.upper), max(math.exp(-self.lower), SMALLEST_FACTOR)
         for s in range(joint.n_s):
             if math.isfinite(self.upper):
@@ -170,14 +168,30 @@ def _exp(limit: float) -> float:
     return math.exp(limit) if limit < LARGEST_LOG else math.inf
 
 
-class _Spreader:
-    """Puts what belongs to the x of each cell into a row of its own; cells of one value say nothing."""
+def _telling_cells(views: list[View]) -> list[NDArray[np.bool_]]:
+    """Which cells have rows of their own, view by view: one value says nothing, the same values say the same."""
+    met: set[bytes] = set()
+    telling = []
+    for view in views:
+        members = np.split(np.argsort(view.cell, kind="stable"), np.cumsum(np.bincount(view.cell))[:-1])
+        keys = [own.tobytes() if len(own) > 1 else None for own in members]
+        telling.append(np.array([key is not None and key not in met for key in keys]))
+        met.update(key for key in keys if key is not None)
+    return telling
 
-    def __init__(self, view: View) -> None:
-        self._cell = view.cell
-        crowded = np.bincount(view.cell, minlength=view.n_cells) > 1
-        self._row = np.where(crowded, np.cumsum(crowded) - 1, -1)[view.cell]
-        self._rows = int(crowded.sum())
+
+def _scaled(rows: Matrix) -> Matrix:
+    """Rows with a largest coefficient of 1, without those that every v ≥ 0 meets."""
+    binding = rows[rows.max(axis=1, initial=0.0) > 0]
+    return np.asarray(binding / np.abs(binding).max(axis=1, initial=0.0, keepdims=True))
+
+
+class _Spreader:
+    """Puts what belongs to the x of each of some cells into a row of its own."""
+
+    def __init__(self, view: View, cells: NDArray[np.bool_]) -> None:
+        self._row = np.where(cells, np.cumsum(cells) - 1, -1)[view.cell]
+        self._rows = int(cells.sum())
 
     def __call__(self, values: Matrix, possible: NDArray[np.bool_]) -> Matrix:
         G = np.zeros((self._rows, len(values)))

@@ -34,9 +34,10 @@ class Classes:
         if len(polytope.G) == 0:  # no promise binds, so nothing is gained
             first = of = np.arange(polytope.n_x)
         else:
-            rounded = np.round(polytope.G, SAME_DIGITS) + 0.0  # no -0.0
-            _, first, of = np.unique(rounded, axis=1, return_index=True, return_inverse=True)
-        of = of.ravel()
+            rounded = np.ascontiguousarray(np.round(polytope.G, SAME_DIGITS).T) + 0.0  # no -0.0
+            met: dict[bytes, int] = {}  # far faster than sorting columns of many rows
+            of = np.array([met.setdefault(column.tobytes(), len(met)) for column in rounded])
+            first = np.unique(of, return_index=True)[1]
         masses = np.bincount(of, weights=polytope.p_x).astype(np.float64)
         return cls(Polytope(polytope.G[:, first], masses), of, polytope.p_x)
 

@@ -22,12 +22,14 @@ from privacyfunnel.typing import Integers
 CELL_GAP = 1e-7
 MOST_CANDIDATES = 100_000
 """Cells with more candidates for vertices are not worth listing: all of them may be kept, then."""
+SHARE = 0.2
+"""Of the time limit, when no further view is tried: what is left is for finding a protocol."""
 
 
 def bound_by_views(joint: Joint, limits: Limits, views: list[View], state: State) -> None:
     """Lower the bound of `state` to the least that one view alone gives."""
     for view in views:
-        if state.stopped():
+        if state.stopped() or state.spent() > SHARE:
             return
         masses = np.bincount(view.cell, weights=joint.p_x).astype(np.float64)
         inside = [_kept_in(joint, limits, np.flatnonzero(view.cell == k), state) for k in range(view.n_cells)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import comb
@@ -85,21 +86,26 @@ def search(
     check_task(joint, notion, gap, time_limit, progress)
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
-    classes = Classes.find(Polytope.of(joint, notion))
+    started = time.monotonic()  # laying out the rows of many attackers counts, too
+    polytope = Polytope.of(joint, notion)
+    classes = Classes.find(polytope)
+    near = max(gap / 2, gap - 1e-5)
     with interruptible() as interrupted:
-        state = State(classes.polytope, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
+        state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started)
         if notion.limits != notion.limits.granted():
             state.vertex_error = vertex_error(classes.polytope)
         rank, views = notion.rank(joint), notion.views(joint)
         if len(views) > 1:
             bound_by_views(joint, notion.limits, views, state)
         try:
-            chains = partial(bound_by_chains, Polytope.of(joint, notion), views, state) if len(views) > 1 else None
+            chains = partial(bound_by_chains, polytope, views, state) if len(views) > 1 else None
             how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
-        protocol = _exact(joint, columns, q, state.upper_bound, notion, how)
+        if notion.limits != notion.limits.granted():
+            polytope = Polytope.granted(joint, notion)
+        protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
     return protocol, columns.take(np.flatnonzero(q > 0))
 
 
@@ -132,9 +138,10 @@ def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[]
     return generate(state, known(), otherwise)
 
 
-def _exact(joint: Joint, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str) -> Protocol:
+def _exact(
+    joint: Joint, polytope: Polytope, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str
+) -> Protocol:
     """Round the mixture to an exact channel, and return it only if it passes the exact check."""
-    polytope = Polytope.granted(joint, notion)
     allowed = notion.epsilon or PERFECT_LEVEL
     slack = LEAST_SLACK
     while slack < MOST_SLACK:

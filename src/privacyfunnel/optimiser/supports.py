@@ -12,13 +12,18 @@ from privacyfunnel.typing import Integers, Matrix
 
 CHUNK = 2_000_000
 """Numbers held at once while vertices are tried."""
+COUNTLESS = 10**15
+"""More candidates than this are not counted: nobody would list them."""
 
 
 def candidates(polytope: Polytope, rank: int) -> int:
-    """How many (support, tight rows) pairs there are to try, for supports of at most `rank` values."""
-    rows = len(polytope.G)
-    sizes = range(1, min(rank, polytope.n_x, rows + 1) + 1)
-    return sum(comb(polytope.n_x, k) * comb(rows, k - 1) for k in sizes)
+    """How many (support, tight rows) pairs there are to try, for supports of at most `rank` values; or COUNTLESS."""
+    rows, total = len(polytope.G), 0
+    for k in range(1, min(rank, polytope.n_x, rows + 1) + 1):
+        total += comb(polytope.n_x, k) * comb(rows, k - 1)
+        if total >= COUNTLESS:
+            return COUNTLESS
+    return total
 
 
 def vertices(polytope: Polytope, rank: int) -> Columns:

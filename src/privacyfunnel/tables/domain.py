@@ -185,6 +185,8 @@ def short(number: float) -> str:
 def column_of(name: str, values: NDArray[Any]) -> tuple[Column, Integers]:
     """A column whose labels are the different values of an array, and the codes of its entries."""
     labels, codes = np.unique(values, return_inverse=True)
+    if labels.dtype == object and len({type(label) for label in labels}) == 1:
+        labels = np.array(labels.tolist())  # objects that are all booleans, or all numbers, are these
     kinds: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "boolean", "f": "number"}
     kind = kinds.get(labels.dtype.kind, "text")
     if kind == "integer" and int(labels.max()) > raw.LARGEST_INTEGER:
