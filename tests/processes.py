@@ -16,6 +16,8 @@ for command in json.loads(sys.argv[1]):
         if end.code:
             raise
 """
+PATIENCE = 170
+"""Seconds; on a busy machine everything takes its time."""
 ROWS = 400_000
 """Of the large table on the desk of tests/faults."""
 
@@ -28,7 +30,7 @@ def funnel(*commands, flags=()):
 def finished(command, *, without=(), env=None, **options):
     """The finished process of a command; `env` is added to the environment."""
     around = {name: value for name, value in {**os.environ, **(env or {})}.items() if name not in without}
-    return subprocess.run(command, capture_output=True, env=around, timeout=170, check=False, **options)
+    return subprocess.run(command, capture_output=True, env=around, timeout=PATIENCE, check=False, **options)
 
 
 def names(folder):

@@ -22,7 +22,8 @@ def listen() -> None:
 
     DuckDB also leaves original rows on the disk if it is ended while it uses more memory than there is.
     """
-    signal.signal(signal.SIGINT, _interrupt)
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # in the background of a script it is ignored
+        signal.signal(signal.SIGINT, _interrupt)
     for name in FROM_OUTSIDE:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup has it ignored

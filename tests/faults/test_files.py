@@ -10,7 +10,7 @@ import privacyfunnel as pf
 from privacyfunnel.cli import run
 from privacyfunnel.errors import InvalidTable, PrivacyFunnelError
 from privacyfunnel.tables.sources import open_source
-from processes import ROWS, funnel, one_line
+from processes import PATIENCE, ROWS, funnel, one_line
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -43,7 +43,7 @@ def test_a_table_that_is_cut_off_during_a_release_leaves_no_release(kind, desk, 
     while process.poll() is None and not any(path.suffix == ".part" for path in tmp_path.iterdir()):
         time.sleep(0.002)
     os.truncate(table, table.stat().st_size // 3)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     if process.returncode == 0:  # all had been read before
         assert output.read_bytes().count(b"\n") == ROWS + 1
     else:
@@ -73,7 +73,7 @@ def test_of_two_fits_at_once_the_file_is_that_of_one(force, desk, tmp_path):
         )
         for command in commands
     ]
-    errors = [process.communicate(timeout=100)[1] for process in runs]
+    errors = [process.communicate(timeout=PATIENCE)[1] for process in runs]
     codes = [process.returncode for process in runs]
     assert sorted(codes) == ([0, 0] if force else [0, 2])
     epsilon = pf.Protocol.load(output).notion.epsilon

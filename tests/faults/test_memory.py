@@ -12,7 +12,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.tables.sources import clear_errors, open_source
-from processes import finished, funnel, names, one_line
+from processes import PATIENCE, finished, funnel, names, one_line
 
 
 def limited(mebibytes, kind=resource.RLIMIT_AS):
@@ -97,6 +97,6 @@ def test_standard_output_on_a_full_disk_is_one_line(desk):
         pytest.skip("there is no /dev/full here")
     command = funnel(["estimate", desk / "released.csv", "--protocol", desk / "p.json", "--json"])
     with full.open("wb") as out:
-        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, timeout=170, check=False)
+        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     assert done.returncode == 2, done.stderr
     assert "standard output was not written" in one_line(done.stderr)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from privacyfunnel.cli import run
-from processes import ROWS, funnel, names, one_line
+from processes import PATIENCE, ROWS, funnel, names, one_line
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="these are signals of POSIX")
 
@@ -42,7 +42,7 @@ def test_a_release_that_is_ended_says_so_and_leaves_nothing(name, desk, tmp_path
     process = started(funnel(command), tmp_path / "temporary")
     wait_for(folder, process, ".part")
     process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     assert "interrupted" in one_line(errors)
     assert names(folder) == ["open.csv.gz"]
@@ -60,21 +60,24 @@ def test_a_fit_that_is_ended_while_the_table_is_read_says_so(name, desk, tmp_pat
     wait_for(tmp_path / "temporary", process)
     time.sleep(0.1)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number, errors
     assert "interrupted" in one_line(errors)
     assert names(tmp_path) == ["temporary"]
     assert names(tmp_path / "temporary") == []
 
 
-def test_nohup_is_respected(desk, tmp_path):
+def test_signals_that_the_caller_ignores_are_ignored(desk, tmp_path):
+    """As with nohup, and for Ctrl-C in the background of a script."""
     output = tmp_path / "open.csv"
     command = ["sanitise", desk / "large.csv", "--protocol", desk / "l.json", "-o", output]
-    ignored = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}
+    numbers = (signal.SIGHUP, signal.SIGINT)
+    ignored = {"preexec_fn": lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers]}
     process = started(funnel(command), tmp_path / "temporary", **ignored)
     wait_for(tmp_path, process, ".part")
-    process.send_signal(signal.SIGHUP)
-    _, errors = process.communicate(timeout=60)
+    for number in numbers:
+        process.send_signal(number)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (0, "")
     assert output.read_bytes().count(b"\n") == ROWS + 1
 
@@ -95,7 +98,7 @@ except KeyboardInterrupt:
 
 def test_ctrl_c_in_the_library_is_a_keyboard_interrupt_also_within_duckdb(desk):
     command = [sys.executable, "-c", LIBRARY, str(desk / "people.csv")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.stdout, done.stderr) == ("as everywhere\n", "")
 
 
@@ -111,7 +114,7 @@ def test_kill_9_keeps_the_old_output_and_the_next_run_succeeds(what, desk, tmp_p
     process = started(funnel(command), tmp_path / "temporary")
     wait_for(tmp_path / "temporary", process)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
     assert output.read_text() == "precious"
     assert run(command) == 0
