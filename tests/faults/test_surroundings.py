@@ -105,7 +105,8 @@ def test_another_user_with_nothing_to_write_but_the_output_is_served(desk):
         nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
         release = ["sanitise", folder / "people.csv", "--protocol", folder / "p.json", "-o", folder / "open.csv"]
         done = finished([*nobody, *funnel(release)], env={"HOME": "/root"}, cwd=folder)
-        if b"ModuleNotFoundError" in done.stderr or b"Permission denied" in done.stderr:
+        hindrances = (b"ModuleNotFoundError", b"Permission denied", b"error while loading shared libraries")
+        if any(hindrance in done.stderr for hindrance in hindrances):
             pytest.skip("nobody may not run this Python")
         assert (done.returncode, done.stderr) == (0, b"")
         assert sorted(path.name for path in folder.iterdir()) == ["open.csv", "p.json", "people.csv"]
