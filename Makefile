@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: demo test fuzz coverage lint format bench paper docs pictures dist minimal audit clean
+.PHONY: demo test fuzz atheris coverage lint format bench paper docs pictures dist minimal audit clean
 
 # What it takes to try it; Spark and the tools of developers, most of the download, come with $(READY).
 $(TRIED): pyproject.toml
@@ -26,8 +26,18 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2
 
 # 12,500 broken files, 2,500 of each kind: about a quarter of an hour. `make test` tries 300.
-fuzz: $(READY)
+fuzz: $(READY) atheris
 	FUZZ_CASES=2500 $(BIN)/python -m pytest -n 2 tests/test_fuzz.py
+
+$(VENV)/.fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	touch $@
+
+# Bytes that reach new branches are kept and changed further. What breaks a claim is put into build/fuzzing.
+SECONDS := 120
+atheris: $(VENV)/.fuzz
+	$(BIN)/python -m tools.fuzzing protocol_bytes $(SECONDS)
+	$(BIN)/python -m tools.fuzzing csv_bytes $(SECONDS)
 
 # Lines that no test runs, also in the processes that tests start; fails below 95%.
 coverage: $(READY)

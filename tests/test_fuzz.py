@@ -1,6 +1,7 @@
 """Broken files: whatever the bytes, a command succeeds whole, or says in one line what is wrong and leaves nothing.
 
-FUZZ_CASES is how many of each of the five kinds are tried: 300 files in `make test`, 12,500 in `make fuzz`.
+FUZZ_CASES is how many of each of the five kinds are tried: 300 files in `make test`, 12,500 in `make fuzz`. At the end,
+the claims that `make atheris` searches to break are made about its seeds, and about what it found.
 """
 
 import csv
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tools.fuzzing import csv_bytes, protocol_bytes
 
 import privacyfunnel as pf
 from privacyfunnel.cli import BAD_INPUT, run
@@ -213,3 +215,38 @@ UNDAMAGED = {"table.csv": table_csv(), "table.csv.gz": gzip.compress(table_csv()
 @pytest.mark.parametrize("name", UNDAMAGED)
 def test_the_undamaged_file_is_released(name):
     assert try_table(name, UNDAMAGED[name])
+
+
+# --- what atheris checks, without atheris ------------------------------------------------------------
+
+FOUND = {
+    "a name of two thousand letters in the file": {"x" * 2_000: 1},
+    "a name that moves the cursor": {"\x1b[31m\n": 1},
+    "a promise in a promise in a promise": {
+        "promise": functools.reduce(
+            lambda inner, _: {"notion": "robust", "promise": inner}, range(900), {"notion": "lip", "epsilon": 0.5}
+        )
+    },
+}
+"""Changes of a protocol's content."""
+
+
+@pytest.mark.parametrize("target", [protocol_bytes, csv_bytes], ids=["protocol", "csv"])
+def test_the_claims_of_the_fuzzer_hold_for_its_seeds(target):
+    for seed in target.seeds():
+        target.check(seed)
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_what_the_fuzzer_found_is_refused_in_a_line(what):
+    content = {**json.loads(to_text(protocol())), **FOUND[what]}
+    protocol_bytes.check(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize("target", [protocol_bytes, csv_bytes], ids=["protocol", "csv"])
+def test_the_fuzzer_notices_when_a_claim_is_broken(target, monkeypatch):
+    """A loader that raises what it should not, and a count that loses somebody."""
+    monkeypatch.setattr(protocol_bytes.pf.Protocol, "load", lambda _: 1 / 0)
+    monkeypatch.setattr(csv_bytes, "_rows_as_python_reads", lambda _: 10**9)
+    with pytest.raises((ZeroDivisionError, AssertionError)):
+        target.check(target.seeds()[0])

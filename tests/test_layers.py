@@ -10,6 +10,7 @@ import privacyfunnel as pf
 SOURCE = Path(pf.__file__).parent
 ORDER = [
     "errors",
+    "stopping",
     "typing",
     "compiled",
     "cores",

@@ -14,11 +14,28 @@ PrivacyFunnelError
 └── MissingExtra            an optional dependency that is not installed
 
 Messages say what, where and what next; none quotes a record or a value of the secret.
+Each is one line that a terminal only shows: names from files may hold anything.
 """
+
+LONGEST_MESSAGE = 800
+
+
+def one_line(message: str) -> str:
+    r"""A message as one line of printable characters, its middle left out where it is endless.
+
+    >>> print(one_line("no file a\nb"))
+    no file a\nb
+    """
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    half = LONGEST_MESSAGE // 2
+    return shown if len(shown) <= LONGEST_MESSAGE else f"{shown[:half]} … {shown[-half:]}"
 
 
 class PrivacyFunnelError(Exception):
     """The root: catch this to catch everything we raise on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class InvalidInput(PrivacyFunnelError, ValueError):

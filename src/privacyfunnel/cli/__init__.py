@@ -20,11 +20,13 @@ from privacyfunnel.cli.report import report
 from privacyfunnel.cli.sanitise import sanitise
 from privacyfunnel.cli.studio import studio
 from privacyfunnel.cli.tradeoff import tradeoff
-from privacyfunnel.errors import PrivacyFunnelError
+from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
+from privacyfunnel.stopping import Stopped, exit_code
 
 BAD_INPUT = 2
 BUG = 70
 INTERRUPTED = 130
+INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
 
 app = typer.Typer(
     name="funnel",
@@ -54,7 +56,7 @@ def _funnel(
 
 
 def run(arguments: list[str]) -> int:
-    """Exit code of the command line: 0 kept, 1 promise broken, 2 bad input, 70 our fault, 130 interrupted."""
+    """Exit code of the command line: 0 kept, 1 promise broken, 2 bad input, 70 our fault, 128 + n ended by signal n."""
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     usage_error = typer.BadParameter.__mro__[1]
@@ -63,7 +65,7 @@ def run(arguments: list[str]) -> int:
     try:
         code = int(app(arguments, prog_name="funnel", standalone_mode=False) or 0)
         sys.stdout.flush()
-        return _complain("interrupted; no file was left unfinished", code, debug) if code == INTERRUPTED else code
+        return _complain(INTERRUPTED_WORDS, exit_code() or code, debug) if code == INTERRUPTED else code
     except PrivacyFunnelError as error:
         return _complain(str(error), BAD_INPUT, debug)
     except click_error as error:
@@ -71,11 +73,15 @@ def run(arguments: list[str]) -> int:
         where = getattr(getattr(error, "ctx", None), "command_path", "funnel")
         hint = f"; see {where} --help" if isinstance(error, usage_error) else ""
         return _complain(f"{message.rstrip('.')}{hint}", BAD_INPUT, debug)
-    except (KeyboardInterrupt, typer.Abort):
-        return _complain("interrupted; no file was left unfinished", INTERRUPTED, debug)
+    except (KeyboardInterrupt, Stopped, typer.Abort):
+        return _complain(INTERRUPTED_WORDS, exit_code() or INTERRUPTED, debug)
     except MemoryError:
-        return _complain("the memory is used up; use fewer attributes or coarser values", BAD_INPUT, debug)
+        return _complain(
+            "the memory is used up; give it more, or use fewer attributes or coarser values", BAD_INPUT, debug
+        )
     except Exception as error:
+        if exit_code():  # a library made an error of its own out of ours
+            return _complain(INTERRUPTED_WORDS, exit_code() or INTERRUPTED, debug)
         # The message of an unforeseen error may quote data, so only its kind is shown.
         return _complain(f"unforeseen {type(error).__name__}; run again with --debug and report it", BUG, debug)
     finally:
@@ -103,11 +109,17 @@ class _Patient:
         try:
             getattr(self._stream, method)(*arguments)
         except (BrokenPipeError, ValueError):
-            self._stream = None
-            real = sys.__stdout__
-            if real is not None:
-                with suppress(OSError, ValueError):  # so that nothing is left to be flushed at exit
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), real.fileno())
+            self._give_up()
+        except OSError as trouble:
+            self._give_up()
+            raise OutputRefused(f"standard output was not written: {trouble.strerror}") from None
+
+    def _give_up(self) -> None:
+        self._stream = None
+        real = sys.__stdout__
+        if real is not None:
+            with suppress(OSError, ValueError):  # so that nothing is left to be flushed at exit
+                os.dup2(os.open(os.devnull, os.O_WRONLY), real.fileno())
 
     def isatty(self) -> bool:
         return self._stream is not None and bool(self._stream.isatty())
@@ -125,5 +137,5 @@ def _complain(message: str, code: int, debug: bool) -> int:
         traceback.print_exc()
     if sys.stderr is None:
         return code
-    sys.stderr.write("funnel: " + " ".join(message.split()) + "\n")
+    sys.stderr.write("funnel: " + one_line(" ".join(message.split())) + "\n")
     return code

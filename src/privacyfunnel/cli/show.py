@@ -26,6 +26,11 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else NARROW)
 
 
+def _watched() -> bool:
+    """Whether somebody sees progress: standard error is a terminal, and not closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def as_json(content: dict[str, Any]) -> None:
     """One JSON object on standard output; what is infinite is null."""
     sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False, default=str) + "\n")
@@ -86,7 +91,7 @@ def kept_line(found: Findings) -> str:
 @contextmanager
 def search_progress() -> Iterator[Callable[[SearchProgress], None] | None]:
     """A line that follows the optimiser, on stderr and only on a terminal."""
-    if not sys.stderr.isatty():
+    if not _watched():
         yield None
         return
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
@@ -104,7 +109,7 @@ def search_progress() -> Iterator[Callable[[SearchProgress], None] | None]:
 @contextmanager
 def row_progress(total: int | None) -> Iterator[Callable[[int], None] | None]:
     """A bar that counts rows, on stderr and only on a terminal."""
-    if not sys.stderr.isatty():
+    if not _watched():
         yield None
         return
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn()
@@ -116,7 +121,7 @@ def row_progress(total: int | None) -> Iterator[Callable[[int], None] | None]:
 @contextmanager
 def task_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """A bar that counts pieces of work, on stderr and only on a terminal."""
-    if not sys.stderr.isatty():
+    if not _watched():
         yield None
         return
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}")

@@ -37,13 +37,15 @@ class Source(Grouping):
     connection: duckdb.DuckDBPyConnection
     path: Path | None = None
     parquet: bool = False
+    stamp: tuple[int, int, int] | None = None
+    """What a file has while nobody changes it; see `_stamp`."""
     _held: set[str] = field(default_factory=set)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query on VIEW, once it is known that the file was read without a misfit."""
         with clear_errors(self.name):
             found = self.connection.sql(sql).fetchall()
-        self._no_misfits()
+        self._read_well()
         return found
 
     def stream(self, sql: str, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
@@ -51,7 +53,7 @@ class Source(Grouping):
         with clear_errors(self.name):
             for batch in self.connection.sql(sql).to_arrow_reader(rows):
                 yield self._sound(batch)
-        self._no_misfits()
+        self._read_well()
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The columns, batch by batch; a table without rows is refused."""
@@ -67,6 +69,7 @@ class Source(Grouping):
         with clear_errors(self.name), pq.ParquetFile(self.path, read_dictionary=columns) as file:
             for batch in file.iter_batches(rows, columns=columns):
                 yield self._sound(batch.select(columns))
+        self._read_well()
 
     def _sound(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch itself. Nobody has looked yet whether the texts of a Parquet file are text."""
@@ -98,12 +101,18 @@ class Source(Grouping):
             self.connection.execute(
                 f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"
             )
-        self._no_misfits()
+        self._read_well()
         self._held.clear()
         self._held.update(columns)
 
     def _listed(self, columns: Sequence[str]) -> str:
         return ", ".join(f"c{self.columns.index(column)}" for column in columns)
+
+    def _read_well(self) -> None:
+        """Refuse a file that somebody changed meanwhile: it may have been read half old and half new."""
+        if self.path is not None and self.stamp is not None and _stamp(self.path) != self.stamp:
+            raise InvalidTable(f"{self.name} was changed while it was read; try again when it is complete")
+        self._no_misfits()
 
     def _no_misfits(self) -> None:
         """Refuse a CSV file with rows that do not fit its header or its encoding."""
@@ -140,6 +149,7 @@ def open_source(table: Any, *, delimiter: str | None = None, encoding: str = "ut
 
 def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
     _check_path(path)
+    stamp = _stamp(path)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     packed = suffixes[-1:] == [".gz"]
     kind = suffixes[-2] if packed and len(suffixes) > 1 else "".join(suffixes[-1:])
@@ -179,6 +189,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
         name=str(path),
         path=path,
         parquet=reader == "read_parquet",
+        stamp=stamp,
         unusable=unusable,
     )
 
@@ -197,6 +208,15 @@ def _check_path(path: Path) -> None:
             raise InvalidTable(f"{path} is empty")
     except OSError as trouble:
         raise InvalidTable(f"{path} cannot be read: {trouble.strerror or 'input error'}") from None
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Which file it is, how large, and when it was written; nothing if it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _check_names(names: Sequence[str], table: str) -> None:
@@ -268,6 +288,8 @@ def _taken_apart(table: Any) -> tuple[list[str], list[Any], dict[str, str]]:
     for name, convert in columns:
         try:
             arrays.append(convert())
+        except MemoryError:  # also Arrow's own
+            raise
         except (pa.ArrowException, TypeError, ValueError, OverflowError):  # their messages quote the value
             arrays.append(pa.nulls(len(table)))
             unusable[name] = "holds values of different types; give it one type"
@@ -282,14 +304,19 @@ def _connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute(f"SET temp_directory = {_literal(str(Path(_spill_folder(), token_hex(8))))}")
+    folder = _spill_folder()
+    own = str(Path(folder, token_hex(8))) if folder else ""  # none: what does not fit into memory is refused
+    connection.execute(f"SET temp_directory = {_literal(own)}")
     return connection
 
 
 @cache
-def _spill_folder() -> str:
+def _spill_folder() -> str | None:
     """Where DuckDB puts what does not fit into memory: nobody else may look there, and it goes with the process."""
-    folder = mkdtemp(prefix="privacyfunnel-")
+    try:
+        folder = mkdtemp(prefix="privacyfunnel-")
+    except OSError:  # there is no place for temporary files
+        return None
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
@@ -318,8 +345,26 @@ def clear_errors(name: str) -> Iterator[None]:
     """DuckDB's and Arrow's complaints quote the data; ours only say which file and what kind of trouble."""
     try:
         yield
-    except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError) as trouble:  # the last, for names
+    except (
+        duckdb.Error,
+        pa.ArrowException,
+        OSError,
+        MemoryError,
+        UnicodeDecodeError,
+    ) as trouble:  # the last, for names
+        if isinstance(trouble, MemoryError | duckdb.OutOfMemoryException) or _is_about_memory(trouble):
+            raise MemoryError(f"the memory is used up by reading {name}") from None
         kind = type(trouble).__name__.removesuffix("Exception").removesuffix("Error")
         raise InvalidTable(
             f"{name} cannot be read as a table ({kind}); is it complete and of the right format?"
         ) from None
+    except RuntimeError as trouble:
+        if "interrupted" in str(trouble):  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _is_about_memory(trouble: Exception) -> bool:
+    """Whether an error of another name was for want of memory; threads cannot be started then, either."""
+    words = str(trouble).lower()
+    return any(sign in words for sign in ("out of memory", "bad_alloc", "allocate memory", "launch worker thread"))

@@ -1,0 +1,48 @@
+"""Stopping: a process that somebody ends, by Ctrl-C or from outside, still removes what it has not finished."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+from typing import NoReturn
+
+SIGNALLED = 128
+"""A process ended by signal n has the exit code 128 + n."""
+FROM_OUTSIDE = ("SIGTERM", "SIGHUP")
+
+_received: list[int] = []
+
+
+class Stopped(BaseException):
+    """Somebody else ends this process. It is no Exception, so that nobody takes it for trouble of their own."""
+
+
+def listen() -> None:
+    """Have the signals that end a process raise an error instead, so that everything is cleared up on the way out.
+
+    DuckDB also leaves original rows on the disk if it is ended while it uses more memory than there is.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # in the background of a script it is ignored
+        signal.signal(signal.SIGINT, _interrupt)
+    for name in FROM_OUTSIDE:
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(number, _stop)
+
+
+def exit_code() -> int | None:
+    """The exit code of a process that was told to end; nothing if it was not.
+
+    Libraries in the middle of something turn our errors into errors of theirs, so this is asked when one is met.
+    """
+    return SIGNALLED + _received[-1] if _received else None
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
+    signal.default_int_handler(number, frame)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    _received.append(number)
+    raise Stopped

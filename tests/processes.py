@@ -1,0 +1,46 @@
+"""Commands of `funnel` as real processes, to be limited, interrupted and surrounded."""
+
+import json
+import os
+import subprocess
+import sys
+
+START = """
+import json, sys
+from privacyfunnel.entry import main
+for command in json.loads(sys.argv[1]):
+    sys.argv[1:] = command
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+PATIENCE = 170
+"""Seconds; on a busy machine everything takes its time."""
+ROWS = 400_000
+"""Of the large table on the desk of tests/faults."""
+
+
+def funnel(*commands, flags=()):
+    """A process that runs commands of `funnel`, one after the other, until one fails."""
+    return [sys.executable, *flags, "-c", START, json.dumps([list(map(str, command)) for command in commands])]
+
+
+def finished(command, *, without=(), env=None, **options):
+    """The finished process of a command; `env` is added to the environment."""
+    around = {name: value for name, value in {**os.environ, **(env or {})}.items() if name not in without}
+    return subprocess.run(command, capture_output=True, env=around, timeout=PATIENCE, check=False, **options)
+
+
+def names(folder):
+    """What is in a folder, hidden or not."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def one_line(errors):
+    """What is said in the end."""
+    text = errors.decode() if isinstance(errors, bytes) else errors
+    assert text.startswith("funnel: "), text
+    assert text.count("\n") == 1, text
+    return text
