@@ -70,9 +70,14 @@ $(VENV)/.release: $(READY)
 	touch $@
 
 # An sdist, a wheel built from it, and a try of the wheel where there is nothing but what it asks for.
+# The tests of an unpacked sdist are collected, and those about its own files run.
 dist: $(VENV)/.release
-	rm -rf dist build/empty
+	rm -rf dist build/empty build/unpacked && mkdir -p build/unpacked
 	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	tar -xzf dist/*.tar.gz -C build/unpacked --strip-components=1
+	cd build/unpacked && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest --collect-only > /dev/null
+	cd build/unpacked && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest tests/test_packaging.py tests/test_layers.py
 	$(PYTHON) -m venv build/empty
 	build/empty/bin/python -m pip install --quiet dist/*.whl
 	cd build/empty && bin/funnel --version && bin/funnel demo --json > demo.json
@@ -91,7 +96,8 @@ MINIMAL := tests/test_certificate.py tests/test_notions.py tests/test_optimise.p
 
 # Known weaknesses of the dependencies, as far as the advisory service can be reached.
 audit: $(VENV)/.release
-	$(BIN)/pip-audit --skip-editable
+	@mkdir -p build
+	@$(BIN)/pip-audit --skip-editable --format json 2> build/audit.log | $(BIN)/python .ci/audit.py
 
 # The pictures in docs/pictures, taken in Chromium.
 pictures: $(READY)
