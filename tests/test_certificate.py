@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import brute
 import privacyfunnel as pf
 from privacyfunnel.certificate import e_to, log_above
+from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise, PrivacyFunnelError
 from strategies import UNIT, epsilons, joints, joints_with_channels, notions, numerators
 
@@ -449,3 +450,18 @@ def test_numerators_of_the_strategy_are_channels(data):
     assert (N.sum(axis=0) == UNIT).all()
     joint = pf.Joint(np.ones((1, N.shape[1])))
     assert pf.certify(N / UNIT, joint, pf.LIP(1.0)).holds
+
+
+def test_a_channel_whose_parts_do_not_fit_together_is_refused():
+    one = np.array([UNIT])
+    with pytest.raises(InvalidChannel, match="do not fit together"):
+        Channel(1, np.array([0, 2]), np.array([0]), one)
+    with pytest.raises(InvalidChannel, match="do not fit together"):
+        Channel(1, np.array([0, 1]), np.array([0, 0]), one)
+
+
+def test_a_matrix_that_would_not_fit_into_memory_is_refused():
+    n = 2**17
+    wide = Channel(n, np.arange(n + 1), np.arange(n), np.full(n, UNIT))
+    with pytest.raises(InvalidChannel, match=f"a dense {n} × {n} matrix would not fit"):
+        wide.dense()
