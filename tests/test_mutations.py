@@ -183,6 +183,24 @@ MUTATIONS = {
         'partition.to_bytes(8, "big")',
         ("tables/test_spark.py::test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order",),
     ),
+    "the ends of intervals swapped in the worst case of a mean": Mutation(
+        "worst_case.py",
+        'values = list(self.least if kind == "upper" else self.most)',
+        'values = list(self.most if kind == "upper" else self.least)',
+        ("test_robust.py::test_the_level_over_the_set_is_the_worst_of_all_its_corners",),
+    ),
+    "the ends of intervals swapped in the worst case of two secrets": Mutation(
+        "worst_case.py",
+        "Extreme(self.most[s], self.least[t], s, t)",
+        "Extreme(self.least[s], self.most[t], s, t)",
+        ("test_robust.py::test_the_level_over_the_set_is_the_worst_of_all_its_corners",),
+    ),
+    "ends of intervals rounded inwards": Mutation(
+        "confidence.py",
+        "np.floor(np.ldexp(p, 60) * (1 - OUTWARDS))",
+        "np.floor(np.ldexp(p, 60) * (1 + OUTWARDS))",
+        ("test_confidence.py::test_ends_are_rounded_outwards",),
+    ),
     "a changed protocol taken for the original": Mutation(
         "protocol_file.py",
         "unchanged = digest == _digest(content) and text ==",
