@@ -104,7 +104,7 @@ def test_every_reference_optimum_is_met_and_enclosed(shared):
 @pytest.mark.usefixtures("by_generation")
 def test_column_generation_meets_the_reference_optima_as_well(shared):
     for case in reference(shared)[::3]:
-        protocol = checked(pf.Joint(case["p"]), notion_of(case), time_limit=5)
+        protocol = checked(pf.Joint(case["p"]), notion_of(case), time_limit=AGES)
         assert protocol.utility <= case["utility_nats"] + FILE_ROUNDING
         assert protocol.upper_bound >= case["utility_nats"] - FILE_ROUNDING
         assert protocol.gap <= GAP

@@ -228,7 +228,8 @@ def _sparse(channel: Channel, posterior: Vector) -> Integers:
     outputs = np.concatenate([channel.outputs, np.arange(n_y)])
     choices = np.concatenate([channel.inputs, n_x + np.arange(n_y)])
     cost = np.concatenate([2.0 - posterior, np.full(n_y, 2.0)])  # an explicit 0 would be no choice
-    graph = csr_array((cost, (outputs, choices)), shape=(n_y, n_x + n_y))
+    # Old versions of SciPy match graphs with 32-bit numbers only.
+    graph = csr_array((cost, (outputs.astype(np.int32), choices.astype(np.int32))), shape=(n_y, n_x + n_y))
     label = np.asarray(min_weight_full_bipartite_matching(graph)[1], dtype=np.int64)
     left = np.flatnonzero(label >= n_x)
     label[left] = np.setdiff1d(np.arange(n_x), label)[: len(left)]
