@@ -22,7 +22,8 @@ test: $(READY)
 fuzz: $(READY)
 	FUZZ_CASES=2500 $(BIN)/python -m pytest -n 2 tests/test_fuzz.py
 
-# Lines that no test runs, also in the processes that tests start; fails below 95%.
+# Lines that no test runs, also in the processes that tests start; fails below 95%. Without Java and Chromium, what is
+# for Spark and the studio is not run and counts as missed.
 coverage: $(READY)
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -n 2
