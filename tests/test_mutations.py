@@ -163,7 +163,7 @@ MUTATIONS = {
         "protocol.py",
         "MARGINAL_STEPS = 1024",
         "MARGINAL_STEPS = 2**32",
-        ("test_protocol_file.py::test_the_published_marginal_does_not_tell_the_counts",),
+        ("test_protocol_file.py::test_the_published_marginal_tells_shares_to_a_thousandth_and_not_the_counts",),
     ),
     "a stranger in one block drawn by itself": Mutation(
         "tables/arrow.py",

@@ -253,7 +253,7 @@ def _coarse(q: Vector) -> Integers:
     """The distribution q to three digits, as positive integers that sum to 2³²: (⌊1024·q⌉ + 1) in proportion.
 
     It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X; this coarse,
-    it tells less of them than the released rows do.
+    it tells them to about a thousandth of all people, which the released rows of a million people do as well.
     """
     steps = np.rint(q / q.sum() * MARGINAL_STEPS) + 1
     units: Integers = np.floor(steps / steps.sum() * UNIT).astype(np.int64)
