@@ -2,17 +2,24 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
 .PHONY: demo test fuzz coverage lint format bench paper docs pictures dist minimal audit clean
 
-$(READY): pyproject.toml
+# What it takes to try it; Spark and the tools of developers, most of the download, come with $(READY).
+$(TRIED): pyproject.toml
+	@echo "Setting up $(VENV): some minutes, the first time."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[studio]'
+	touch $(TRIED)
+
+$(READY): $(TRIED)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(READY)
 
-demo: $(READY)
+demo: $(TRIED)
 	$(BIN)/funnel demo
 
 test: $(READY)
@@ -103,8 +110,9 @@ audit: $(VENV)/.release
 	@mkdir -p build
 	@$(BIN)/pip-audit --skip-editable --format json 2> build/audit.log | $(BIN)/python .ci/audit.py
 
-# The pictures in docs/pictures, taken in Chromium.
+# The pictures in docs/pictures: drawings, and what Chromium shows.
 pictures: $(READY)
+	$(BIN)/python tools/sketches.py
 	$(BIN)/python tools/pictures.py
 
 clean:

@@ -1,4 +1,4 @@
-"""A model that is trained on released attributes: how much does the promise cost it?
+"""I train models: how much does a promise cost one that learns from released attributes?
 
 python examples/scikit_learn.py
 """

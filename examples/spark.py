@@ -1,4 +1,4 @@
-"""Count, sanitise and write a table on Spark; the rows never leave the cluster.
+"""I am an engineer with a table on a cluster: how is it released without the rows ever leaving it?
 
 python examples/spark.py [MASTER]        MASTER is local[2] by default, or such as spark://host:7077
 """

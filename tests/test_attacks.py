@@ -314,3 +314,12 @@ def test_draws_for_simulations_follow_the_channel():
     Q = block.channel.dense()
     assert (counts[Q == 0] == 0).all()
     assert np.abs(counts / 40_000 - Q).max() < NOISE * math.sqrt(0.25 / 40_000)
+
+
+def test_a_second_release_can_tell_what_one_may_not():
+    """The example in docs/theory.md: X, S ≠ X and Y ≠ X, each uniform. Two different outputs tell X."""
+    others = np.ones((3, 3), dtype=np.int64) - np.eye(3, dtype=np.int64)
+    joint = pf.Joint(others)
+    once, twice = pf.repeated(joint, with_channel(joint, UNIT // 2 * others), [1, 2])
+    assert once.level == pytest.approx(math.log(3 / 2), abs=1e-12)
+    assert twice.level == math.inf

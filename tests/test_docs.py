@@ -1,22 +1,27 @@
 """What the documentation shows is what happens: docstring examples, Python blocks, and every command."""
 
 import doctest
-import importlib
+import importlib.util
+import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import privacyfunnel as pf
 from privacyfunnel.cli import app, run
 from privacyfunnel.population import as_csv, people
-from spark_parts import require_spark
+from spark_parts import environment, require_spark
 
 ROOT = Path(__file__).resolve().parents[1]
+FUNNEL = [sys.executable, "-c", "from privacyfunnel.entry import main; main()"]
 SOURCE = Path(pf.__file__).parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted(
     "privacyfunnel." + ".".join(path.relative_to(SOURCE).with_suffix("").parts)
     for path in SOURCE.rglob("*.py")
@@ -36,21 +41,58 @@ def test_examples_in_docstrings_give_what_they_show(name):
     assert runner.tries > 0
 
 
-def blocks(language):
-    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    return [
-        pytest.param(match.group(1), id=f"{page.name}-{number}")
-        for page in PAGES
-        for number, match in enumerate(pattern.finditer(page.read_text()))
-    ]
+def fenced(page):
+    """The (language, text) of every fenced block of a page, in order; indented ones too."""
+    found, language, lines = [], None, []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        mark = line.strip()
+        if language is None and mark.startswith("```"):
+            language, lines = mark[3:].strip(), []
+        elif language is not None and mark == "```":
+            found.append((language, "\n".join(lines) + "\n"))
+            language = None
+        elif language is not None:
+            lines.append(line)
+    assert language is None, f"{page.name} has a block that does not end"
+    return found
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_every_block_is_python_or_shell_so_that_none_goes_untried(document):
+    assert {language for language, _ in fenced(document)} <= {"python", "sh"}
+
+
+PYTHON = [
+    pytest.param(text, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, (language, text) in enumerate(fenced(page))
+    if language == "python"
+]
+
+
+@pytest.mark.parametrize("code", PYTHON)
 def test_python_in_the_documentation_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     if "spark" in code:
         require_spark()
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, "documentation", "exec"), {})  # noqa: S102 - our own pages
+        in_a_process([sys.executable, "-c", code])
+    else:
+        exec(compile(code, "documentation", "exec"), {})  # noqa: S102 - our own pages
+
+
+def in_a_process(command):
+    """As a reader would: Spark's Java side goes by the folder in which it was started, and stays."""
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def lines(page):
+    """The lines of all shell blocks of a page, without comments."""
+    text = "".join(text for language, text in fenced(page) if language == "sh")
+    return [line.split("  #")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+SHELL = [page for page in PAGES if lines(page)]
 
 
 @pytest.fixture
@@ -59,49 +101,125 @@ def tried(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     columns = people(3_000, seed=2)
     columns["diagnosis"] = columns["obese"]
-    for path in (Path("people.csv"), Path("demo/people.csv")):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(as_csv(columns))
+    Path("people.csv").write_text(as_csv(columns))
+    rows = [
+        f"P{i};{'mw'[i % 2]};{['Köln', 'Łódź'][i % 3 % 2]};{i % 7}0,5;{['E11', 'I10'][i % 5 > 0]}" for i in range(500)
+    ]
+    header = "Nr;Geschlecht;Wohnort;Gewicht, kg;Diagnose (ICD-10)"
+    Path("Patienten 2025.csv").write_text("\n".join([header, *rows]), encoding="utf-8-sig")
     return tmp_path
 
 
-@pytest.mark.parametrize("code", blocks("sh"))
-def test_commands_in_the_documentation_work(code, tried):
-    if "spark" in code:
-        require_spark()
-    commands = [shlex.split(line) for line in code.splitlines() if line.startswith("funnel ")]
-    for command in commands:
-        if "demo" in command and "--folder" in command:
-            command[-1] = "another-folder"
-        if {"sanitise", "audit", "estimate", "report"} & set(command):
-            secret, chosen = ("obese", "sex,town,height,weight") if "demo/" in code else ("diagnosis", "age,sex,town")
-            fit = ["fit", "people.csv", "--secret", secret, "--attributes", chosen, "--epsilon", "0.5", "-o"]
-            assert Path("protocol.json").exists() or run([*fit, "protocol.json"]) == 0
-            sanitise = ["sanitise", "people.csv", "--protocol", "protocol.json", "-o", "open.csv"]
-            assert "estimate" not in command or Path("open.csv").exists() or run(sanitise) == 0
-        assert (
-            run(
-                [
-                    *command[1:],
-                    *(
-                        ["--time-limit", "1"]
-                        if command[1] in ("fit", "tradeoff", "report") and "--time-limit" not in command
-                        else []
-                    ),
-                ]
-            )
-            == 0
-        )
+def provide(command, page_lines):
+    """What a page takes for granted: the demo's table, a protocol and a release. What it makes itself, it makes."""
+    made = " ".join(page_lines)
+    if "demo/people.csv" in command and "funnel demo" not in made:
+        Path("demo").mkdir(exist_ok=True)
+        Path("demo/people.csv").write_text(Path("people.csv").read_text())
+    if "protocol.json" in command and "-o protocol.json" not in made and not Path("protocol.json").exists():
+        fit = ["fit", "people.csv", "--secret", "diagnosis", "--attributes", "age,sex,town", "--epsilon", "0.5"]
+        assert run([*fit, "-o", "protocol.json"]) == 0
 
 
-def test_every_command_is_shown_in_the_documentation():
-    text = "\n".join(page.read_text() for page in PAGES)
-    names = [command.name or command.callback.__name__ for command in app.registered_commands]
+def work(command):
+    """Run one command as it stands; searches are cut short."""
+    if "spark" in command:
+        in_a_process([*FUNNEL, *command[1:]])
+        return
+    if command[1] == "studio":
+        started = [*FUNNEL, *command[1:], "--no-browser", "--json"]
+        process = subprocess.Popen(started, stdout=subprocess.PIPE, env=environment(), text=True)
+        try:
+            assert "127.0.0.1" in json.loads(process.stdout.readline())["address"]
+        finally:
+            process.terminate()
+            process.communicate()
+        return
+    long = command[1] in ("fit", "tradeoff", "report") and "--time-limit" not in command
+    assert run([*command[1:], *(["--time-limit", "1"] if long else [])]) == 0
+
+
+@pytest.mark.parametrize("document", SHELL, ids=lambda document: document.name)
+def test_the_commands_of_a_page_work_one_after_the_other(document, tried):
+    for line in lines(document):
+        if not line.startswith("funnel "):
+            assert is_set_up(line), f"{document.name}: nobody tries {line!r}"
+            continue
+        command = shlex.split(line)
+        if "spark" in command:
+            require_spark()
+        if command[1] == "studio":
+            pytest.importorskip("shiny")
+        provide(command, lines(document))
+        work(command)
+
+
+def is_set_up(line):
+    """Whether a line that is no command of ours is one that sets things up, and names what there is."""
+    make, extra = re.fullmatch(r"make (\w+)", line), re.fullmatch(r"pip install '\.\[(\w+)\]'", line)
+    if make:
+        return f"\n{make.group(1)}:" in (ROOT / "Makefile").read_text()
+    if extra:
+        return f"\n{extra.group(1)} = [" in (ROOT / "pyproject.toml").read_text()
+    return line in ("python3 -m venv .venv", "source .venv/bin/activate", "pip install .")
+
+
+def test_what_is_no_command_and_sets_nothing_up_is_noticed():
+    assert is_set_up("make demo")
+    assert not is_set_up("make coffee")
+    assert not is_set_up("rm -rf .")
+
+
+def test_every_command_is_tried_in_the_documentation():
+    shown = {shlex.split(line)[1] for document in SHELL for line in lines(document) if line.startswith("funnel ")}
+    names = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert names
-    assert [name for name in names if f"funnel {name}" not in text] == []
+    assert names - shown == set()
 
 
-def test_links_between_pages_lead_somewhere():
-    for page in PAGES:
-        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} → {target}"
+def test_every_public_name_is_in_the_reference():
+    """A name whose docstring nobody can look up is not public."""
+    listed = re.findall(r"^::: privacyfunnel\.(\w+)$", (ROOT / "docs/reference.md").read_text(), re.MULTILINE)
+    assert sorted(set(pf.__all__) - set(listed)) == []
+    assert len(listed) == len(set(listed))
+    assert all(getattr(pf, name, None) or importlib.import_module(f"privacyfunnel.{name}") for name in listed)
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_what_a_page_names_is_there(document):
+    """Files, options, commands and public names that pages mention in passing."""
+    prose = re.sub(r"(?ms)^\s*```.*?^\s*```$", "", document.read_text(encoding="utf-8"))
+    spans = re.findall(r"`([^`\n]+)`", prose)
+    assert [span for span in spans if not is_there(span)] == []
+
+
+def is_there(span):
+    """Whether a piece of code in a sentence names things that exist; what names nothing of ours is all right."""
+    file = re.match(r"((?:tests|examples|docs|tools|benchmarks|\.ci)/[\w./]+)", span)
+    if file:
+        return (ROOT / file.group(1)).exists()
+    command = re.match(r"funnel (\w+)", span)
+    if command and command.group(1) not in COMMANDS:
+        return False
+    public = re.match(r"pf\.(\w+)", span)
+    if public and not hasattr(pf, public.group(1)):
+        return False
+    module = re.fullmatch(r"privacyfunnel((?:\.\w+)+)", span)
+    if module and importlib.util.find_spec(span) is None:
+        return False
+    ours = not span.startswith(("pip ", "git ", "make "))
+    return not ours or set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", span)) <= OPTIONS
+
+
+COMMANDS = {command.name or command.callback.__name__ for command in app.registered_commands}
+OPTIONS = {"--help", "--version", "--debug"} | {
+    option
+    for command in typer.main.get_command(app).commands.values()
+    for part in command.params
+    for option in (*part.opts, *part.secondary_opts)
+}
+
+
+@pytest.mark.parametrize("span", ["tests/test_nothing.py", "funnel fly", "pf.Nothing", "--no-such", "privacyfunnel.no"])
+def test_what_is_not_there_is_noticed(span):
+    assert not is_there(span)

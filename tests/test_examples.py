@@ -31,3 +31,6 @@ def test_there_is_an_example_for_everybody():
 def test_an_example_says_whose_question_it_answers_and_how_to_run_it(example):
     words = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
     assert f"python examples/{example.name}" in words
+    question = words.splitlines()[0]
+    assert question.startswith("I ")
+    assert question.endswith("?")

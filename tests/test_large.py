@@ -16,7 +16,7 @@ from privacyfunnel import protocol as protocol_module
 from privacyfunnel.channel import Channel
 from privacyfunnel.information import entropy
 from privacyfunnel.optimiser import pricing
-from privacyfunnel.optimiser.binary import _checked_prices, bound_by_pairs, pair_values
+from privacyfunnel.optimiser.binary import _checked_prices, _mixture, bound_by_pairs, pair_values
 from privacyfunnel.optimiser.faces import find_faces
 from privacyfunnel.optimiser.few import Sweep, sweeps
 from privacyfunnel.optimiser.levels import clusters, interpolated, merged
@@ -133,6 +133,17 @@ def test_pairing_values_is_as_good_as_listing_all_posteriors(joint, notion):
     fast = by_pairs(joint, notion)
     agree(fast, by_listing(joint, notion))
     assert fast.closed()
+
+
+@given(joints(min_s=2, max_s=2, min_x=2, max_x=14), notions())
+@settings(max_examples=150)
+def test_the_prices_of_two_thresholds_are_undercut_by_no_posterior(joint, notion):
+    """The theorem in docs/large.md: the prices need no lowering, so the mixture is optimal."""
+    polytope = Classes.find(Polytope.of(joint, notion)).polytope
+    sides = Sides.of(polytope)
+    y = sides.unsorted(_mixture(sides).prices)
+    pool = vertices(polytope, 2)
+    assert (pool.entropy() - pool.dot(y)).min() >= -1e-9 * (1 + np.abs(y).max())
 
 
 @given(joints(min_s=2, max_s=2, min_x=2, max_x=10), st.sampled_from(PERFECT))

@@ -13,6 +13,7 @@ import brute
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidChannel, InvalidPromise
 from privacyfunnel.information import mutual_information
+from privacyfunnel.limits import Limits
 from privacyfunnel.notions import factor
 from strategies import UNIT, epsilons, joints, joints_with_channels, notions, numerators
 
@@ -46,6 +47,31 @@ def test_ldp_implies_lip_implies_pml_and_twice_as_much_ldp(pair):
 def test_lip_bounds_what_y_says_about_s(pair):
     joint, N = pair
     assert mutual_information((N / UNIT) @ joint.p.T) <= pf.LIP(1).level(joint, N / UNIT) + ROUND_OFF
+
+
+@given(joints_with_channels())
+def test_pml_bounds_how_often_the_best_guess_is_right(pair):
+    joint, N = pair
+    told = (N / UNIT) @ joint.p.T  # P(y, s)
+    pml = pf.PML(1).level(joint, N / UNIT)
+    assert told.max(axis=1).sum() <= math.exp(pml) * joint.p_s.max() * (1 + ROUND_OFF)
+
+
+@given(joints_with_channels())
+def test_no_belief_leaves_the_range_that_its_limits_allow(pair):
+    """The second proposition of docs/theory.md, for every output and every value of the secret."""
+    joint, N = pair
+    told = (N / UNIT) @ joint.p.T
+    told = told[told.sum(axis=1) > 0]
+    beliefs = told / told.sum(axis=1, keepdims=True)
+    lifts = beliefs / joint.p_s
+    falls = -math.log(lifts.min()) if lifts.min() > 0 else math.inf
+    apart = math.log((lifts.max(axis=1) / lifts.min(axis=1)).max()) if lifts.min() > 0 else math.inf
+    for limits in (Limits(lower=falls, upper=math.log(lifts.max())), Limits(spread=apart)):
+        for s, prior in enumerate(joint.p_s):
+            least, most = limits.belief_range(float(prior))
+            assert beliefs[:, s].min() >= least - ROUND_OFF
+            assert beliefs[:, s].max() <= most + ROUND_OFF
 
 
 @given(joints_with_channels(), epsilons())

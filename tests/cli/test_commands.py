@@ -643,3 +643,43 @@ def test_every_notion_is_fitted_and_audited(options, table, tmp_path, capsys):
     assert funnel("fit", table, *asked, *options, *more) == 0
     assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
     assert "KEPT" in capsys.readouterr().out
+
+
+# --- headers as people make them ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def messy(tmp_path):
+    """Semicolons, a byte-order mark, a space before a name, a comma inside another, letters of all kinds."""
+    rows = [f"{i};Müller, {i};{['Köln', 'Łódź'][i % 2]};{['ja', 'nein'][i % 3 > 0]}" for i in range(60)]
+    path = tmp_path / "Patienten 2025.csv"
+    path.write_text("\n".join(["Nr;Name, Vorname; Ort;Krank?", *rows]), encoding="utf-8-sig")
+    return path
+
+
+def test_a_name_that_differs_in_spaces_or_capitals_is_pointed_out(messy, tmp_path, capsys):
+    for typed, meant in (("Ort", "' Ort'"), ("nr", "'Nr'")):
+        assert (
+            funnel("fit", messy, "--secret", "Krank?", "--attributes", typed, "--epsilon", 1, "-o", tmp_path / "p") == 2
+        )
+        assert f"did you mean {meant}" in capsys.readouterr().err
+
+
+def test_no_other_column_is_named_for_a_name_that_is_none(messy, tmp_path, capsys):
+    assert funnel("fit", messy, "--secret", "Krank?", "--attributes", "O", "--epsilon", 1, "-o", tmp_path / "p") == 2
+    assert "Ort" not in capsys.readouterr().err
+
+
+def test_quoted_names_may_hold_commas_and_spaces(messy, tmp_path, capsys):
+    chosen = ["--secret", "Krank?", "--attributes", '" Ort","Name, Vorname"', "--top", '"Name, Vorname"=2']
+    assert funnel("fit", messy, *chosen, "--epsilon", 1, "-o", tmp_path / "p.json", "--json") == 0
+    columns = one_object(capsys.readouterr().out)["columns"]
+    assert [column["column"] for column in columns] == ["Krank?", " Ort", "Name, Vorname"]
+    assert columns[2]["values"] == 3
+
+
+def test_the_command_that_comes_next_can_be_copied(messy, tmp_path, capsys):
+    chosen = ["--secret", "Krank?", "--attributes", '" Ort"']
+    assert funnel("fit", messy, *chosen, "--epsilon", 1, "-o", tmp_path / "p.json") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"funnel sanitise '{messy}'" in said

@@ -161,6 +161,23 @@ def test_white_space_around_dates_does_not_matter():
         assert fitted.column.labels == ("2023-01", "2024-01")
 
 
+@pytest.mark.parametrize("written", ["31.05.{}", "5/31/{}", "31-5-{}"])
+def test_dates_in_other_ways_of_writing_stay_texts_with_a_word_of_advice(written):
+    fitted = fit([written.format(year) for year in range(1950, 1960)])
+    assert fitted.column.kind == "text"
+    assert "2024-05-31" in fitted.notice
+
+
+def test_numbers_with_decimal_commas_stay_texts_with_a_word_of_advice():
+    fitted = fit([f"{i},5" for i in range(200)])
+    assert fitted.column.kind == "text"
+    assert "decimal point" in fitted.notice
+
+
+def test_texts_that_are_neither_dates_nor_numbers_get_no_such_advice():
+    assert "look like" not in fit(["1.1", "Ash, 5", "31.05.", "Birch"] * 3).notice
+
+
 def test_a_day_outside_the_fitted_ones_is_unseen():
     column = fit(["2024-01-01", "2024-02-01"]).column
     assert codes(column, ["2024-03-01", "no date", "2024-01-31"]) == [UNSEEN, UNSEEN, 0]

@@ -68,7 +68,8 @@ def run(arguments: list[str]) -> int:
         return _complain(str(error), BAD_INPUT, debug)
     except click_error as error:
         message = getattr(error, "format_message", error.__str__)()
-        hint = "; see funnel --help" if isinstance(error, usage_error) else ""
+        where = getattr(getattr(error, "ctx", None), "command_path", "funnel")
+        hint = f"; see {where} --help" if isinstance(error, usage_error) else ""
         return _complain(f"{message.rstrip('.')}{hint}", BAD_INPUT, debug)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted; no file was left unfinished", INTERRUPTED, debug)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -110,4 +111,5 @@ def fit(
     if population:
         screen.print(show.population_line(population))
     screen.print(show.findings_table(found))
-    screen.print(f"Written: {output}. Next: funnel sanitise {table} --protocol {output} -o OUT.csv", markup=False)
+    again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
+    screen.print(f"Written: {output}. Next: {again}", markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -49,28 +50,39 @@ MethodName = Annotated[
 ]
 Gap = Annotated[float, typer.Option(help="Stop when at most this many nats can be gained.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds, with the best found so far.")]
+LISTED = re.compile(r'(?:\s*"[^"]*"\s*(?=,|$))|[^,]+')
+"""The names in a list that is joined by commas."""
 
 
 def names(text: str) -> list[str]:
-    """A list of columns, as typed."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """A list of columns, as typed; a name in double quotes is taken as it is, with its commas and spaces.
+
+    >>> names('age, "Name, first name",town')
+    ['age', 'Name, first name', 'town']
+    """
+    return [name for name in map(_unquoted, LISTED.findall(text)) if name]
+
+
+def _unquoted(text: str) -> str:
+    name = text.strip()
+    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
 def blocks(text: str | None) -> list[list[str]] | None:
     """Blocks of attributes, as typed: age+sex,town."""
     if text is None or text.strip() == "each":
         return None
-    return [[name.strip() for name in block.split("+") if name.strip()] for block in names(text)]
+    return [[name for name in map(_unquoted, block.split("+")) if name] for block in names(text)]
 
 
 def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     """Options of the form column=value."""
     found: dict[str, str] = {}
     for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
+        name, equals, value = text.rpartition("=")
+        if not equals or not _unquoted(name) or not value.strip():
             raise InvalidTable(f"{option} takes column=value; got {text!r}")
-        found[name.strip()] = value.strip()
+        found[_unquoted(name)] = value.strip()
     return found
 
 

@@ -88,9 +88,11 @@ def population_line(population: PopulationFindings) -> str:
 
 def kept_line(found: Findings) -> str:
     """What is kept, in a line."""
-    gap = f"no protocol keeps {found.gap_share:.2g} of it more" if found.gap_share > 1e-12 else "nothing is lost"
+    most = min(1.0, found.kept_share + found.gap_share)
+    bound = f"no protocol keeps more than {most:.1%} (the gap is at most {found.gap_share:.2g})"
     kept = f"Kept: {found.kept_bits:.3f} of {found.entropy_bits:.3f} bits"
-    return f"{kept} ({found.kept_share:.1%} of the information in the attributes); certified: {gap}."
+    certified = bound if found.gap_share > 1e-12 else "nothing is lost"
+    return f"{kept} ({found.kept_share:.1%} of the information in the attributes); certified: {certified}."
 
 
 @contextmanager

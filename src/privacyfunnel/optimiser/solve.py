@@ -191,7 +191,9 @@ def _search_over(
 def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
     """Refuse what makes no sense, in one line."""
     if not isinstance(joint, Joint):
-        raise InvalidJoint(f"optimise needs a Joint, not {type(joint).__name__}; wrap the array in Joint(array)")
+        raise InvalidJoint(
+            f"optimise needs a Joint, not {type(joint).__name__}; make one by Joint(array) or Joint.from_table(…)"
+        )
     if not isinstance(notion, Notion):
         raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
     if not _is_number(gap) or not math.isfinite(gap) or gap <= 0:

@@ -111,6 +111,8 @@ class _Profile:
     integers: int = 0
     dates: int = 0
     infinite: int = 0
+    other_dates: int = 0
+    comma_numbers: int = 0
     padded: bool = False
     """Whether a text looks like a number with leading zeros."""
     few: set[float] = field(default_factory=set)
@@ -140,6 +142,8 @@ def _profile(source: Grouping, name: str, missing: tuple[str, ...]) -> _Profile:
             marker = pc.is_in(array, pa.array(MARKERS))
             found.markers.update(array.filter(marker).to_pylist())
             found.marked += _rows(counts, marker)
+            found.other_dates += _rows(counts, pc.match_substring_regex(array, raw.OTHER_DATE))
+            found.comma_numbers += _rows(counts, pc.match_substring_regex(array, raw.COMMA_NUMBER))
             found.padded = found.padded or bool(pc.any(pc.match_substring_regex(array, raw.PADDED)).as_py())
         elif pa.types.is_floating(array.type):
             found.infinite += _rows(counts, pc.is_inf(array))
@@ -182,7 +186,18 @@ def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fit
         return _fit_dates(source, name, profile, wishes, None)
     if merge and profile.distinct > MOST_CATEGORIES:
         return _fit_top(source, name, profile, wishes, None)
-    return Fitted(_labelled(source, name, "text", wishes.markers), f"{profile.distinct} values kept as they are")
+    kept = f"{profile.distinct} values kept as they are"
+    return Fitted(_labelled(source, name, "text", wishes.markers), kept + _look_alikes(profile))
+
+
+def _look_alikes(profile: _Profile) -> str:
+    """What a text column may have been meant to be, in words."""
+    mostly = MOSTLY * profile.present
+    if profile.other_dates > mostly:
+        return "; these look like dates: write them as 2024-05-31, and they are kept by year or month"
+    if profile.comma_numbers > mostly:
+        return "; these look like numbers: write them with a decimal point, and they are cut into bins"
+    return ""
 
 
 def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
@@ -307,6 +322,9 @@ def _fit_top(source: Grouping, name: str, profile: _Profile, wishes: Wishes, top
         labels.append(None)
     column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
     notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
-    if top is None and profile.distinct > 0.9 * profile.present:
+    alike = _look_alikes(profile)
+    if alike:
+        notice += alike
+    elif top is None and profile.distinct > 0.9 * profile.present:
         notice += "; nearly every row differs: is this an identifier that should be left out?"
     return Fitted(column, notice)

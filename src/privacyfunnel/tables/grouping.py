@@ -26,13 +26,21 @@ class Grouping(ABC):
         for column in columns:
             if column not in self.columns:
                 raise InvalidTable(
-                    f"{self.name} has no column {column!r} among its {len(self.columns)}; "
-                    "check the spelling, and that its first line holds the names"
+                    f"{self.name} has no column {column!r} among its {len(self.columns)}; {self._hint(column)}"
                 )
             if not column.strip():
                 raise InvalidTable(f"column {self.columns.index(column) + 1} of {self.name} has no name; give it one")
             if column in self.unusable:
                 raise InvalidTable(f"column {column!r} {self.unusable[column]}")
+
+    def _hint(self, column: str) -> str:
+        """What to do about a name that is no column. Others are not quoted: the first line may be somebody's record."""
+        alike = [name for name in self.columns if _plain(name) == _plain(column)]
+        if not alike:
+            return "check the spelling, and that its first line holds the names"
+        if alike[0] == alike[0].strip():
+            return f"did you mean {alike[0]!r}?"
+        return f"did you mean {alike[0]!r}? On the command line, quote such names twice: '\"{alike[0]}\"'"
 
     @abstractmethod
     def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -41,3 +49,8 @@ class Grouping(ABC):
     @abstractmethod
     def hold(self, columns: Sequence[str]) -> None:
         """Read the columns once, for several calls of `groups`."""
+
+
+def _plain(name: str) -> str:
+    """The name without what is easily overlooked: capitals, and spaces and invisible marks at its ends."""
+    return name.strip().strip("\ufeff\u200b\xa0").casefold()

@@ -17,6 +17,10 @@ INTEGER = r"^\s*[+-]?\d{1,18}\s*$"
 DATE = r"^\s*\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ][^\n]*)?\s*$"
 PADDED = r"^\s*[+-]?0\d"
 """A number with a leading zero, such as a postal code: it is a name, not a number."""
+OTHER_DATE = r"^\s*(\d{1,2}[./-]\d{1,2}[./-]\d{2}(\d{2})?|\d{4}[./]\d{1,2}[./]\d{1,2})\s*$"
+"""A date as people write it; which number is the month is anybody's guess, so it stays a text."""
+COMMA_NUMBER = r"^\s*[+-]?\d+(\.\d{3})*,\d+\s*$"
+"""A number with a decimal comma, which elsewhere separates thousands: it stays a text, too."""
 LETTERS = {"year": 4, "month": 7, "day": 10}
 """How much of an ISO date each precision keeps."""
 LARGEST_INTEGER = 2**63 - 1

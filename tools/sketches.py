@@ -1,0 +1,121 @@
+"""The drawings of the documentation, computed by the library: part of `make pictures`. They need no browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pyarrow as pa
+import vl_convert as vlc
+
+import privacyfunnel as pf
+from privacyfunnel.cli.demo import ATTRIBUTES, HEIGHTS, PEOPLE, WEIGHTS
+from privacyfunnel.findings import findings
+from privacyfunnel.limits import Limits
+from privacyfunnel.population import people
+
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+BLUE, ORANGE, GREY, INK = "#0b5cad", "#b8430a", "#6b7280", "#1f2933"
+LOOK: dict[str, Any] = {
+    "background": "white",
+    "padding": 14,
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "axis": {"labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal", "labelLimit": 260},
+    "legend": {"labelFontSize": 13, "titleFontSize": 13, "orient": "top", "title": None},
+}
+PERCENT = alt.Axis(format="%", tickCount=6, grid=True)
+
+
+def main() -> None:
+    """Draw all of them."""
+    table, bins = pa.table(people(PEOPLE, seed=1)), {"height": HEIGHTS, "weight": WEIGHTS}
+    joint = pf.Joint.from_table(table, "obese", list(ATTRIBUTES), bins=bins)
+    _save("beliefs", _beliefs(joint))
+    _save("kinds", _kinds())
+    _save("kept", _kept(joint))
+
+
+def _save(name: str, drawn: Any) -> None:
+    specification = drawn.configure(**LOOK).to_dict()
+    (PICTURES / f"{name}.svg").write_text(vlc.vegalite_to_svg(specification), encoding="utf-8")
+
+
+def _beliefs(joint: pf.Joint) -> Any:
+    """How far the belief that one person is obese can move, for who sees nothing, the original or the released row."""
+    protocol = pf.optimise(joint, pf.LIP(0.2))
+    found = findings(protocol, joint, pf.certify(protocol, joint))
+    share = float(joint.p_s[list(joint.secret_values).index("yes")])
+    yes = joint.p_s_given_x[list(joint.secret_values).index("yes")]
+    # The lifts of "yes" alone: those of "no" are what they are.
+    channel = protocol.channel
+    after = (channel * joint.p_x) @ yes / (channel @ joint.p_x)
+    rows = [
+        ("who sees nothing", share, share),
+        ("who sees the original row", float(yes.min()), float(yes.max())),
+        ("who sees the released row", float(after.min()), float(after.max())),
+    ]
+    assert found.released.largest_lift <= 1.2215  # noqa: S101 - what the caption says
+    names = [name for name, _, _ in rows]
+    data = alt.Data(values=[{"who": who, "low": low, "high": high} for who, low, high in rows])
+    x = alt.X("low:Q", title="belief that this person has the secret", scale=alt.Scale(domain=[0, 1]), axis=PERCENT)
+    y = alt.Y("who:N", sort=names, title=None)
+    color = alt.Color("who:N", legend=None, scale=alt.Scale(domain=names, range=[GREY, ORANGE, BLUE]))
+    base = alt.Chart(data, width=430, height=130)
+    bars = base.mark_bar(height=20).encode(x, y, alt.X2("high:Q"), color)
+    ticks = base.mark_tick(thickness=3, height=24).encode(x, y, color)
+    ends = (
+        base.mark_text(align="left", dx=8, fontSize=13, color=INK)
+        .encode(alt.X("high:Q"), y, alt.Text("label:N"))
+        .transform_calculate(
+            label="datum.low == datum.high ? format(datum.low, '.0%') : datum.high == 1 ? '' : "
+            "format(datum.low, '.0%') + ' to ' + format(datum.high, '.0%')"
+        )
+    )
+    return alt.layer(bars, ticks, ends)
+
+
+def _kinds() -> Any:
+    """What three kinds of promise allow at ε = 0.5, for a rare, an even and a common value of the secret."""
+    kinds = {
+        "lip": Limits(lower=0.5, upper=0.5),
+        "ldp": Limits(spread=0.5),
+        "pml": Limits(upper=0.5),
+    }
+    rows = [
+        {
+            "kind": kind,
+            "before": f"{prior:.0%}",
+            "low": limits.belief_range(prior)[0],
+            "high": limits.belief_range(prior)[1],
+        }
+        for prior in (0.1, 0.5, 0.9)
+        for kind, limits in kinds.items()
+    ]
+    x = alt.X("low:Q", title="belief afterwards, at ε = 0.5", scale=alt.Scale(domain=[0, 1]), axis=PERCENT)
+    y = alt.Y("before:N", title="belief before", sort=["10%", "50%", "90%"])
+    color = alt.Color("kind:N", sort=list(kinds), scale=alt.Scale(domain=list(kinds), range=[BLUE, ORANGE, GREY]))
+    base = alt.Chart(alt.Data(values=rows), width=430, height=170)
+    return base.mark_bar(height=11).encode(
+        x, y, alt.X2("high:Q"), color, yOffset=alt.YOffset("kind:N", sort=list(kinds))
+    )
+
+
+def _kept(joint: pf.Joint) -> Any:
+    """The share of the information that the best protocol keeps, from ε = 0.05 to 2."""
+    curve = pf.tradeoff(joint, pf.LIP, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0], gap=1e-4)
+    rows = [{"ε": point.epsilon, "kept": point.utility / joint.entropy} for point in curve.points]
+    x = alt.X(
+        "ε:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=[row["ε"] for row in rows], format="~g")
+    )
+    y = alt.Y("kept:Q", title="kept of the four columns", axis=PERCENT, scale=alt.Scale(domain=[0.9, 1]))
+    base = alt.Chart(alt.Data(values=rows), width=430, height=190)
+    return alt.layer(
+        base.mark_line(color=BLUE, strokeWidth=2).encode(x, y),
+        base.mark_point(color=BLUE, filled=True, size=60).encode(x, y),
+    )
+
+
+if __name__ == "__main__":
+    main()
