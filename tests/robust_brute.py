@@ -3,47 +3,91 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
 from scipy.optimize import linprog
-from tests.brute import entropy, exact_lifts, limits
+from tests.brute import Lifts, entropy, limits
 
-from privacyfunnel.confidence import SCALE
+from privacyfunnel.shares import SCALE
+
+TINY = Fraction(1, 4 * SCALE)
+"""Less than any distance between two numbers over SCALE."""
 
 
-def corners(lower, upper):
-    """All corners of {l ≤ r ≤ u, Σr = 1}: all coordinates but one are at an end."""
-    n, found = len(lower), set()
-    for free in range(n):
-        others = [k for k in range(n) if k != free]
-        for ends in product(*[(lower[k], upper[k]) for k in others]):
-            rest = 1 - sum(ends)
-            if lower[free] <= rest <= upper[free]:
-                point = dict(zip(others, ends, strict=True)) | {free: rest}
-                found.add(tuple(point[k] for k in range(n)))
-    return sorted(found)
+@dataclass(frozen=True)
+class Within:
+    """{l ≤ r ≤ u, Σr = 1, Σ|r − c| ≤ 2m}, in fractions."""
+
+    lower: list[Fraction]
+    upper: list[Fraction]
+    centre: list[Fraction]
+    move: Fraction
+
+    def holds(self, r):
+        inside = all(low <= p <= high for p, low, high in zip(r, self.lower, self.upper, strict=True))
+        return inside and sum(r) == 1 and sum(abs(p - c) for p, c in zip(r, self.centre, strict=True)) <= 2 * self.move
+
+    def corners(self):
+        """All corners. At each, all but two shares are at the centre or at an end of their interval.
+
+        With one share free, the sum settles it; with two, one above the centre and one below, the moved mass does.
+        A point is no corner if mass may be moved a tiny step both to and fro between two places.
+        """
+        n = len(self.centre)
+        places = [sorted({*ends}) for ends in zip(self.lower, self.centre, self.upper, strict=True)]
+        found = set()
+        for fixed in product(*places):
+            for i in range(n):
+                found.add(tuple(1 - sum(fixed) + fixed[i] if k == i else fixed[k] for k in range(n)))
+                for j in range(n):
+                    if i != j:
+                        found.add(tuple(self._both_settled(fixed, i, j)))
+        found = {r for r in found if self.holds(r)}
+        return sorted(r for r in found if not any(self._slides(r, i, j) for i, j in combinations(range(n), 2)))
+
+    def _both_settled(self, fixed, i, j):
+        """Share i takes what is missing to `move` above the centre, share j what is missing below."""
+        others = [k for k in range(len(fixed)) if k not in (i, j)]
+        above = sum(max(0, fixed[k] - self.centre[k]) for k in others)
+        below = sum(max(0, self.centre[k] - fixed[k]) for k in others)
+        r = list(fixed)
+        r[i], r[j] = self.centre[i] + self.move - above, self.centre[j] - self.move + below
+        return r
+
+    def _slides(self, r, i, j):
+        steps = ([p + sign * (TINY * (k == i) - TINY * (k == j)) for k, p in enumerate(r)] for sign in (1, -1))
+        return all(self.holds(step) for step in steps)
 
 
 def fractions_of(part, cell=0):
-    """The ends of the intervals for P(x|s) and for P(s) in a cell, as fractions."""
+    """The sets of P(x|s), for each s, and of P(S) in a cell."""
     n = int((part.members[cell] >= 0).sum())
-    given = [
-        ([Fraction(int(e), SCALE) for e in low[:n]], [Fraction(int(e), SCALE) for e in high[:n]])
-        for low, high in zip(part.lower[cell], part.upper[cell], strict=True)
-    ]
-    prior = tuple([Fraction(int(e), SCALE) for e in ends[cell]] for ends in (part.prior_lower, part.prior_upper))
-    return given, prior
+    given = [_within(part.given, (cell, s), n) for s in range(part.prior.lower.shape[1])]
+    return given, _within(part.prior, (cell,), len(given))
+
+
+def _within(shares, place, n):
+    ends = ([Fraction(int(e), SCALE) for e in end[place][:n]] for end in (shares.lower, shares.upper, shares.centre))
+    return Within(*ends, Fraction(int(shares.move[place]), SCALE))
 
 
 def distributions(part, cell=0):
-    """P(s, x) for every combination of corners."""
+    """P(s) and P(x|s) for every combination of corners."""
     given, prior = fractions_of(part, cell)
-    conditionals = [corners(*ends) for ends in given]
-    for p_s in corners(*prior):
-        for rows in product(*conditionals):
-            yield [[share * p for p in row] for share, row in zip(p_s, rows, strict=True)]
+    yield from product(prior.corners(), product(*[one.corners() for one in given]))
+
+
+def level_at(notion, p_s, rows, numerators):
+    """The smallest ε that a channel keeps under P(s) and P(x|s), in the limit where a P(s) is 0."""
+    told = [[sum(p * k for p, k in zip(row, n, strict=True)) for row in rows] for n in numerators]
+    means = [sum(p * t for p, t in zip(p_s, one, strict=True)) for one in told]
+    if any(mean == 0 for mean, one in zip(means, told, strict=True) if any(one)):
+        return math.inf
+    rows = {y: [t / means[y] for t in one] for y, one in enumerate(told) if any(one)}
+    return level_of(notion, Lifts(rows)) if rows else 0.0
 
 
 def level_of(notion, lifts):
@@ -61,16 +105,16 @@ def level_of(notion, lifts):
 
 def worst_level(notion, part, numerators):
     """The largest level over all corners."""
-    return max(level_of(notion, exact_lifts(p, numerators)) for p in distributions(part))
+    return max(level_at(notion, *p, numerators) for p in distributions(part))
 
 
 def rows(notion, part):
     """Every row that a corner of the set asks of w = Q[y, ·]."""
     lower, upper, spread = limits(notion)
     G = []
-    for p in distributions(part):
-        p = np.array([[float(x) for x in row] for row in p])
-        mean, P = p.sum(axis=0), p / p.sum(axis=1, keepdims=True)
+    for p_s, given in distributions(part):
+        P = np.array(given, dtype=np.float64)
+        mean = np.array(p_s, dtype=np.float64) @ P
         for s in range(len(P)):
             if upper is not None:
                 G.append(P[s] - math.exp(upper) * mean)
@@ -90,7 +134,9 @@ def optimum(notion, part, p_x):
     V = np.cross(G[pairs[:, 0]], G[pairs[:, 1]])
     total = V.sum(axis=1)
     V = V[np.abs(total) > 1e-9] / total[np.abs(total) > 1e-9, None]
-    V = np.vstack([V[(V @ G.T <= 1e-10).all(axis=1)].clip(0), p_x])
+    V = V[(V >= -1e-10).all(axis=1)]
+    kept = [part[(part @ G.T <= 1e-10).all(axis=1)] for part in np.array_split(V, 1 + len(V) // 10_000)]
+    V = np.vstack([*kept, p_x]).clip(0)
     cost = np.array([entropy(v) for v in V])
     answer = linprog(cost, A_eq=V.T, b_eq=p_x, method="highs-ds")
     assert answer.status == 0, answer.message

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel import worst_case
 from privacyfunnel.channel import Channel
-from privacyfunnel.confidence import confidence_set
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.lifts import Entries, Factor, Lifts, Product
@@ -137,7 +136,7 @@ def _check(
     """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
     if notion.confidence is not None:
         entries = told.multiplied() if isinstance(told, Product) else told
-        return _check_over(entries, joint, notion, notion.confidence)
+        return _check_over(entries, joint, notion)
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
     for view in notion.views(joint):
@@ -185,11 +184,11 @@ def _log(ratio: Fraction | None) -> float:
     return math.inf if ratio is None else log_above(ratio)
 
 
-def _check_over(entries: Entries, joint: Joint, notion: Notion, confidence: float) -> Certificate:
+def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     """Every limit in every view for every distribution that the counts leave open, and where each is tightest."""
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
-    for part in confidence_set(joint, notion.views(joint), confidence):
+    for part in notion.possible(joint):
         largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
         for kind, (extreme, told) in largest.items():
             ratio, limit = extreme.ratio(), getattr(asked, kind)

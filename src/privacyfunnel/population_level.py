@@ -10,14 +10,15 @@ import numpy as np
 
 from privacyfunnel import worst_case
 from privacyfunnel.certificate import Certificate, certify, entries_of
-from privacyfunnel.confidence import NOBODY, confidence_set
+from privacyfunnel.confidence import Within
 from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.joint import Joint
 from privacyfunnel.lifts import Entries
 from privacyfunnel.limits import Limits, View
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
-from privacyfunnel.robust_promise import Robust, checked_confidence
+from privacyfunnel.robust_promise import Robust, percent, robust
+from privacyfunnel.shares import NOBODY
 from privacyfunnel.typing import Exact, Integers
 
 
@@ -28,6 +29,8 @@ class PopulationLevel:
     notion: Notion
     """The promise, for one distribution."""
     confidence: float
+    within: Within
+    """The kind of confidence set."""
     sample: Certificate
     population: Certificate
     values: Integers
@@ -55,6 +58,7 @@ class PopulationLevel:
         """The numbers alone, for JSON."""
         return {
             "confidence": self.confidence,
+            "within": self.within,
             "promised": self.notion.epsilon,
             "sample_level": self.sample_level,
             "population_level": self.level,
@@ -63,12 +67,16 @@ class PopulationLevel:
 
 
 def level_over(
-    joint: Joint, protocol: Protocol, confidence: float | None = None, notion: Notion | None = None
+    joint: Joint,
+    protocol: Protocol,
+    confidence: float | None = None,
+    notion: Notion | None = None,
+    within: Within | None = None,
 ) -> PopulationLevel:
     """The worst level of `protocol` over all distributions that the counts of `joint` leave open.
 
     Exact for that set, with a distribution that attains it. The notion is the protocol's own unless another is given;
-    the confidence that of a robust promise, or else 0.95.
+    confidence and kind of set are those of a robust promise, or else 0.95 and intervals.
 
     >>> joint = Joint([[400, 100], [100, 400]])
     >>> found = level_over(joint, optimise(joint, LIP(0.3)), 0.95)
@@ -76,16 +84,17 @@ def level_over(
     (0.3, 0.381)
     """
     notion = notion or protocol.notion
-    if confidence is None:
-        confidence = 0.95 if notion.confidence is None else notion.confidence
     plain = plain_promise(notion)
-    over = Robust(plain, checked_confidence(confidence))
+    over = notion if isinstance(notion, Robust) else robust(notion)
+    over = robust(
+        plain, over.confidence if confidence is None else confidence, over.within if within is None else within
+    )
     population = certify(protocol, joint, over)
     if population.worst is None:
         raise NotCertified(f"nothing can be said of this table: {population.reason}")
     values, distribution = _attained(entries_of(protocol, joint), joint, over)
     sample = certify(protocol, joint, plain)
-    return PopulationLevel(plain, over.confidence, sample, population, values, distribution)
+    return PopulationLevel(plain, over.confidence, over.within, sample, population, values, distribution)
 
 
 def plain_promise(notion: Notion) -> Notion:
@@ -96,7 +105,7 @@ def plain_promise(notion: Notion) -> Notion:
 def _attained(entries: Entries, joint: Joint, over: Robust) -> tuple[Integers, Exact]:
     """The worst distribution of the set, and the values of X it is about."""
     best: tuple[float, Integers, Exact] = -1.0, np.empty(0, dtype=np.int64), np.empty((joint.n_s, 0), dtype=object)
-    for part in confidence_set(joint, over.views(joint), over.confidence):
+    for part in over.possible(joint):
         largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
         for kind, (extreme, told) in largest.items():
             share = over.level_of(_only(kind, extreme.log()))
@@ -135,9 +144,8 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     if not isinstance(notion, Robust):
         raise InvalidPromise("sharpness needs a robust promise, such as robust(LIP(0.5))")
     inputs = np.arange(joint.n_x)
-    sets = confidence_set(joint, notion.views(joint), notion.confidence)
     population = np.zeros(joint.n_x)
-    for part in sets:
+    for part in notion.possible(joint):
         for told in worst_case.told(inputs, inputs, np.ones(joint.n_x, dtype=np.int64), part):
             for kind in worst_case.KINDS:
                 extreme = told.extreme(kind)
@@ -175,6 +183,7 @@ class PopulationFindings:
     """What the counts' uncertainty means for a protocol, as numbers that command line, report and page show."""
 
     confidence: float
+    within: Within
     promised: float
     """ε."""
     sample_level: float
@@ -190,18 +199,29 @@ class PopulationFindings:
     rarest: tuple[Sharpness, ...]
     """All values that are too rare, those of the fewest people first."""
 
+    def words(self) -> str:
+        """The levels of sample and population side by side, and what rarity costs, in a line."""
+        rare = f"{self.too_rare:,} of {self.values:,} combinations of values ({self.people_too_rare:,} people)"
+        return (
+            f"Level: {self.sample_level:.4g} for the counted people, {self.population_level:.4g} for the population "
+            f"with {percent(self.confidence)} confidence; {rare} are too rare to be released sharply."
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """The numbers alone, for JSON: no values, which may be those of very few people."""
         return {name: value for name, value in vars(self).items() if name != "rarest"}
 
 
-def population_findings(protocol: Protocol, joint: Joint, confidence: float | None = None) -> PopulationFindings:
+def population_findings(
+    protocol: Protocol, joint: Joint, confidence: float | None = None, within: Within | None = None
+) -> PopulationFindings:
     """Levels on the sample and over the confidence set, and which values of X are too rare to be released sharply."""
-    found = level_over(joint, protocol, confidence)
-    values = sharpness(joint, Robust(found.notion, found.confidence))
+    found = level_over(joint, protocol, confidence, within=within)
+    values = sharpness(joint, Robust(found.notion, found.confidence, found.within))
     rare = sorted((value for value in values if value.too_rare), key=lambda value: value.people)
     return PopulationFindings(
         confidence=found.confidence,
+        within=found.within,
         promised=found.notion.epsilon,
         sample_level=found.sample_level,
         population_level=found.level,

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from privacyfunnel.errors import InvalidChannel, InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL, Limits, View
+from privacyfunnel.shares import Possible
 from privacyfunnel.typing import Matrix
 
 
@@ -70,6 +71,12 @@ class Notion(ABC):
     def views(self, joint: Joint) -> list[View]:
         """What attackers may know beforehand: nothing, unless a notion says otherwise."""
         return [View.of((), joint)]
+
+    def possible(self, joint: Joint) -> list[Possible]:
+        """Every distribution that a promise with a confidence holds for, view by view."""
+        raise InvalidPromise(
+            "this promise speaks of a single distribution; use robust(LIP(0.5)) for what counts leave open"
+        )
 
     def rows(self, joint: Joint) -> Matrix:
         """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps the promise."""

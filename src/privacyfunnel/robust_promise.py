@@ -7,10 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from privacyfunnel.confidence import FAMILIES, Within, confidence_set, words_for
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import Limits, View
 from privacyfunnel.promise import Notion
+from privacyfunnel.shares import Possible
+
+DEFAULT: Within = "intervals"
+"""Files do not mention it: it was the only one once."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Robust(Notion):
     promise: Notion
     """What is promised."""
     confidence: float = 0.95
+    within: Within = DEFAULT
+    """Which set of distributions."""
     epsilon: float = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "robust"
 
@@ -36,6 +43,8 @@ class Robust(Notion):
         if min(limits.lower, limits.upper, limits.spread) <= 0:
             raise InvalidPromise("over several distributions only a constant keeps ε = 0; give a positive ε")
         object.__setattr__(self, "confidence", checked_confidence(self.confidence))
+        if not isinstance(self.within, str) or self.within not in FAMILIES:
+            raise InvalidPromise(f"within must be one of {', '.join(FAMILIES)}; got {self.within!r}")
         object.__setattr__(self, "epsilon", self.promise.epsilon)
 
     @property
@@ -45,6 +54,9 @@ class Robust(Notion):
     def views(self, joint: Joint) -> list[View]:
         return self.promise.views(joint)
 
+    def possible(self, joint: Joint) -> list[Possible]:
+        return confidence_set(joint, self.views(joint), self.confidence, self.within)
+
     @classmethod
     def at(cls, epsilon: float) -> Self:
         raise InvalidPromise(f"robust needs to know which promise it makes; use robust(LIP({epsilon:g}))")
@@ -53,22 +65,26 @@ class Robust(Notion):
         return replace(self, promise=self.promise.times(share))
 
     def as_dict(self) -> dict[str, Any]:
-        return {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
+        told = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
+        return told if self.within == DEFAULT else {**told, "within": self.within}
 
     def words(self) -> str:
+        how = "" if self.within == DEFAULT else f"; what chance leaves open is bounded by {words_for(self.within)}"
         return (
             f"{self.promise.words()} This holds not for the counted people alone, but with {percent(self.confidence)} "
-            "confidence for the population of which they are a random sample."
+            f"confidence for the population of which they are a random sample{how}."
         )
 
 
-def robust(notion: Notion, confidence: float = 0.95) -> Robust:
+def robust(notion: Notion, confidence: float = 0.95, within: Within = DEFAULT) -> Robust:
     """The promise of `notion` for every distribution in the confidence set of a joint's counts.
 
+    The set is made of "intervals", one for each share, of a "ball" around all shares together, or of "both".
+
     >>> robust(LIP(0.5), confidence=0.99)
-    Robust(promise=LIP(epsilon=0.5), confidence=0.99)
+    Robust(promise=LIP(epsilon=0.5), confidence=0.99, within='intervals')
     """
-    return Robust(notion, confidence)
+    return Robust(notion, confidence, within)
 
 
 def checked_confidence(confidence: float) -> float:

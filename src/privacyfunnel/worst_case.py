@@ -1,26 +1,28 @@
 """The worst that a channel can tell about the secret over a confidence set, in exact arithmetic.
 
-For one output and one cell, P(y|s) = Σ_x P(x|s) w[x] is extreme where P(·|s) is filled up from its lower ends in the
-order of w, and P(y) = Σ_s P(s) P(y|s) where P(S) is filled up in the order of P(y|s). So each lift is largest, and
-smallest, at a distribution that sorting finds. All numbers are integers: ends of intervals over SCALE, the
-channel over a scale of its own, which cancels.
+For one output and one cell, P(y|s) = Σ_x P(x|s) w[x] is extreme where P(·|s) leans in the order of w as far as the set
+allows, and P(y) = Σ_s P(s) P(y|s) where P(S) leans in the order of P(y|s). So each lift is largest, and smallest, at a
+distribution that sorting finds. All numbers are integers: shares over SCALE, the channel over a scale of its own,
+which cancels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
-from privacyfunnel.confidence import NOBODY, SCALE, Intervals
+from privacyfunnel.shares import NOBODY, SCALE, Possible, Shares, leant
 from privacyfunnel.typing import Exact, Integers
 
 Kind = Literal["lower", "upper", "spread"]
 KINDS: tuple[Kind, ...] = ("lower", "upper", "spread")
+HALF = 30
+"""Bits of a share that are summed by themselves, so that int64 holds the sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,7 @@ class Extreme:
 class Told:
     """What one output tells in one cell: P(y|s) is between least[s] and most[s], in units of 1/SCALE."""
 
-    part: Intervals
+    part: Possible
     place: int
     """The number of the cell among those of `part`."""
     output: int
@@ -85,15 +87,14 @@ class Told:
         """The distribution P(s, x) given the cell where that ratio is reached, at [s, member], as fractions."""
         s = at.secret
         up = [t == s for t in range(len(self.most))] if kind != "lower" else [t != s for t in range(len(self.most))]
-        prior = self._mean(s, kind)[1] if kind != "spread" else self._any_prior()
+        prior = self._mean(s, kind)[1] if kind != "spread" else self.part.prior.centre[self.place].tolist()
         n = int((self.part.members[self.place] != NOBODY).sum())
         rest = [k for k in range(n) if k not in set(self.members.tolist())]
         falling = [*self.members.tolist(), *rest]
         table = np.empty((len(self.most), n), dtype=object)
         for t, most in enumerate(up):
-            lower, upper = self.part.lower[self.place, t, :n].tolist(), self.part.upper[self.place, t, :n].tolist()
-            given = filled(lower, upper, falling if most else falling[::-1])
-            table[t] = [Fraction(prior[t] * p, SCALE * SCALE) for p in given]
+            given = self.part.given.leaning((self.place, t), falling if most else falling[::-1])
+            table[t] = [Fraction(prior[t] * p, SCALE * SCALE) for p in given[:n]]
         return table
 
     def _mean(self, s: int, kind: Kind) -> tuple[int, list[int]]:
@@ -101,17 +102,11 @@ class Told:
         values = list(self.least if kind == "upper" else self.most)
         values[s] = self.most[s] if kind == "upper" else self.least[s]
         order = sorted(range(len(values)), key=lambda t: values[t], reverse=kind == "lower")
-        prior = filled(self.part.prior_lower[self.place].tolist(), self.part.prior_upper[self.place].tolist(), order)
-        return sum(p * value for p, value in zip(prior, values, strict=True)), prior
-
-    def _any_prior(self) -> list[int]:
-        order = range(len(self.most))
-        return filled(self.part.prior_lower[self.place].tolist(), self.part.prior_upper[self.place].tolist(), order)
+        prior = self.part.prior.leaning((self.place,), order)
+        return _dot(prior, values), prior
 
 
-def largest(
-    inputs: Integers, outputs: Integers, numerators: Exact, part: Intervals
-) -> dict[Kind, tuple[Extreme, Told]]:
+def largest(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> dict[Kind, tuple[Extreme, Told]]:
     """The worst ratio of each kind that a channel's entries reach in a view, and where."""
     found: dict[Kind, tuple[Extreme, Told]] = {}
     for one in told(inputs, outputs, numerators, part):
@@ -122,21 +117,7 @@ def largest(
     return found
 
 
-def filled(lower: list[int], upper: list[int], order: Sequence[int]) -> list[int]:
-    """The integers between `lower` and `upper` that sum to SCALE and give as much as possible to the first in `order`.
-
-    >>> [share / SCALE for share in filled([0, SCALE // 4], [SCALE, SCALE], [0, 1])]
-    [0.75, 0.25]
-    """
-    shares, left = list(lower), SCALE - sum(lower)
-    for k in order:
-        more = min(upper[k] - lower[k], left)
-        shares[k] += more
-        left -= more
-    return shares
-
-
-def told(inputs: Integers, outputs: Integers, numerators: Exact, part: Intervals) -> Iterator[Told]:
+def told(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> Iterator[Told]:
     """What each output tells in each cell of a view, from a channel's entries P(output|input) ∝ numerator."""
     crowded = np.full(part.view.n_cells, NOBODY)
     crowded[part.cells] = np.arange(len(part.cells))
@@ -148,31 +129,36 @@ def told(inputs: Integers, outputs: Integers, numerators: Exact, part: Intervals
     here = np.flatnonzero(place >= 0)
     here = here[np.lexsort((place[here], outputs[here]))]
     first = np.flatnonzero(np.append(True, (np.diff(outputs[here]) != 0) | (np.diff(place[here]) != 0)))
-    left = SCALE - part.lower.sum(axis=2)
-    room = (part.upper - part.lower).astype(object)
+    totals = [_totals(ends) for ends in (part.given.lower, part.given.upper, part.given.centre)]
     for entries in np.split(here, first[1:]) if len(here) else []:
         w = numerators[entries].tolist()
         falling = sorted(range(len(w)), key=lambda i: -w[i])
         w = [w[i] for i in falling]
         cell, members = int(place[entries[0]]), member[inputs[entries]][falling]
-        most, least = [], []
-        for s in range(part.lower.shape[1]):
-            base = sum(p * x for p, x in zip(part.lower[cell, s, members].tolist(), w, strict=True))
-            own = room[cell, s, members].tolist()
-            spare = int(left[cell, s])
-            elsewhere = sum(room[cell, s].tolist()) - sum(own)  # where w = 0
-            most.append(base + _fill(own, w, spare))
-            least.append(base + _fill(own[::-1], w[::-1], max(0, spare - elsewhere)))
+        both = [_between(part.given, (cell, s), members, w, totals) for s in range(part.given.move.shape[1])]
+        least, most = [low for low, _ in both], [high for _, high in both]
         yield Told(part, cell, int(outputs[entries[0]]), members, w, most, least)
 
 
-def _fill(room: list[int], w: list[int], spare: int) -> int:
-    """Σ_k r[k]·w[k] with 0 ≤ r ≤ room and Σr ≤ spare, the first k served first."""
-    total = 0
-    for most, value in zip(room, w, strict=True):
-        r = min(most, spare)
-        total += r * value
-        spare -= r
-        if not spare:
-            break
-    return total
+def _between(
+    given: Shares, place: tuple[int, int], members: Integers, w: list[int], totals: list[Exact]
+) -> tuple[int, int]:
+    """The least and the most Σ_k r[k]·w[k] over the set at `place`, for members by falling w; elsewhere, w is 0.
+
+    All values with w = 0 are one here: it does not matter which of them gives or takes.
+    """
+    own = [part[place][members].tolist() for part in (given.lower, given.upper, given.centre)]
+    lower, upper, centre = ([*part, total[place] - sum(part)] for part, total in zip(own, totals, strict=True))
+    order, move, values = range(len(w) + 1), int(given.move[place]), [*w, 0]
+    most, least = (leant(lower, upper, centre, move, falling) for falling in (order, order[::-1]))
+    return _dot(least, values), _dot(most, values)
+
+
+def _dot(shares: list[int], w: list[int]) -> int:
+    return sum(share * value for share, value in zip(shares, w, strict=True))
+
+
+def _totals(ends: Integers) -> Exact:
+    """Sums over the last axis, as Python integers: upper ends together may be far above SCALE."""
+    high, low = ends >> HALF, ends & ((1 << HALF) - 1)
+    return np.asarray(high.sum(axis=-1).astype(object) * (1 << HALF) + low.sum(axis=-1).astype(object))

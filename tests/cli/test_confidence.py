@@ -68,3 +68,30 @@ def test_perfect_privacy_has_no_robust_kind(table, tmp_path, capsys):
     asked = ["fit", str(table), "--secret", "obese", "--notion", "perfect", "--confidence", "0.95"]
     assert run([*asked, "-o", str(tmp_path / "p.json")]) == 2
     assert "positive" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("within", ["ball", "both"])
+def test_fit_bounds_chance_as_asked(table, tmp_path, capsys, within):
+    assert fit(table, "--confidence", "0.9", "--within", within, "-o", tmp_path / "p.json", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["notion"]["within"] == within
+    assert found["population"]["within"] == within
+    assert found["population"]["population_level"] <= 0.3
+    assert "ball around all shares" in found["promise"]
+    assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["certificate"]["holds"] is True
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--confidence", "0.95", "--within", "sphere"], "within must be one of intervals, ball, both"),
+        (["--within", "ball"], "--within says how chance is bounded for --confidence"),
+    ],
+)
+def test_sets_that_make_no_sense_are_refused_in_a_line(table, tmp_path, capsys, more, says):
+    assert fit(table, *more, "-o", tmp_path / "p.json") == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert says in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "p.json").exists()

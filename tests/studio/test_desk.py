@@ -117,3 +117,11 @@ def test_work_that_fails_says_why_without_quoting_anything():
         done = work.Work(task)
         done.join(60)
         assert (done.result, done.trouble) == (None, words)
+
+
+def test_a_promise_is_kept_for_those_who_are_chosen():
+    assert desk.kept_for(pf.LIP(0.5), "", "ball") == pf.LIP(0.5)
+    assert desk.kept_for(pf.LIP(0.5), "0.9", "") == pf.robust(pf.LIP(0.5), 0.9)
+    assert desk.kept_for(pf.LIP(0.5), "0.9", "both") == pf.robust(pf.LIP(0.5), 0.9, "both")
+    with pytest.raises(pf.PrivacyFunnelError, match="one of intervals"):
+        desk.kept_for(pf.LIP(0.5), "0.9", "<script>")

@@ -118,6 +118,44 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         assert [url for url in heard["asked"] if not url.startswith((own, own.replace("http", "ws"), "data:"))] == []
 
 
+def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp_path):
+    joint = pf.Joint.from_table(table, "obese", ["sex"])
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        choose(page, "obese", ["sex"])
+        shows(page, pf.LIP(0.5).words())
+        assert "random sample" not in page.inner_text("#result")
+        assert page.locator("#within").count() == 0
+
+        set_epsilon(page, 0.3)
+        page.select_option("#people", "0.95")
+        over = pf.robust(pf.LIP(0.3), 0.95)
+        shows(page, over.words())
+        told = page.inner_text("#result")
+        found = pf.population_findings(pf.optimise(joint, over), joint)
+        assert f"{found.population_level:.4g} for the population with 95% confidence" in told
+        assert barriers(page) == []
+
+        page.select_option("#within", "ball")
+        ball = pf.robust(pf.LIP(0.3), 0.95, "ball")
+        shows(page, ball.words())
+        protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert protocol.notion == ball
+        assert pf.certify(protocol, joint).holds
+        page.get_by_text("The same on the command line and in Python").click()
+        assert "--confidence 0.95 --within ball" in " ".join(page.inner_text("#downloads").replace("\\", " ").split())
+
+        page.get_by_text("Or say how much is to be kept").click()
+        page.click("#wish")
+        page.locator("#status", has_text="people in the table only").wait_for()
+        page.select_option("#notion", "perfect")
+        page.locator("#status", has_text="give a positive ε").wait_for()
+        page.select_option("#people", "")
+        shows(page, pf.PerfectPrivacy().words())
+        assert heard["errors"] == []
+
+
 def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, visit, table):
     joint = pf.Joint.from_table(table, "obese", ["town", "weight"])
     with open_studio(table) as (address, _):  # opened from the command line

@@ -11,13 +11,14 @@ import typer
 from privacyfunnel.certificate import certify
 from privacyfunnel.cli import options, show
 from privacyfunnel.composition import Method, compose
+from privacyfunnel.confidence import Within
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.findings import findings
 from privacyfunnel.optimiser.solve import optimise
 from privacyfunnel.optimiser.wish import epsilon_for
 from privacyfunnel.population_level import population_findings
 from privacyfunnel.promise import Notion
-from privacyfunnel.robust_promise import robust
+from privacyfunnel.robust_promise import DEFAULT, robust
 from privacyfunnel.tables.writing import check_output
 
 
@@ -43,6 +44,10 @@ def fit(
             help="Keep the promise for the population, too, at this confidence (0.95): the table is a sample."
         ),
     ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(help="With --confidence: bound chance by intervals (the default), ball, or both."),
+    ] = None,
     blocks: options.Blocks = None,
     method: options.MethodName = "tuned",
     bins: options.BinsOption = None,
@@ -66,8 +71,10 @@ def fit(
     promise = options.promise(notion, epsilon, lower, upper, known, keep)
     if keep is not None and (blocks is not None or confidence is not None):
         raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks and --confidence")
+    if within is not None and confidence is None:
+        raise InvalidInput("--within says how chance is bounded for --confidence, so it needs that, such as 0.95")
     if confidence is not None and isinstance(promise, Notion):
-        promise = robust(promise, confidence)
+        promise = robust(promise, confidence, cast(Within, within or DEFAULT))
     cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     asked = options.wishes(bins, top, dates, missing)
@@ -109,7 +116,7 @@ def fit(
     screen.print(f"Promise: {found.promise}")
     screen.print(show.kept_line(found))
     if population:
-        screen.print(show.population_line(population))
+        screen.print(population.words())
     screen.print(show.findings_table(found))
     again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
     screen.print(f"Written: {output}. Next: {again}", markup=False)

@@ -16,8 +16,6 @@ from rich.table import Table
 
 from privacyfunnel.findings import Findings, View
 from privacyfunnel.optimiser.state import Progress as SearchProgress
-from privacyfunnel.population_level import PopulationFindings
-from privacyfunnel.robust_promise import percent
 from privacyfunnel.tables.counting import Counted
 
 NARROW = 100
@@ -74,16 +72,6 @@ def findings_table(found: Findings) -> Table:
 def _view(view: View) -> tuple[str, str, str, str]:
     falls = f"×{view.smallest_lift:.3g}" if view.smallest_lift > 0 else "to nothing"
     return f"{view.leakage_bits:.3g}", f"×{view.largest_lift:.4g}", falls, f"{view.best_guess:.1%}"
-
-
-def population_line(population: PopulationFindings) -> str:
-    """The levels of sample and population side by side, and what rarity costs, in a line."""
-    people = f"{population.people_too_rare:,} people"
-    rare = f"{population.too_rare:,} of {population.values:,} combinations of values ({people})"
-    return (
-        f"Level: {population.sample_level:.4g} for the counted people, {population.population_level:.4g} for the "
-        f"population with {percent(population.confidence)} confidence; {rare} are too rare to be released sharply."
-    )
 
 
 def kept_line(found: Findings) -> str:

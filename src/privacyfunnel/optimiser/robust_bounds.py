@@ -15,15 +15,15 @@ import math
 
 import numpy as np
 
-from privacyfunnel.confidence import SCALE, Intervals
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import SMALLEST_FACTOR, Limits
 from privacyfunnel.optimiser import supports
 from privacyfunnel.optimiser.listing import list_vertices
-from privacyfunnel.optimiser.robust_rows import fill
+from privacyfunnel.optimiser.robust_rows import Leeway
 from privacyfunnel.optimiser.state import State
 from privacyfunnel.polytope import Columns, Polytope
+from privacyfunnel.shares import Possible
 from privacyfunnel.typing import Matrix, Vector
 
 MOST_CANDIDATES = 2_500_000
@@ -32,9 +32,10 @@ PRIORS = 24
 """Corners of the set of P(S) that are looked for."""
 
 
-def listed_inside(part: Intervals, limits: Limits, p_x: Vector) -> Columns | None:
+def listed_inside(part: Possible, limits: Limits, p_x: Vector) -> Columns | None:
     """Posteriors with few non-zeros that keep the limits over the set of a view with a single cell."""
-    lower, upper = part.lower[0] / SCALE, part.upper[0] / SCALE
+    given = Leeway(part.given)
+    lower, upper = given.lower[0], given.upper[0]  # all intervals together contain the set
     rows = [row for prior in _priors(part) for row in _sufficient(limits, lower, upper, prior)]
     if math.isfinite(limits.spread):
         apart = math.exp(-limits.spread)
@@ -58,11 +59,9 @@ def _sufficient(limits: Limits, lower: Matrix, upper: Matrix, prior: Vector) -> 
     return rows
 
 
-def bound_by_revealing(joint: Joint, part: Intervals, limits: Limits, state: State) -> None:
+def bound_by_revealing(joint: Joint, part: Possible, limits: Limits, state: State) -> None:
     """Lower the bound of `state` to what could be kept if the promise were to hold for revealing distributions only."""
-    lower, upper = part.lower[0] / SCALE, part.upper[0] / SCALE
-    leaning = joint.p_x_given_s / joint.p_x
-    P = np.stack([fill(leaning[s], lower[s, None], upper[s, None], 1).at[0] for s in range(joint.n_s)])
+    P = Leeway(part.given).extreme(joint.p_x_given_s / joint.p_x, 1).at[0]
     everything = Polytope(_scaled(_necessary(limits, P, _priors(part), range(joint.n_s)), joint.p_x), joint.p_x)
     rank = min(joint.n_s, joint.n_x)
     if supports.candidates(everything, rank) <= MOST_CANDIDATES:
@@ -107,17 +106,16 @@ def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[
     return np.array(rows).reshape(-1, P.shape[1])
 
 
-def _priors(part: Intervals) -> Matrix:
+def _priors(part: Possible) -> Matrix:
     """Corners of the set of P(S), all of them for two secrets."""
-    lower, upper = part.prior_lower[:1] / SCALE, part.prior_upper[:1] / SCALE
-    n_s = lower.shape[1]
+    n_s = part.prior.lower.shape[1]
     first = np.eye(n_s)
     orders = np.concatenate([first, -first, np.random.default_rng(0).random((max(0, PRIORS - 2 * n_s), n_s))])
-    corners = fill(orders, lower, upper, 1).at[:, 0]
+    corners = Leeway(part.prior).extreme(orders[:, None], 1).at[:, 0]
     return np.unique(corners.round(15), axis=0)
 
 
-def _middle(part: Intervals) -> Vector:
+def _middle(part: Possible) -> Vector:
     """Some P(S) from the middle of its set."""
     return np.asarray(_priors(part).mean(axis=0))
 

@@ -1,8 +1,8 @@
 """Rows on demand: the worst distribution of a confidence set for a given posterior, and the row of G it gives.
 
 Let w = v/p_x be a row of the channel up to scale. Given a cell, P(y|s) = Σ_x P(x|s) w[x]; over the set it ranges
-between least[s] and most[s], each a knapsack: fill P(·|s) up from its lower ends, the largest (or smallest) w first.
-With 1 = Σ_t P(t) likewise, the promise over the set is, for every s,
+between least[s] and most[s], each a knapsack: fill P(·|s) up from its lower ends, the largest (or smallest) w first,
+and move no more mass from the centre than the set allows. With P(S) likewise, the promise over the set is, for every s,
 
     most[s] ≤ e^upper · min over P(S) of (P(s) most[s] + Σ_t≠s P(t) least[t]),
     least[s] ≥ e^-lower · max over P(S) of (P(s) least[s] + Σ_t≠s P(t) most[t]),
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacyfunnel.confidence import SCALE, Intervals
 from privacyfunnel.limits import SMALLEST_FACTOR, Limits
 from privacyfunnel.polytope import FEASIBLE, without_dust
+from privacyfunnel.shares import SCALE, Possible, Shares
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 AT_ONCE = 4_000_000
@@ -37,20 +37,44 @@ class _Extreme:
     at: NDArray[np.float64]
 
 
-def fill(costs: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], sign: int) -> _Extreme:
-    """The largest (sign 1) or smallest (sign −1) Σ_k r[k]·costs[…, k] with lower ≤ r ≤ upper and Σr = 1.
+class Leeway:
+    """Sets of distributions r over a last axis k, in float64: lower ≤ r ≤ upper, Σr = 1, Σ|r − centre| ≤ 2·move."""
 
-    costs has axes […, k]; lower and upper have axes […, s, k], and so has the answer.
-    """
-    order = np.argsort(-sign * costs, axis=-1, kind="stable")[..., None, :]
-    base = np.take_along_axis(np.broadcast_to(lower, (*costs.shape[:-1], *lower.shape[-2:])), order, axis=-1)
-    room = np.take_along_axis(np.broadcast_to(upper, base.shape), order, axis=-1) - base
-    left = 1.0 - base.sum(axis=-1, keepdims=True)
-    before = np.cumsum(room, axis=-1) - room
-    filled = base + np.clip(left - before, 0.0, room)
-    r = np.empty_like(filled)
-    np.put_along_axis(r, np.broadcast_to(order, filled.shape), filled, axis=-1)
-    return _Extreme((r * costs[..., None, :]).sum(axis=-1), r)
+    def __init__(self, shares: Shares) -> None:
+        self.lower, self.upper = shares.lower / SCALE, shares.upper / SCALE
+        self._centre, self._move = shares.centre / SCALE, shares.move[..., None] / SCALE
+        self._moves_freely = bool((shares.move >= SCALE).all())
+
+    def extreme(self, costs: NDArray[np.float64], sign: int) -> _Extreme:
+        """The largest (sign 1) or smallest (sign −1) Σ_k r[k]·costs[k], and the r that attains it.
+
+        The axes of the costs are those of the sets, or more of them in front; 1 stands for any number of sets.
+        """
+        order = np.argsort(-sign * costs, axis=-1, kind="stable")
+        base = _taken(self.lower, order)
+        room = _taken(self.upper, order) - base
+        left = 1.0 - base.sum(axis=-1, keepdims=True)
+        before = np.cumsum(room, axis=-1) - room
+        filled = base + np.clip(left - before, 0.0, room)
+        if not self._moves_freely:
+            filled = self._held(filled, _taken(self._centre, order))
+        r = np.empty_like(filled)
+        np.put_along_axis(r, np.broadcast_to(order, filled.shape), filled, axis=-1)
+        return _Extreme((r * costs).sum(axis=-1), r)
+
+    def _held(self, filled: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is moved from the centre, held to `move`: the first receive first, and the last give first."""
+        more, less = (filled - centre).clip(0.0), (centre - filled).clip(0.0)
+        received = np.clip(self._move - (np.cumsum(more, axis=-1) - more), 0.0, more)
+        rising = less[..., ::-1]
+        given = np.clip(self._move - (np.cumsum(rising, axis=-1) - rising), 0.0, rising)[..., ::-1]
+        return np.asarray(centre + received - given)
+
+
+def _taken(ends: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The ends along their last axis in some order, for all places of both."""
+    shape = (*np.broadcast_shapes(ends.shape[:-1], order.shape[:-1]), ends.shape[-1])
+    return np.take_along_axis(np.broadcast_to(ends, shape), np.broadcast_to(order, shape), axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +89,7 @@ class _Broken:
 class Region:
     """Δ over a confidence set: {v ≥ 0, Σv = 1, g·v ≤ 0 for the rows g of every distribution in the set}."""
 
-    def __init__(self, sets: list[Intervals], limits: Limits, p_x: Vector) -> None:
+    def __init__(self, sets: list[Possible], limits: Limits, p_x: Vector) -> None:
         self.sets, self.limits, self.p_x = sets, limits, p_x
         self._parts = [_Part(part) for part in sets if len(part.cells)]
 
@@ -121,18 +145,19 @@ class Region:
 class _Part:
     """One view of the set, in float64. Members that are NOBODY point at a place behind the last value."""
 
-    def __init__(self, part: Intervals) -> None:
+    def __init__(self, part: Possible) -> None:
         self.members = part.members  # NOBODY = −1 is the extra last place
-        self._lower, self._upper = part.lower / SCALE, part.upper / SCALE
-        self._prior_lower, self._prior_upper = part.prior_lower / SCALE, part.prior_upper / SCALE
-        self.size = int(part.lower.size)
+        self._given, self._prior = Leeway(part.given), Leeway(part.prior)
+        self._n_s = part.prior.lower.shape[1]
+        self.size = int(part.given.lower.size)
 
     def broken(self, W: Matrix, limits: Limits, tolerance: float) -> list[_Broken]:
         """Every limit that a row of W oversteps, with the extreme distributions' rows."""
         w = np.concatenate([W, np.zeros((len(W), 1))], axis=1)[:, self.members]  # [column, cell, k]
-        most, least = fill(w, self._lower, self._upper, 1), fill(w, self._lower, self._upper, -1)
+        w = w[:, :, None, :]  # [column, cell, s, k]
+        most, least = self._given.extreme(w, 1), self._given.extreme(w, -1)
         found = []
-        n_s = self._lower.shape[1]
+        n_s = self._n_s
         if math.isfinite(limits.upper):
             up = math.exp(-limits.upper)
             found += [self._one_sided(most, least, s, up, 1, tolerance) for s in range(n_s)]
@@ -151,11 +176,11 @@ class _Part:
         """sign·(factor·P(y|s) − P(y)) ≤ 0, with P(y|s) at its own extreme and all else at the other."""
         costs = others.value.copy()
         costs[..., s] = own.value[..., s]
-        prior = fill(costs, self._prior_lower[:, None, :], self._prior_upper[:, None, :], -sign)
-        mean = prior.value[..., 0]
+        prior = self._prior.extreme(costs, -sign)
+        mean = prior.value
         over = sign * (factor * own.value[..., s] - mean)
         which, cell = np.nonzero(over > tolerance * (factor * own.value[..., s] + mean))
-        P_s = prior.at[which, cell, 0, :, None]
+        P_s = prior.at[which, cell, :, None]
         P_x = others.at[which, cell]
         P_x[:, s] = own.at[which, cell, s]
         rows = sign * (factor * own.at[which, cell, s] - (P_s * P_x).sum(axis=1))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from privacyfunnel.confidence import confidence_set
-from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.branch import Tree
 from privacyfunnel.optimiser.master import Master
@@ -31,9 +29,7 @@ PROVABLE_IN_TIME = 150
 
 def region_of(joint: Joint, notion: Notion) -> Region:
     """Δ over the confidence set of the counts of `joint`."""
-    if notion.confidence is None:
-        raise InvalidPromise("this promise speaks of a single distribution")
-    return Region(confidence_set(joint, notion.views(joint), notion.confidence), notion.limits, joint.p_x)
+    return Region(notion.possible(joint), notion.limits, joint.p_x)
 
 
 def generate_over(joint: Joint, notion: Notion, region: Region, state: State) -> str:

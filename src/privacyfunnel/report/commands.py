@@ -8,7 +8,7 @@ from typing import Any
 
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol
-from privacyfunnel.robust_promise import Robust
+from privacyfunnel.robust_promise import DEFAULT, Robust
 from privacyfunnel.tables.domain import OTHER, Column, short
 
 LONG_LINE = 78
@@ -100,13 +100,14 @@ def _options(notion: Notion) -> dict[str, Any]:
     """A promise as the options of funnel fit; a robust one is the promise it makes robust, and a confidence."""
     told = notion.as_dict()
     inner = told.pop("promise", None)
-    return {**inner, "confidence": told["confidence"]} if inner else told
+    return {**inner, **{name: value for name, value in told.items() if name != "notion"}} if inner else told
 
 
 def _expression(notion: Notion) -> str:
     """A promise as Python."""
     if isinstance(notion, Robust):
-        return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r})"
+        within = "" if notion.within == DEFAULT else f", within={notion.within!r}"
+        return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r}{within})"
     return f"pf.{notion!r}"
 
 

@@ -8,6 +8,7 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
+from privacyfunnel.confidence import words_for
 from privacyfunnel.findings import View
 from privacyfunnel.promise import factor
 from privacyfunnel.report import charts, risks, words
@@ -129,7 +130,8 @@ def _proof(account: Account) -> str:
         facts += [
             ("On the people counted", f"ε = {there.sample_level:.4g}"),
             (
-                f"For the population they are a sample of, with {percent(there.confidence)} confidence",
+                f"For the population they are a sample of, with {percent(there.confidence)} confidence "
+                f"({words_for(there.within)})",
                 f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.too_rare} of "
                 f"{there.values} combinations of values are too rare to be released sharply",
             ),

@@ -6,7 +6,9 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+from privacyfunnel.confidence import Within
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import KINDS, notion_from
@@ -17,6 +19,7 @@ from privacyfunnel.promise import Notion
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
+from privacyfunnel.robust_promise import DEFAULT, robust
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.preview import Preview, preview
 from privacyfunnel.tables.release import Release
@@ -80,6 +83,11 @@ def notion_of(name: str, epsilon: float, known: str) -> Notion:
     """The promise that is chosen on the page; `known` is how many columns attackers may know, or "any"."""
     given = {"epsilon": epsilon, "known": int(known) if known.isdigit() else None}
     return notion_from({"notion": name} | {key: given[key] for key in KINDS[name].parameters()})
+
+
+def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
+    """The promise, for the counted people if no confidence is chosen, or else for what they are a sample of."""
+    return robust(notion, float(confidence), cast(Within, within or DEFAULT)) if confidence else notion
 
 
 def solve(counted: Counted, opened: Opened, notion: Notion, time_limit: float | None, follow: Follow) -> Solved:

@@ -8,8 +8,6 @@ from typing import Any
 from htmltools import HTML, Tag, TagList, tags
 from shiny import ui
 
-from privacyfunnel.notions import KINDS
-from privacyfunnel.promise import Notion
 from privacyfunnel.report.account import Account, text_of
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.html import code, paragraph
@@ -18,11 +16,6 @@ from privacyfunnel.report.words import percent
 from privacyfunnel.studio.desk import ENDINGS, Opened, Solved
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.preview import Preview
-
-SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
-"""The ε of the slider; others can be typed."""
-START = 0.5
-ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
 
 
 def whole_page(most_bytes: int) -> TagList:
@@ -151,51 +144,6 @@ def counted_part(counted: Counted) -> Tag:
     return tags.p(tags.strong("Counted: "), told, class_="verdict kept")
 
 
-def kinds() -> list[type[Notion]]:
-    """The kinds of promise with at most one ε."""
-    return [kind for kind in KINDS.values() if set(kind.required()) <= {"epsilon"}]
-
-
-def promise_step() -> Tag:
-    """Choose a promise, or say what is to be kept."""
-    choices = {kind.name: f"{kind.name}: {kind.title}" for kind in kinds()}
-    first = "lip" if "lip" in choices else next(iter(choices))
-    place = SLIDER.index(START)
-    return section(
-        "promise-step",
-        "3. The promise",
-        ui.input_select("notion", "What to promise", choices, selected=first, width="100%"),
-        ui.output_ui("attackers"),
-        tags.div(
-            tags.label("Smaller ε hides more, larger ε keeps more", for_="slider"),
-            tags.input(
-                type="range",
-                id="slider",
-                min="0",
-                max=str(len(SLIDER) - 1),
-                value=str(place),
-                data_values=",".join(f"{epsilon:g}" for epsilon in SLIDER),
-                aria_valuetext=f"ε = {START:g}",
-            ),
-            ui.input_numeric("epsilon", "ε", START, min=0, max=64, step=0.05),
-            class_="slide",
-        ),
-        tags.details(
-            tags.summary("Or say how much is to be kept"),
-            tags.div(
-                ui.input_numeric("keep", "Keep at least this share of the information (%)", 90, min=1, max=100, step=1),
-                ui.input_action_button("wish", "Find the smallest ε"),
-                class_="slide",
-            ),
-        ),
-    )
-
-
-def attackers_part() -> Tag:
-    """For promises about side channels: who they are made to."""
-    return ui.input_select("known", "Attackers may know", ATTACKERS, width="100%")
-
-
 def progress_part(words: str, stopping: bool) -> Tag:
     """A search that runs."""
     button = ui.input_action_button("cancel", "Stop and take the best so far")
@@ -212,12 +160,15 @@ def result_part(solved: Solved) -> Tag:
     """What the protocol promises, keeps and gives away."""
     told = solved.account
     wish = [tags.p(solved.wish.words())] if solved.wish else []
+    there = told.measured.population if told.measured is not None else None
+    population = [tags.p(there.words())] if there is not None else []
     return section(
         "result-step",
         "4. What it means",
         *wish,
         HTML(glance_part(told)),
         HTML(promise_part(told)),
+        *population,
         tags.h3("A few rows, and what they might be released as"),
         HTML(preview_table(solved.preview)),
         tags.details(tags.summary("What was kept of each column"), ui.output_ui("kept")),

@@ -16,7 +16,7 @@ from privacyfunnel.protocol_file import to_text
 from privacyfunnel.report.charts import tradeoff_chart
 from privacyfunnel.report.html import figure
 from privacyfunnel.report.page import kept_part
-from privacyfunnel.studio import desk, page
+from privacyfunnel.studio import choosing, desk, page
 from privacyfunnel.studio.visit import Visit
 
 T = TypeVar("T")
@@ -85,12 +85,16 @@ def promises(visit: Visit) -> None:
 
     @render.ui
     def promise() -> Any:
-        return page.promise_step() if visit.counted.get() else None
+        return choosing.promise_step() if visit.counted.get() else None
 
     @render.ui
     def attackers() -> Any:
-        kind = next((kind for kind in page.kinds() if kind.name == visit.input.notion()), None)
-        return page.attackers_part() if kind is not None and "known" in kind.parameters() else None
+        kind = next((kind for kind in choosing.kinds() if kind.name == visit.input.notion()), None)
+        return choosing.attackers_part() if kind is not None and "known" in kind.parameters() else None
+
+    @render.ui
+    def chance() -> Any:
+        return choosing.chance_part() if visit.input.people() else None
 
     @reactive.effect
     def _chosen() -> None:
@@ -113,6 +117,9 @@ def promises(visit: Visit) -> None:
         keep = visit.input.keep()
         if not isinstance(keep, int | float):
             visit.say("promise", "say which share is to be kept, in per cent")
+            return
+        if visit.input.people():
+            visit.say("promise", "the smallest ε is found for the people in the table only; choose them, or an ε")
             return
         make = partial(desk.notion_of, visit.input.notion(), known=visit.attackers())
         visit.begin_search(partial(desk.grant, now, opened, make, keep / 100, visit.time_limit))

@@ -123,6 +123,7 @@ class Visit:
         """The promise that is chosen; None, and words for the page, if it makes no sense."""
         try:
             promise = desk.notion_of(self.input.notion(), epsilon, self.attackers())
+            promise = desk.kept_for(promise, self.input.people(), self.input.within() if "within" in self.input else "")
         except PrivacyFunnelError as trouble:
             self.say("promise", str(trouble))
             return None

@@ -1,0 +1,77 @@
+"""The step of the studio in which a promise is chosen, or what is to be kept."""
+
+from __future__ import annotations
+
+from htmltools import Tag, tags
+from shiny import ui
+
+from privacyfunnel.confidence import FAMILIES, words_for
+from privacyfunnel.notions import KINDS
+from privacyfunnel.promise import Notion
+from privacyfunnel.robust_promise import DEFAULT, percent
+from privacyfunnel.studio.page import section
+
+SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
+"""The ε of the slider; others can be typed."""
+START = 0.5
+ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
+CONFIDENCES = (0.9, 0.95, 0.99)
+
+
+def kinds() -> list[type[Notion]]:
+    """The kinds of promise with at most one ε."""
+    return [kind for kind in KINDS.values() if set(kind.required()) <= {"epsilon"}]
+
+
+def promise_step() -> Tag:
+    """Choose a promise, or say what is to be kept."""
+    choices = {kind.name: f"{kind.name}: {kind.title}" for kind in kinds()}
+    first = "lip" if "lip" in choices else next(iter(choices))
+    place = SLIDER.index(START)
+    return section(
+        "promise-step",
+        "3. The promise",
+        ui.input_select("notion", "What to promise", choices, selected=first, width="100%"),
+        ui.output_ui("attackers"),
+        ui.input_select("people", "For whom it is kept", people(), width="100%"),
+        ui.output_ui("chance"),
+        tags.div(
+            tags.label("Smaller ε hides more, larger ε keeps more", for_="slider"),
+            tags.input(
+                type="range",
+                id="slider",
+                min="0",
+                max=str(len(SLIDER) - 1),
+                value=str(place),
+                data_values=",".join(f"{epsilon:g}" for epsilon in SLIDER),
+                aria_valuetext=f"ε = {START:g}",
+            ),
+            ui.input_numeric("epsilon", "ε", START, min=0, max=64, step=0.05),
+            class_="slide",
+        ),
+        tags.details(
+            tags.summary("Or say how much is to be kept"),
+            tags.div(
+                ui.input_numeric("keep", "Keep at least this share of the information (%)", 90, min=1, max=100, step=1),
+                ui.input_action_button("wish", "Find the smallest ε"),
+                class_="slide",
+            ),
+        ),
+    )
+
+
+def attackers_part() -> Tag:
+    """For promises about side channels: who they are made to."""
+    return ui.input_select("known", "Attackers may know", ATTACKERS, width="100%")
+
+
+def people() -> dict[str, str]:
+    """For whom a promise can be kept, by the confidence as text; none for the counted people alone."""
+    sure = {str(c): f"with {percent(c)} confidence, everybody of whom they are a random sample" for c in CONFIDENCES}
+    return {"": "the people in the table", **sure}
+
+
+def chance_part() -> Tag:
+    """For promises about a population: how what chance leaves open is bounded."""
+    choices: dict[str, str] = {within: f"{within}: {words_for(within)}" for within in FAMILIES}
+    return ui.input_select("within", "Chance is bounded by", choices, selected=DEFAULT, width="100%")
