@@ -1,6 +1,7 @@
 """Shared set-up: Hypothesis profiles, and where the shared reference data lies."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ _COMMON = {
 settings.register_profile("local", **_COMMON)
 settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in what a script starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # for the processes that tests interrupt
 
 
 @pytest.fixture(scope="session")

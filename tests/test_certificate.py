@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import brute
 import privacyfunnel as pf
+from privacyfunnel import certificate
 from privacyfunnel.certificate import e_to, log_above
+from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise, PrivacyFunnelError
 from strategies import UNIT, epsilons, joints, joints_with_channels, notions, numerators
 
@@ -320,6 +322,24 @@ def test_a_protocol_for_other_values_of_x_is_rejected():
     assert not pf.certify(pf.optimise(one, pf.LIP(0.5)), other).holds
 
 
+def test_a_protocol_for_other_attributes_is_rejected():
+    one = pf.Joint.from_support([[3, 1], [1, 3]], ["north", "south"], attributes=["town"])
+    other = pf.Joint.from_support([[3, 1], [1, 3]], ["north", "south"], attributes=["birthplace"])
+    found = pf.certify(pf.optimise(one, pf.LIP(5)), other)
+    assert (found.holds, found.level) == (False, math.inf)
+    assert "different attributes" in found.reason
+
+
+def test_a_product_too_large_for_every_distribution_of_a_set_is_never_certified(monkeypatch):
+    joint = pf.Joint([[[300, 100], [200, 200]], [[100, 100], [200, 400]]])
+    product = pf.compose(joint, pf.SRLIP(1e4), None, "paper", channels=[np.full((2, 2), 0.5)] * 2)
+    assert pf.certify(product, joint, pf.robust(pf.SRLIP(1.0))).holds  # it tells nothing
+    monkeypatch.setattr(certificate, "MOST_ENTRIES", 15)  # four values of X, four outputs each
+    found = pf.certify(product, joint, pf.robust(pf.SRLIP(1.0)))
+    assert (found.holds, found.level) == (False, math.inf)
+    assert "too many outputs together" in found.reason
+
+
 @pytest.mark.parametrize("columns", [1, 2, 4])
 def test_the_wrong_number_of_columns_is_rejected(columns):
     certificate = pf.certify(np.ones((1, columns)), pf.Joint([[1, 2, 3], [3, 2, 1]]), pf.LIP(1.0))
@@ -449,3 +469,18 @@ def test_numerators_of_the_strategy_are_channels(data):
     assert (N.sum(axis=0) == UNIT).all()
     joint = pf.Joint(np.ones((1, N.shape[1])))
     assert pf.certify(N / UNIT, joint, pf.LIP(1.0)).holds
+
+
+def test_a_channel_whose_parts_do_not_fit_together_is_refused():
+    one = np.array([UNIT])
+    with pytest.raises(InvalidChannel, match="do not fit together"):
+        Channel(1, np.array([0, 2]), np.array([0]), one)
+    with pytest.raises(InvalidChannel, match="do not fit together"):
+        Channel(1, np.array([0, 1]), np.array([0, 0]), one)
+
+
+def test_a_matrix_that_would_not_fit_into_memory_is_refused():
+    n = 2**17
+    wide = Channel(n, np.arange(n + 1), np.arange(n), np.full(n, UNIT))
+    with pytest.raises(InvalidChannel, match=f"a dense {n} × {n} matrix would not fit"):
+        wide.dense()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel import certificate
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.optimiser import builds
 from privacyfunnel.released import kept, released
 from test_side_channels import brute_level, spread, tables
 
@@ -96,6 +97,21 @@ def test_a_product_too_large_to_go_through_is_refused_where_a_block_alone_may_te
     found = pf.certify(protocol, joint)
     assert not found.holds
     assert "too many outputs" in found.reason
+
+
+def test_blocks_too_large_to_go_through_together_keep_their_share_by_themselves(monkeypatch):
+    p = np.random.default_rng(8).integers(5, 60, (2, 3, 3))
+    joint = pf.Joint(p)
+    for module in (builds, certificate):
+        monkeypatch.setattr(module, "MOST_WORK", 0)
+    protocol = pf.compose(joint, pf.SRLIP(1.0), method="chained")
+    assert pf.certify(protocol, joint).chained
+    assert protocol.utility > 0.01
+    # Each block alone changes no belief by more than its half, whatever is known and whatever the other one said.
+    for block in protocol.blocks:
+        Q = block.channel.dense()
+        assert (Q.max(axis=1) / Q.min(axis=1)).max() <= math.exp(0.5) * (1 + 1e-9)
+    assert brute_level(p / p.sum(), spread(protocol, p)) <= 1.0
 
 
 def test_the_papers_budget_is_caught_where_two_blocks_tell_what_neither_does():

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 import privacyfunnel as pf
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates import answer, measuring, posterior
 from privacyfunnel.estimates.frequencies import Wish, frequencies
 from privacyfunnel.estimates.intervals import around, projected, quantile
 from privacyfunnel.estimates.likelihood import most_likely
@@ -544,3 +545,98 @@ def test_a_table_that_the_protocol_did_not_release_raises_doubt(table, protocol)
 def test_quantiles_of_the_normal_distribution_are_right():
     assert quantile(0.95) == pytest.approx(1.959964, abs=1e-6)
     assert quantile(0.95, together=20) > quantile(0.95, together=2) > quantile(0.95)
+
+
+# --- too much to ask, or too little to tell ------------------------------------------------------------
+
+
+def test_a_table_that_was_not_asked_for_is_refused_by_name(protocol, released):
+    found = pf.estimate(released, protocol, of="age")
+    with pytest.raises(InvalidInput, match="no table of town and smoker was asked for"):
+        found.table("town", "smoker")
+
+
+def test_a_question_of_too_many_groups_is_refused(monkeypatch, protocol, released):
+    monkeypatch.setattr(answer, "MOST_GROUPS", 5)
+    with pytest.raises(InvalidInput, match="town and smoker make 6 groups, more than 5"):
+        pf.estimate(released, protocol, of="age", by=["town", "smoker"])
+    assert pf.estimate(released, protocol, of="age", by="town").tables
+
+
+def test_tables_and_weights_that_would_not_fit_into_memory_are_refused(monkeypatch, protocol, released):
+    monkeypatch.setattr(measuring, "MOST_CELLS", protocol.blocks[0].channel.n_outputs - 1)
+    with pytest.raises(InvalidInput, match=r"a table of \d+ cells is too large; ask for fewer"):
+        pf.estimate(released, protocol, of="town")
+    monkeypatch.undo()
+    found = pf.posterior(released, protocol)
+    monkeypatch.setattr(posterior, "MOST_CELLS", len(released))  # every row may have come from several values
+    with pytest.raises(InvalidInput, match="the weighted table would be too large"):
+        found.weighted()
+    monkeypatch.setattr(posterior, "MOST_CELLS", found.given.size - 1)
+    with pytest.raises(InvalidInput, match="values of X are too many for weights"):
+        pf.posterior(released, protocol)
+
+
+def test_where_there_are_too_many_values_for_a_model_everything_else_is_told_all_the_same(
+    monkeypatch, protocol, released
+):
+    usual = pf.estimate(released, protocol, of="town").tables[0]
+    monkeypatch.setattr(measuring, "MOST_MODELLED", 1)
+    found = pf.estimate(released, protocol, of="town").tables[0]
+    assert [(e.share, e.error, e.counted) for e in found.estimates] == [
+        (e.share, e.error, e.counted) for e in usual.estimates
+    ]
+    assert all(e.likely is None for e in found.estimates)
+    assert all(e.likely is not None for e in usual.estimates)
+
+
+def test_a_square_channel_that_treats_two_values_alike_tells_their_sum():
+    alike = product_of([cells(["x"], (3,), [0.4, 0.3, 0.3])], [dyadic([[6, 1, 1], [1, 3, 3], [1, 4, 4]])])
+    (tally,) = draws(alike, [0.5, 0.4, 0.1], 50_000, 1, seed=5)
+    found = frequencies(Meter(tally, [Scorer(b) for b in alike.blocks]), Asker(alike), ["x"], {}, Wish())
+    assert [e.values for e in found.told] == [((0,),), ((1,), (2,))]
+    assert [e.share for e in found.told] == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def summarised(protocol, p, rows, seed=1):
+    (tally,) = draws(protocol, p, rows, 1, seed=seed)
+    return summary(Meter(tally, [Scorer(b) for b in protocol.blocks]), Asker(protocol), "age", {}, Wish())
+
+
+def ranges(edges, ages):
+    rows = pa.table({"age": ages, "s": ["a", "b"] * (len(ages) // 2)})
+    return pf.Joint.from_table(rows, "s", ["age"], bins={"age": edges})
+
+
+def test_a_mean_of_ranges_without_an_end_is_not_told_but_quantiles_are():
+    joint = ranges("width:3", [0, 30, 60, 30])  # below 20, up to 40, and above
+    found = summarised(product_of([joint], [dyadic(np.eye(3) * 0.8 + 0.2 / 3)]), [0.2, 0.6, 0.2], 20_000)
+    assert (found.mean, found.low, found.high) == (None, None, None)
+    assert found.note == "a range has no end, so there is no mean"
+    assert found.quantiles[1].value == pytest.approx(30, abs=1)  # half of the way through the middle range
+
+
+def test_a_mean_whose_interval_would_be_everything_is_not_told():
+    joint = ranges((0, 10, 20), [5, 15, 5, 15])
+    found = summarised(product_of([joint], [dyadic([[0.501, 0.499], [0.499, 0.501]])]), [0.5, 0.5], 2_000)
+    assert found.mean is None
+    assert "the interval would be everything" in found.note
+
+
+def test_a_mean_of_values_that_are_treated_alike_is_not_told():
+    joint = ranges((0, 10, 20, 30), [5, 15, 25, 5])
+    alike = dyadic([[0.8, 0.2, 0.2], [0.2, 0.8, 0.8]])
+    found = summarised(product_of([joint], [alike]), [0.5, 0.3, 0.2], 2_000)
+    assert (found.mean, found.quantiles) == (None, ())
+    assert found.note == "the released rows do not tell its distribution"
+
+
+def test_a_mean_is_not_told_where_the_rows_do_not_tell_who_has_a_value_at_all():
+    """Missing and 5 are treated alike: how many have any age is unknown."""
+    rows = pa.table({"age": [5, 15, None, 5], "s": ["a", "b", "a", "b"]})
+    joint = pf.Joint.from_table(rows, "s", ["age"], bins={"age": "each"})
+    assert joint.values.ravel().tolist() == [5, 15, None]
+    alike = dyadic([[0.8, 0.2, 0.8], [0.2, 0.8, 0.2]])
+    found = summarised(product_of([joint], [alike]), [0.5, 0.3, 0.2], 2_000)
+    assert (found.mean, found.quantiles) == (None, ())
+    assert found.note == "the released rows do not tell for whom it is known"

@@ -372,3 +372,9 @@ def test_errors_do_not_quote_the_labels_of_the_secret():
     with pytest.raises(InvalidJoint) as caught:
         pf.Joint([[1, 1], [0, 0]], secret_values=["well", "tuberculosis"])
     assert "tuberculosis" not in str(caught.value)
+
+
+def test_a_value_too_rare_for_float64_is_refused_and_one_just_frequent_enough_is_not():
+    with pytest.raises(InvalidJoint, match="a value has probability below 1e-290"):
+        pf.Joint([[1e-300, 1.0], [1e-300, 1.0]])
+    assert pf.Joint([[1e-280, 1.0], [1e-280, 1.0]]).n_x == 2

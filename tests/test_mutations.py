@@ -129,6 +129,84 @@ MUTATIONS = {
         "(numbers < edges[-1])",
         ("tables/test_domain.py::test_given_edges_cut_at_the_edges_and_the_last_bin_is_closed",),
     ),
+    "a block left out of the check of a product": Mutation(
+        "lifts.py",
+        "asked = range(len(self.factors)) if blocks is None",
+        "asked = range(1, len(self.factors)) if blocks is None",
+        ("test_attacks.py::test_attack_and_certificate_agree_on_products",),
+    ),
+    "a block's least spread taken for its largest": Mutation(
+        "lifts.py",
+        "return max(Fraction(int(high), int(low))",
+        "return min(Fraction(int(high), int(low))",
+        ("test_composition.py::test_a_product_too_large_to_go_through_is_bounded_block_by_block_never_too_low",),
+    ),
+    "a chained bound that forgets the blocks left over": Mutation(
+        "certificate.py",
+        "_check(product, product.joint, notion, together, extra)",
+        "_check(product, product.joint, notion, together)",
+        ("test_composition.py::test_a_product_too_large_to_go_through_is_bounded_block_by_block_never_too_low",),
+    ),
+    "estimates from the transposed channel": Mutation(
+        "estimates/scores.py",
+        'lu.solve(ell.T, trans="T").T',
+        "lu.solve(ell.T).T",
+        ("test_estimates.py::test_products_are_measured_as_if_multiplied_out",),
+    ),
+    "a most likely distribution from the transposed channel": Mutation(
+        "estimates/likelihood.py",
+        "self._back = [Q.T.tocsr() for Q in channels]",
+        "self._back = list(channels)",
+        ("test_estimates.py::test_the_transposed_channel_would_not_do",),
+    ),
+    "a published marginal that can be solved for the counts": Mutation(
+        "protocol.py",
+        "MARGINAL_STEPS = 1024",
+        "MARGINAL_STEPS = 2**32",
+        ("test_protocol_file.py::test_the_published_marginal_tells_shares_to_a_thousandth_and_not_the_counts",),
+    ),
+    "a stranger in one block drawn by itself": Mutation(
+        "tables/arrow.py",
+        "x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]",
+        "x = np.where(x < 0, [block.channel.n_inputs for block, _, _ in self._blocks], x).astype(np.int32)",
+        ("test_composition.py::test_a_stranger_in_one_block_is_a_stranger_in_all",),
+    ),
+    "the same key for every partition": Mutation(
+        "tables/spark_release.py",
+        'partition.to_bytes(8, "big") + content',
+        "content",
+        ("tables/test_spark.py::test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order",),
+    ),
+    "the same key for other people in a partition": Mutation(
+        "tables/spark_release.py",
+        'partition.to_bytes(8, "big") + content',
+        'partition.to_bytes(8, "big")',
+        ("tables/test_spark.py::test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order",),
+    ),
+    "the ends of intervals swapped in the worst case of a mean": Mutation(
+        "worst_case.py",
+        'values = list(self.least if kind == "upper" else self.most)',
+        'values = list(self.most if kind == "upper" else self.least)',
+        ("test_robust.py::test_the_level_over_the_set_is_the_worst_of_all_its_corners",),
+    ),
+    "the ends of intervals swapped in the worst case of two secrets": Mutation(
+        "worst_case.py",
+        "Extreme(self.most[s], self.least[t], s, t)",
+        "Extreme(self.least[s], self.most[t], s, t)",
+        ("test_robust.py::test_the_level_over_the_set_is_the_worst_of_all_its_corners",),
+    ),
+    "ends of intervals rounded inwards": Mutation(
+        "confidence.py",
+        "np.floor(np.ldexp(p, 60) * (1 - OUTWARDS))",
+        "np.floor(np.ldexp(p, 60) * (1 + OUTWARDS))",
+        ("test_confidence.py::test_ends_are_rounded_outwards",),
+    ),
+    "a changed protocol taken for the original": Mutation(
+        "protocol_file.py",
+        "unchanged = digest == _digest(content) and text ==",
+        "unchanged = text ==",
+        ("test_protocol_file.py::test_every_changed_digit_is_refused",),
+    ),
 }
 
 

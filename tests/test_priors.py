@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import arrays, epsilons, notions
 
 import privacyfunnel as pf
+from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.optimiser import priors
+from strategies import arrays, epsilons, notions
 
 
 @given(st.lists(arrays(min_s=2, max_s=2, min_x=4, max_x=4), min_size=1, max_size=3), notions(epsilons(0.05, 3.0)))
@@ -64,6 +66,33 @@ def test_side_channels_of_every_distribution_are_guarded_against():
     joints = [pf.Joint(rng.integers(5, 60, (2, 2, 3))) for _ in range(2)]
     protocol = pf.optimise(joints, pf.SRLIP(0.5), gap=1e-3, time_limit=20)
     assert all(pf.certify(protocol, joint).holds for joint in joints)
+
+
+def test_perfect_privacy_for_each_tells_nothing_under_any():
+    rng = np.random.default_rng(5)
+    joints = [pf.Joint(rng.integers(1, 9, (2, 6))) for _ in range(2)]
+    protocol = pf.optimise(joints, pf.PerfectPrivacy())
+    assert protocol.utility > 0.1  # six values leave room beside two secrets under two distributions
+    for joint in joints:
+        told = protocol.channel @ joint.p.T  # P(y, s) at [y, s]
+        assert told / joint.p_s == pytest.approx(np.outer(told.sum(axis=1), [1, 1]), abs=1e-7)
+
+
+def test_generating_posteriors_finds_what_listing_them_finds(monkeypatch):
+    rng = np.random.default_rng(6)
+    joints = [pf.Joint(rng.integers(1, 100, (2, 5))) for _ in range(2)]
+    listed = pf.optimise(joints, pf.LIP(0.4))
+    monkeypatch.setattr(priors, "LIST_VERTICES", 0)
+    generated = pf.optimise(joints, pf.LIP(0.4))
+    assert generated.how != listed.how
+    assert generated.utility == pytest.approx(listed.utility, abs=2e-6)
+    assert generated.upper_bound >= listed.utility - 1e-9
+
+
+def test_a_robust_promise_for_several_distributions_is_refused():
+    joint = pf.Joint([[30, 10], [10, 30]])
+    with pytest.raises(InvalidPromise, match="a robust promise is for the counts of one joint"):
+        pf.optimise([joint, joint], pf.robust(pf.LIP(0.5)))
 
 
 def test_distributions_that_do_not_fit_together_are_refused():

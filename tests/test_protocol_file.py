@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import privacyfunnel as pf
 from privacyfunnel import protocol_file
+from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.protocol import block_of
 from privacyfunnel.protocol_file import digest_of, from_text, to_text
 from strategies import joints, notions
 
@@ -136,6 +138,22 @@ def test_no_value_of_the_secret_no_record_and_no_count_is_in_the_file(protocol):
     numbers = {int(digits) for digits in re.findall(r"\d{4,}", text)}
     assert joint.total not in numbers
     assert not numbers & {int(w) for w in joint.weights.sum(axis=1)}
+
+
+def test_the_published_marginal_tells_shares_to_a_thousandth_and_not_the_counts():
+    """P(y) = Σ_x Q[y, x] P(x) in full precision would: Q is published, and n·P(x) are whole numbers.
+
+    A thousandth of few people is nobody: of a table of some thousands, it still tells the counts within a few.
+    """
+    weights = 1_000 * np.array([[310, 120, 75, 211], [96, 540, 134, 88]]) + np.arange(8).reshape(2, 4)
+    Q = np.array([[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 5, 1], [1, 1, 1, 5]]) / 8
+    block = block_of(pf.Joint(weights), Channel.from_dense(Q))
+    n, counts, Q = weights.sum(), weights.sum(axis=0), block.channel.dense()
+    exactly = np.floor(Q @ counts / n * 2**32) / 2**32
+    assert np.rint(n * np.linalg.solve(Q, exactly)).tolist() == counts.tolist()
+    guessed = n * np.linalg.solve(Q, block.marginal / 2**32)
+    assert np.abs(guessed - counts).min() > 10
+    assert block.marginal / 2**32 == pytest.approx(Q @ counts / n, abs=0.005)  # near enough to draw strangers from
 
 
 def test_the_guarantee_is_in_words(protocol):

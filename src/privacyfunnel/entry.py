@@ -25,7 +25,8 @@ def main() -> None:
 
 def _load_and_run(arguments: list[str]) -> int:
     try:
-        from privacyfunnel.cli import run
+        with stopping.waiting():
+            from privacyfunnel.cli import run
     except Exception as trouble:
         if stopping.exit_code():  # while a library was being loaded
             return _interrupted()

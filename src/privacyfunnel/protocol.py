@@ -228,7 +228,8 @@ def _sparse(channel: Channel, posterior: Vector) -> Integers:
     outputs = np.concatenate([channel.outputs, np.arange(n_y)])
     choices = np.concatenate([channel.inputs, n_x + np.arange(n_y)])
     cost = np.concatenate([2.0 - posterior, np.full(n_y, 2.0)])  # an explicit 0 would be no choice
-    graph = csr_array((cost, (outputs, choices)), shape=(n_y, n_x + n_y))
+    # Old versions of SciPy match graphs with 32-bit numbers only.
+    graph = csr_array((cost, (outputs.astype(np.int32), choices.astype(np.int32))), shape=(n_y, n_x + n_y))
     label = np.asarray(min_weight_full_bipartite_matching(graph)[1], dtype=np.int64)
     left = np.flatnonzero(label >= n_x)
     label[left] = np.setdiff1d(np.arange(n_x), label)[: len(left)]
@@ -252,7 +253,7 @@ def _coarse(q: Vector) -> Integers:
     """The distribution q to three digits, as positive integers that sum to 2³²: (⌊1024·q⌉ + 1) in proportion.
 
     It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X; this coarse,
-    it tells less of them than the released rows do.
+    it tells them to about a thousandth of all people, which the released rows of a million people do as well.
     """
     steps = np.rint(q / q.sum() * MARGINAL_STEPS) + 1
     units: Integers = np.floor(steps / steps.sum() * UNIT).astype(np.int64)

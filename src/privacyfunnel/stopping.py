@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 SIGNALLED = 128
 """A process ended by signal n has the exit code 128 + n."""
 FROM_OUTSIDE = ("SIGTERM", "SIGHUP")
 
 _received: list[int] = []
+_waiting = False
 
 
 class Stopped(BaseException):
@@ -38,11 +40,26 @@ def exit_code() -> int | None:
     return SIGNALLED + _received[-1] if _received else None
 
 
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Signals wait until this is over: compiled modules whose loading is broken off in the middle crash."""
+    global _waiting
+    _waiting = True
+    try:
+        yield
+    finally:
+        _waiting = False
+    if _received:
+        raise Stopped
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _received.append(number)
-    signal.default_int_handler(number, frame)
+    if not _waiting:
+        signal.default_int_handler(number, frame)
 
 
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
+def _stop(number: int, _: FrameType | None) -> None:
     _received.append(number)
-    raise Stopped
+    if not _waiting:
+        raise Stopped

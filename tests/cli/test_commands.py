@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +132,7 @@ def test_fit_sanitise_audit_works_on_real_tables(name, secret, attributes, optio
     protocol, released = tmp_path / "protocol.json", tmp_path / "open.parquet"
     asked = ["--secret", secret, "--attributes", attributes, "--epsilon", "0.5", "--time-limit", "2", *options]
     command = [str(part) for part in (FUNNEL, "fit", table, *asked, "-o", protocol, "--json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)  # it was given 2 seconds
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # it was given 2 seconds
     assert (done.returncode, done.stderr) == (0, "")
     fit = one_object(done.stdout)
     assert fit["holds"] is True
@@ -559,7 +558,7 @@ def test_a_secret_of_numbers_keeps_its_values_out_of_the_protocol(tmp_path, caps
 
 
 def test_the_demo_tells_what_was_promised_kept_and_learned_and_leaves_nothing(tmp_path):
-    begin = time.perf_counter()
+    before = os.times()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "HOME": str(tmp_path / "home")}
     for name in ("tmp", "home", "here"):
         (tmp_path / name).mkdir()
@@ -567,7 +566,9 @@ def test_the_demo_tells_what_was_promised_kept_and_learned_and_leaves_nothing(tm
         [FUNNEL, "demo"], capture_output=True, text=True, check=False, cwd=tmp_path / "here", env=environment
     )
     assert done.returncode == 0, done.stderr
-    assert time.perf_counter() - begin < 60
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    assert used < 60  # seconds of the processor, whoever else uses the machine
     for told in ("The promise.", "KEPT", "Kept:", "bits", "% of the information", "Before:", "After:", "best guess"):
         assert told in done.stdout
     assert done.stderr == ""

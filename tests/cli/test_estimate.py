@@ -8,7 +8,9 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import privacyfunnel as pf
+from privacyfunnel.channel import Channel
 from privacyfunnel.cli import run
+from privacyfunnel.protocol import Protocol, block_of
 
 CANARY = "CANARY"
 
@@ -148,3 +150,41 @@ def test_an_audit_without_attack_has_none(folder, capsys):
 def test_help_shows_an_example(capsys):
     assert funnel("estimate", "--help") == 0
     assert "Example: funnel estimate" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_a_table_does_not_tell_and_what_was_done_to_it_is_said_beside_it(folder, tmp_path, capsys):
+    """Two towns are treated alike, nobody lives in the fourth, and one age says that another protocol was at work."""
+    joint = pf.Joint.from_support([[3, 2, 2, 1], [1, 2, 2, 3]], ["Ash", "Birch", "Cole", "Dale"], attributes=["town"])
+    Q = np.array([[13, 1, 1, 1], [1, 14, 14, 1], [2, 1, 1, 14]]) / 16
+    block = block_of(joint, Channel.from_dense(Q))
+    protocol = Protocol(pf.LIP(50), (block,), 0.0, 0.0, 0.0, "by hand", "S")
+    protocol.save(tmp_path / "p.json")
+    labels = [block.values[x, 0] for x in block.labels]
+    shares = block.channel.dense() @ [0.6, 0.2, 0.2, 0.0]
+    rows = [name for name, share in zip(labels, shares, strict=True) for _ in range(round(4_000 * share))]
+    (tmp_path / "open.csv").write_text("town\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert funnel("estimate", tmp_path / "open.csv", "--protocol", tmp_path / "p.json") == 0
+    out = capsys.readouterr().out
+    assert "Birch or Cole" in out
+    assert "– 2 of these are not told by the released rows; the most likely share is a model's." in out
+    assert "is this really the protocol" not in out
+    (tmp_path / "other.csv").write_text("town\n" + f"{labels[0]}\n" * 4_000, encoding="utf-8")
+    assert funnel("estimate", tmp_path / "other.csv", "--protocol", tmp_path / "p.json") == 0
+    assert "is this really the protocol of this table?" in capsys.readouterr().out
+
+
+def test_groups_of_which_nothing_can_be_said_and_moved_shares_are_named(tmp_path, capsys):
+    joint = pf.Joint([[[30, 10], [20, 5]], [[10, 30], [5, 10]]], attributes=["a", "b"])
+    block = block_of(joint, Channel.from_dense((np.eye(4) * 13 + 1 - np.eye(4)) / 16))
+    Protocol(pf.LIP(50), (block,), 0.0, 0.0, 0.0, "by hand", "S").save(tmp_path / "p.json")
+    values = [block.values[x] for x in block.labels]
+    shares = block.channel.dense() @ [0.5, 0.5, 0.0, 0.0]  # nobody has a = 1
+    rows = [f"{a},{b}" for (a, b), share in zip(values, shares, strict=True) for _ in range(round(4_000 * share))]
+    (tmp_path / "open.csv").write_text("a,b\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    asked = ["estimate", tmp_path / "open.csv", "--protocol", tmp_path / "p.json"]
+    assert funnel(*asked, "--of", "b", "--by", "a") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "b, where a is 0" in out
+    assert "No table for a is 1: 4,000 released rows do not tell for sure that anybody has a = 1" in out
+    assert funnel(*asked, "--of", "a:b", "--project") == 0
+    assert "Shares were moved to the nearest distribution" in capsys.readouterr().out

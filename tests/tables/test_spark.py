@@ -315,7 +315,6 @@ def test_a_task_that_is_tried_again_releases_the_rows_it_would_have_released(ses
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12), st.randoms())
 def test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order(rows, random):
-    require_spark()
     from privacyfunnel.tables.spark_release import in_sorted_order, partition_key
 
     def key(rows, place=3):

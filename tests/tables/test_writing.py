@@ -121,7 +121,7 @@ def test_kill_9_leaves_a_whole_file_or_none(suffix, options, work, tmp_path):
     outputs = [folder / f"open{i}{suffix}" for i in range(14)]
     job = [[suffix, command(warm / f"w{suffix}"), [command(output) for output in outputs]]]
     done = subprocess.run(
-        [sys.executable, "-c", KILLER, json.dumps(job)], capture_output=True, text=True, timeout=110, check=False
+        [sys.executable, "-c", KILLER, json.dumps(job)], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     codes = [code for _, code in json.loads(done.stdout)]
@@ -147,7 +147,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(work, tmp_path):
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     _wait_for_part(tmp_path, process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert errors == "funnel: interrupted; no file was left unfinished\n"
     assert list(tmp_path.iterdir()) == []
@@ -160,7 +160,7 @@ def test_ctrl_c_at_any_moment_shows_no_traceback(delay, work, tmp_path):
     process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert "Traceback" not in errors
     assert process.returncode in (130, -signal.SIGINT, 0)
     left = [path.name for path in tmp_path.iterdir()]
@@ -168,6 +168,39 @@ def test_ctrl_c_at_any_moment_shows_no_traceback(delay, work, tmp_path):
     if left:  # interrupted after the last byte: then it is all there
         lines = (tmp_path / "open.csv").read_bytes().count(b"\n")
         assert lines == pq.read_metadata(work / "large.parquet").num_rows + 1
+
+
+LOADING = """
+import os, signal, sys
+
+class Compiled:
+    \"\"\"Ctrl-C while a compiled module is loaded, which makes of it what such modules do.\"\"\"
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "duckdb":
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                raise ImportError("initialization failed")
+
+sys.meta_path.insert(0, Compiled())
+signal.signal(signal.SIGINT, getattr(signal, sys.argv[1]))
+sys.argv[1:] = ["--version"]
+from privacyfunnel.entry import main
+main()
+"""
+
+
+def test_ctrl_c_while_compiled_modules_are_loaded_waits_for_them():
+    def started(handler):
+        return subprocess.run([sys.executable, "-c", LOADING, handler], capture_output=True, text=True, check=False)
+
+    interrupted = started("default_int_handler")
+    assert (interrupted.returncode, interrupted.stdout) == (130, "")
+    assert interrupted.stderr == "funnel: interrupted; no file was left unfinished\n"
+    ignored = started("SIG_IGN")  # as for what a shell starts in the background
+    assert (ignored.returncode, ignored.stderr) == (0, "")
+    assert ignored.stdout.startswith("funnel ")
 
 
 def _wait_for_part(folder, process):
@@ -240,7 +273,9 @@ def test_a_folder_that_may_not_be_written_to_is_one_line(work, tmp_path):
         folder.chmod(0o755)
         nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
         command = funnel("sanitise", folder / "small.csv", "--protocol", folder / "p.json", "-o", folder / "open.csv")
-        done = subprocess.run([*nobody, *command], capture_output=True, text=True, check=False, cwd=folder)
+        # Nobody may not write down which lines were run either.
+        env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+        done = subprocess.run([*nobody, *command], capture_output=True, text=True, check=False, cwd=folder, env=env)
         hindrances = ("ModuleNotFoundError", "Permission denied", "error while loading shared libraries")
         if any(hindrance in done.stderr for hindrance in hindrances):
             pytest.skip("nobody may not run this Python")
@@ -353,7 +388,7 @@ def test_of_two_runs_at_once_one_wins_unless_forced(force, work, tmp_path):
     arguments = ["sanitise", work / "large.parquet", "--protocol", work / "p.json", "-o", output, "--keep-order"]
     command = funnel(*arguments, *(["--force"] if force else []))
     runs = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) for _ in "ab"]
-    errors = [process.communicate(timeout=60)[1] for process in runs]
+    errors = [process.communicate(timeout=300)[1] for process in runs]
     codes = sorted(process.returncode for process in runs)
     assert codes == ([0, 0] if force else [0, 2])
     assert rows_of(output) == ROWS

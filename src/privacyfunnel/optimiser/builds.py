@@ -37,6 +37,8 @@ class Build:
     parts: Parts
     channels: tuple[Matrix, ...]
     mixtures: tuple[tuple[Columns, Vector] | None, ...]
+    alone: frozenset[int] = frozenset()
+    """Blocks that keep their share by themselves, because the product would be too large to audit with them."""
 
     @classmethod
     def nothing(cls, parts: Parts) -> Build:
@@ -85,21 +87,19 @@ def chain(
     for b in order:
         larger = build.solved(b, chained_rows(limits, shares, order), stopped)
         if larger is build and len(build.channels[b]) == 1:
-            larger = build.solved(b, own_rows(limits, shares), stopped, auditable=False)
+            by_itself = replace(build, alone=build.alone | {b})
+            larger = by_itself.solved(b, chained_rows(limits, shares, order), stopped, auditable=False)
         build = larger
     return build
 
 
-def own_rows(limits: Limits, shares: Sequence[float]) -> Rows:
-    """A share of the limits for a block by itself."""
-    return lambda b, build: build.parts.own_rows(b, limits.times(shares[b]))
-
-
 def chained_rows(limits: Limits, shares: Sequence[float], order: Sequence[int]) -> Rows:
-    """A share of the limits, given the outputs of the blocks before."""
+    """A share of the limits, given the outputs of the blocks before; or for the block by itself."""
     order = list(order)
 
     def rows(b: int, build: Build) -> Matrix:
+        if b in build.alone:
+            return build.parts.own_rows(b, limits.times(shares[b]))
         before = order[: order.index(b)]
         return build.parts.chained_rows(b, build.channels, before, limits.times(shares[b]))
 

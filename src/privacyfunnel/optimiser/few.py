@@ -164,15 +164,6 @@ class Sweep:
         return least
 
 
-def _portions(n: int, rank: int) -> list[list[tuple[int, int]]]:
-    """All (number of values, lowest value), shuffled and dealt out into lists of about equal work."""
-    tasks = [(k, first) for k in range(2, rank + 1) for first in range(n + 1 - k)]
-    sizes = np.array([float(comb(n - 1 - first, k - 1)) for k, first in tasks])
-    order = np.random.default_rng(1).permutation(len(tasks))
-    portion = (np.cumsum(sizes[order]) / sizes.sum() * PORTIONS).astype(np.int64)
-    return [[tasks[i] for i in order[portion == number]] for number in np.unique(portion)]
-
-
 @dataclass(frozen=True, eq=False)
 class _Board:
     """For every value, the posteriors that use it at the least reduced cost."""

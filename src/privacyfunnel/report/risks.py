@@ -124,7 +124,6 @@ def _distinct(names: list[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{i + 1}. {name}" for i, name in enumerate(names)]
 
 
-SEEN_SHAPES = ("diamond", "circle", "triangle-up")
 SEEN = ("nothing more", "the released row", "the original row")
 
 

@@ -321,11 +321,6 @@ def _spill_folder() -> str | None:
     return folder
 
 
-def quoted(name: str) -> str:
-    """A column name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _call(reader: str, path: Path, options: Mapping[str, str]) -> str:
     listed = ", ".join(f"{key}={value}" for key, value in options.items())
     return f"{reader}({_literal(_without_globs(str(path)))}, {listed})"
