@@ -161,9 +161,9 @@ MUTATIONS = {
     ),
     "a published marginal that can be solved for the counts": Mutation(
         "protocol.py",
-        "MARGINAL_STEPS = 1024",
-        "MARGINAL_STEPS = 2**32",
-        ("test_protocol_file.py::test_the_published_marginal_tells_shares_to_a_thousandth_and_not_the_counts",),
+        "np.maximum(1, np.rint(np.sqrt(n * q / q.sum()))) ** 2",
+        "q",
+        ("test_protocol_file.py::test_the_published_marginal_tells_shares_and_not_the_counts",),
     ),
     "a stranger in one block drawn by itself": Mutation(
         "tables/arrow.py",

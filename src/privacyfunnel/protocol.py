@@ -24,8 +24,8 @@ DENSE_ASSIGNMENT = 250_000
 SPARSE_ASSIGNMENT = 50_000
 """Up to this many entries of a channel, labels are the best assignment; beyond, a greedy one."""
 
-MARGINAL_STEPS = 1024
-"""How finely the marginal of the outputs is published."""
+MARGINAL_PEOPLE = 2**20
+"""The marginal of the outputs is published as finely as a sample of so many would tell it, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +204,8 @@ def block_of(joint: Joint, channel: Channel) -> Block:
     labels = _assign(channel, mass / q[channel.outputs])
     order = np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
-    return Block(joint.columns, joint.codes, ordered, labels[order], _coarse(q[order]))
+    marginal = _coarse(q[order], joint.total if joint.counted else None)
+    return Block(joint.columns, joint.codes, ordered, labels[order], marginal)
 
 
 def _assign(channel: Channel, posterior: Vector) -> Integers:
@@ -249,14 +250,16 @@ def _greedy(channel: Channel, posterior: Vector) -> Integers:
     return label
 
 
-def _coarse(q: Vector) -> Integers:
-    """The distribution q to three digits, as positive integers that sum to 2³²: (⌊1024·q⌉ + 1) in proportion.
+def _coarse(q: Vector, people: int | None) -> Integers:
+    """The distribution q as positive integers that sum to 2³², in proportion to ⌊√(n q)⌉² for n people.
 
-    It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X; this coarse,
-    it tells them to about a thousandth of all people, which the released rows of a million people do as well.
+    It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X. A count of
+    about n q has a standard error of √(n q), and this rounding misplaces up to as much: what is published tells the
+    counts hardly better than the released rows do.
     """
-    steps = np.rint(q / q.sum() * MARGINAL_STEPS) + 1
-    units: Integers = np.floor(steps / steps.sum() * UNIT).astype(np.int64)
+    n = MARGINAL_PEOPLE if people is None else min(MARGINAL_PEOPLE, people)
+    rounded = np.maximum(1, np.rint(np.sqrt(n * q / q.sum()))) ** 2
+    units: Integers = np.floor(rounded / rounded.sum() * UNIT).astype(np.int64)
     units[units.argmax()] += UNIT - units.sum()
     return units
 
