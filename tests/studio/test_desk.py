@@ -98,6 +98,19 @@ def test_work_tells_its_progress_and_stops_when_asked():
     assert pf.certify(running.result, joint).holds
 
 
+def test_when_the_studio_ends_work_is_stopped_and_waited_for():
+    """A process that ends while a thread is in a compiled library is aborted."""
+    joint = pf.Joint.from_support(*_many())
+    begun = threading.Event()
+    running = work.Work(lambda _: pf.optimise(joint, pf.SRLIP(0.2), gap=1e-12, progress=lambda _: begun.set()))
+    idle = work.Work(lambda _: 1)
+    assert begun.wait(120)
+    work.end_all(120)
+    assert not running.running
+    assert not idle.running
+    assert pf.certify(running.result, joint).holds
+
+
 def _many():
     import numpy as np
 

@@ -35,14 +35,18 @@ def serve(
         raise MissingExtra("shiny", "studio") from None
     from privacyfunnel.studio.app import page_of, studio_app
     from privacyfunnel.studio.guard import Guard
+    from privacyfunnel.studio.work import end_all
 
     with _folder(folder) as own, _listening(port) as listener:
         app = studio_app(table, own, most_bytes, time_limit)
         guard = Guard(app, listener.getsockname()[1], most_bytes, page_of(app))
         config = uvicorn.Config(guard, log_level="error", access_log=False, server_header=False, lifespan="on")
         ready(guard.address)
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+        try:
+            with suppress(KeyboardInterrupt):
+                uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            end_all()
 
 
 @contextmanager

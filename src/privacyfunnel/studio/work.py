@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.optimiser.state import Progress, cancellable
 
 T = TypeVar("T")
+PATIENCE = 20.0
+"""Seconds that are given to tasks when the studio ends."""
 
 
 class Work(Generic[T]):
@@ -23,6 +27,7 @@ class Work(Generic[T]):
         self._stop = threading.Event()
         self._task = task
         self._thread = threading.Thread(target=self._run, daemon=True)
+        _begun.add(self)
         self._thread.start()
 
     @property
@@ -56,3 +61,16 @@ class Work(Generic[T]):
 
     def _follow(self, progress: Progress) -> None:
         self.progress = progress
+
+
+_begun: WeakSet[Work[Any]] = WeakSet()
+
+
+def end_all(patience: float = PATIENCE) -> None:
+    """Stop every task and wait for it: Python aborts if it ends while a thread is deep in a compiled library."""
+    tasks = [work for work in _begun if work.running]
+    for work in tasks:
+        work.stop()
+    until = time.monotonic() + patience
+    for work in tasks:
+        work.join(max(0.0, until - time.monotonic()))
