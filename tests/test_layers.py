@@ -67,6 +67,7 @@ ORDER = [
     "optimiser.robust_rounding",
     "optimiser.robust_sets",
     "optimiser.robust_leaning",
+    "optimiser.elimination",
     "optimiser.nested",
     "optimiser.layers",
     "optimiser.spikes",

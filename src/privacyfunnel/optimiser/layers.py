@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.compiled import compiled
+from privacyfunnel.optimiser.elimination import solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 ROWS = 4
@@ -55,7 +56,7 @@ def relax(
         side = 0 if goal[i] >= column[i] else 1
         B[i, i], costs[i], kinds[i] = SLACK_SIGN[side], SLACK_COST[i, side], 2 * i + side
     for _ in range(PIVOTS):
-        if best >= enough or not (_solve(B, goal, weights) and _solve(B.T, costs, dual)):
+        if best >= enough or not (solve(B, goal, weights) and solve(B.T, costs, dual)):
             break
         enters, least = CHOICE, -CLOSE
         for i in range(ROWS - 1):  # slacks first, so that prices are what they may be
@@ -76,7 +77,7 @@ def relax(
             column[:] = 0.0
             column[enters // 2] = SLACK_SIGN[enters % 2]
             own = SLACK_COST[enters // 2, enters % 2]
-        if not _solve(B, column, change):
+        if not solve(B, column, change):
             break
         leaves, step = -1, np.inf
         for k in range(ROWS):
@@ -191,29 +192,3 @@ def raised_by(
         for x in range(n):
             rise[x] += high * (least_with[x] - least)
     return rise
-
-
-@compiled
-def _solve(B: Matrix, b: Vector, x: Vector) -> bool:
-    """B x = b by elimination; False if the equations are dependent."""
-    n = len(b)
-    work = np.empty((n, n + 1))
-    work[:, :n] = B
-    work[:, n] = b
-    for c in range(n):
-        pivot = c
-        for i in range(c + 1, n):
-            if abs(work[i, c]) > abs(work[pivot, c]):
-                pivot = i
-        if work[pivot, c] == 0.0:
-            return False
-        for m in range(n + 1):
-            work[c, m], work[pivot, m] = work[pivot, m], work[c, m]
-        for i in range(n):
-            if i != c:
-                factor = work[i, c] / work[c, c]
-                for m in range(c, n + 1):
-                    work[i, m] -= factor * work[c, m]
-    for i in range(n):
-        x[i] = work[i, n] / work[i, i]
-    return True

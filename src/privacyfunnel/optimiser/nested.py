@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.compiled import compiled
+from privacyfunnel.optimiser.elimination import solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 ROWS = 3
@@ -99,7 +100,7 @@ def minimise(
     alpha, dual, change = np.zeros(ROWS), np.zeros(ROWS), np.zeros(ROWS)
     mu, A = np.zeros(ROWS - 1), np.zeros(n, np.bool_)
     for _ in range(PIVOTS):
-        if not (_solve(B, sum_to_one, alpha) and _solve(B.T, price_of, dual)):
+        if not (solve(B, sum_to_one, alpha) and solve(B.T, price_of, dual)):
             break
         enters = SET
         for j in range(ROWS - 1):
@@ -113,7 +114,7 @@ def minimise(
                 break
         else:
             own = _column(enters, A, C, p, K, M, column)
-        if not _solve(B, column, change):
+        if not solve(B, column, change):
             break
         leaves, step = -1, np.inf
         for k in range(ROWS):
@@ -173,33 +174,6 @@ def _column(
     for j in range(ROWS - 1):
         column[1 + j] = sums[j].min()
     return cost
-
-
-@compiled
-def _solve(B: Matrix, b: Vector, x: Vector) -> bool:
-    """B x = b for three equations; False if they are dependent."""
-    work = np.empty((ROWS, ROWS + 1))
-    for i in range(ROWS):
-        for j in range(ROWS):
-            work[i, j] = B[i, j]
-        work[i, ROWS] = b[i]
-    for c in range(ROWS):
-        pivot = c
-        for i in range(c + 1, ROWS):
-            if abs(work[i, c]) > abs(work[pivot, c]):
-                pivot = i
-        if work[pivot, c] == 0.0:
-            return False
-        for m in range(ROWS + 1):
-            work[c, m], work[pivot, m] = work[pivot, m], work[c, m]
-        for i in range(ROWS):
-            if i != c:
-                factor = work[i, c] / work[c, c]
-                for m in range(c, ROWS + 1):
-                    work[i, m] -= factor * work[c, m]
-    for i in range(ROWS):
-        x[i] = work[i, ROWS] / work[i, i]
-    return True
 
 
 @compiled

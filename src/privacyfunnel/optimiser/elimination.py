@@ -1,0 +1,34 @@
+"""A few equations, solved by elimination inside compiled loops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privacyfunnel.compiled import compiled
+from privacyfunnel.typing import Matrix, Vector
+
+
+@compiled
+def solve(B: Matrix, b: Vector, x: Vector) -> bool:
+    """B x = b by elimination; False if the equations are dependent."""
+    n = len(b)
+    work = np.empty((n, n + 1))
+    work[:, :n] = B
+    work[:, n] = b
+    for c in range(n):
+        pivot = c
+        for i in range(c + 1, n):
+            if abs(work[i, c]) > abs(work[pivot, c]):
+                pivot = i
+        if work[pivot, c] == 0.0:
+            return False
+        for m in range(n + 1):
+            work[c, m], work[pivot, m] = work[pivot, m], work[c, m]
+        for i in range(n):
+            if i != c:
+                factor = work[i, c] / work[c, c]
+                for m in range(c, n + 1):
+                    work[i, m] -= factor * work[c, m]
+    for i in range(n):
+        x[i] = work[i, n] / work[i, i]
+    return True
