@@ -27,9 +27,15 @@ def funnel(*commands, flags=()):
     return [sys.executable, *flags, "-c", START, json.dumps([list(map(str, command)) for command in commands])]
 
 
-def finished(command, *, without=(), env=None, **options):
+def unwatched():
+    """The environment without what has a process write down which lines it runs, where it cannot."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+
+
+def finished(command, *, without=(), env=None, watched=True, **options):
     """The finished process of a command; `env` is added to the environment."""
-    around = {name: value for name, value in {**os.environ, **(env or {})}.items() if name not in without}
+    here = os.environ if watched else unwatched()
+    around = {name: value for name, value in {**here, **(env or {})}.items() if name not in without}
     return subprocess.run(command, capture_output=True, env=around, timeout=PATIENCE, check=False, **options)
 
 

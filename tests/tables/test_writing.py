@@ -20,6 +20,7 @@ import privacyfunnel as pf
 from privacyfunnel.cli import run
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.tables.writing import check_output, format_of, whole_file
+from processes import unwatched
 
 ROWS = 800_000
 
@@ -155,9 +156,17 @@ def test_ctrl_c_leaves_nothing_and_says_so(work, tmp_path):
 
 @pytest.mark.parametrize("delay", [0.1, 0.4, 0.8, 1.2])
 def test_ctrl_c_at_any_moment_shows_no_traceback(delay, work, tmp_path):
-    script = Path(sys.executable).with_name("funnel")
-    command = [script, "sanitise", work / "large.parquet", "--protocol", work / "p.json", "-o", tmp_path / "open.csv"]
-    process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    # Before that line Python itself is being loaded, and knows only tracebacks; so does what watches its lines.
+    script = "import sys; print('begun', flush=True); from privacyfunnel.entry import main; main()"
+    arguments = ["sanitise", work / "large.parquet", "--protocol", work / "p.json", "-o", tmp_path / "open.csv"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=unwatched(),
+    )
+    assert process.stdout.readline() == "begun\n"
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
@@ -274,8 +283,9 @@ def test_a_folder_that_may_not_be_written_to_is_one_line(work, tmp_path):
         nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
         command = funnel("sanitise", folder / "small.csv", "--protocol", folder / "p.json", "-o", folder / "open.csv")
         # Nobody may not write down which lines were run either.
-        env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
-        done = subprocess.run([*nobody, *command], capture_output=True, text=True, check=False, cwd=folder, env=env)
+        done = subprocess.run(
+            [*nobody, *command], capture_output=True, text=True, check=False, cwd=folder, env=unwatched()
+        )
         hindrances = ("ModuleNotFoundError", "Permission denied", "error while loading shared libraries")
         if any(hindrance in done.stderr for hindrance in hindrances):
             pytest.skip("nobody may not run this Python")
