@@ -39,7 +39,7 @@ def identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def run(rows: int = ROWS) -> list[dict[str, object]]:
     try:
         from pyspark.sql import SparkSession
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
     except ImportError:
         return [{"method": "pyspark is not installed: pip install 'privacyfunnel[spark]'"}]
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

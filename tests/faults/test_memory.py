@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.tables.sources import clear_errors, open_source
+from privacyfunnel.tables.database import clear_errors
+from privacyfunnel.tables.sources import open_source
 from processes import PATIENCE, finished, funnel, names, one_line
 
 

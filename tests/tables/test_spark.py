@@ -94,7 +94,10 @@ def test_spark_and_duckdb_give_identical_joints_on_adult(session, shared):
 
 def odd_rows(n=300):
     rng = np.random.default_rng(3)
-    pick = lambda values: [values[i] for i in rng.integers(0, len(values), n)]  # noqa: E731
+
+    def pick(values):
+        return [values[i] for i in rng.integers(0, len(values), n)]
+
     return pa.table(
         {
             "the Secret": pick(["a", "B", None, ""]),
@@ -181,7 +184,7 @@ def fit(observed, expected):
 
 def test_released_frequencies_match_the_channel_on_ten_million_rows(session):
     """Each of the 8 partitions holds one value of X, so the partition of a released row tells its x."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows, n = 10_400_000, 8
     frame = (
@@ -217,7 +220,7 @@ def test_released_frequencies_match_the_channel_on_ten_million_rows(session):
 
 def released_places(frame):
     """Where each town ends up in the released table: rows of (town, partition, position in it)."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = frame.select("town", F.spark_partition_id(), F.monotonically_increasing_id().bitwiseAND(2**33 - 1)).collect()
     return np.array([(int(town[-1]), place, position) for town, place, position in rows])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.compiled import compiled
-from privacyfunnel.optimiser.elimination import solve
+from privacyfunnel.optimiser.basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 ROWS = 4
@@ -79,10 +79,7 @@ def relax(
             own = SLACK_COST[enters // 2, enters % 2]
         if not solve(B, column, change):
             break
-        leaves, step = -1, np.inf
-        for k in range(ROWS):
-            if change[k] > PIVOT and max(weights[k], 0.0) / change[k] < step:
-                leaves, step = k, max(weights[k], 0.0) / change[k]
+        leaves = leaving(weights, change, PIVOT)
         if leaves < 0:
             break
         B[:, leaves], costs[leaves], kinds[leaves] = column, own, enters

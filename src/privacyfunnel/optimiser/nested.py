@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.compiled import compiled
-from privacyfunnel.optimiser.elimination import solve
+from privacyfunnel.optimiser.basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 ROWS = 3
@@ -116,10 +116,7 @@ def minimise(
             own = _column(enters, A, C, p, K, M, column)
         if not solve(B, column, change):
             break
-        leaves, step = -1, np.inf
-        for k in range(ROWS):
-            if change[k] > PIVOT and max(alpha[k], 0.0) / change[k] < step:
-                leaves, step = k, max(alpha[k], 0.0) / change[k]
+        leaves = leaving(alpha, change, PIVOT)
         if leaves < 0:
             break
         B[:, leaves] = column

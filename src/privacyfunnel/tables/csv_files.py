@@ -65,7 +65,7 @@ def header(start: str, path: str, delimiter: str | None) -> tuple[list[str], str
 
 def _start(path: Path, encoding: str) -> str:
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as raw:  # noqa: SIM117
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as raw:  # noqa: SIM117 - one line for both would be too long
             with io.TextIOWrapper(raw, encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="") as text:
                 return text.read(LONGEST_HEADER)
     except UnicodeDecodeError:

@@ -5,15 +5,10 @@ Inside DuckDB the columns are called c0, c1, …: it ignores the case of names, 
 
 from __future__ import annotations
 
-import atexit
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from secrets import token_hex
-from tempfile import mkdtemp
 from typing import Any
 
 import duckdb
@@ -23,6 +18,7 @@ import pyarrow.parquet as pq
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables import raw
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
+from privacyfunnel.tables.database import clear_errors, connect, literal
 from privacyfunnel.tables.grouping import Grouping
 
 BATCH_ROWS = 1 << 18
@@ -155,7 +151,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
     kind = suffixes[-2] if packed and len(suffixes) > 1 else "".join(suffixes[-1:])
     options = {"hive_partitioning": "false"}
     unusable: dict[str, str] = {}
-    connection = _connect()
+    connection = connect()
     if packed:
         check_gzip(path)
     if kind in (".parquet", ".pq"):
@@ -262,7 +258,7 @@ def _open_object(table: Any) -> Source:
         for i, (name, array) in enumerate(zip(names, arrays, strict=True))
         if name not in unusable
     }
-    connection = _connect()
+    connection = connect()
     if held:
         connection.register(VIEW, pa.table(held))
     return Source(connection=connection, columns=tuple(names), name="the table", unusable=unusable)
@@ -300,66 +296,11 @@ def _series(frame: Any, i: int) -> Any:
     return pa.array(frame.iloc[:, i], from_pandas=True)
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.execute("SET enable_progress_bar = false")
-    connection.execute("SET TimeZone = 'UTC'")
-    folder = _spill_folder()
-    own = str(Path(folder, token_hex(8))) if folder else ""  # none: what does not fit into memory is refused
-    connection.execute(f"SET temp_directory = {_literal(own)}")
-    return connection
-
-
-@cache
-def _spill_folder() -> str | None:
-    """Where DuckDB puts what does not fit into memory: nobody else may look there, and it goes with the process."""
-    try:
-        folder = mkdtemp(prefix="privacyfunnel-")
-    except OSError:  # there is no place for temporary files
-        return None
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
 def _call(reader: str, path: Path, options: Mapping[str, str]) -> str:
     listed = ", ".join(f"{key}={value}" for key, value in options.items())
-    return f"{reader}({_literal(_without_globs(str(path)))}, {listed})"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return f"{reader}({literal(_without_globs(str(path)))}, {listed})"
 
 
 def _without_globs(path: str) -> str:
     """A path in which DuckDB finds no pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
-
-
-@contextmanager
-def clear_errors(name: str) -> Iterator[None]:
-    """DuckDB's and Arrow's complaints quote the data; ours only say which file and what kind of trouble."""
-    try:
-        yield
-    except (
-        duckdb.Error,
-        pa.ArrowException,
-        OSError,
-        MemoryError,
-        UnicodeDecodeError,
-    ) as trouble:  # the last, for names
-        if isinstance(trouble, MemoryError | duckdb.OutOfMemoryException) or _is_about_memory(trouble):
-            raise MemoryError(f"the memory is used up by reading {name}") from None
-        kind = type(trouble).__name__.removesuffix("Exception").removesuffix("Error")
-        raise InvalidTable(
-            f"{name} cannot be read as a table ({kind}); is it complete and of the right format?"
-        ) from None
-    except RuntimeError as trouble:
-        if "interrupted" in str(trouble):  # what DuckDB makes of Ctrl-C
-            raise KeyboardInterrupt from None
-        raise
-
-
-def _is_about_memory(trouble: Exception) -> bool:
-    """Whether an error of another name was for want of memory; threads cannot be started then, either."""
-    words = str(trouble).lower()
-    return any(sign in words for sign in ("out of memory", "bad_alloc", "allocate memory", "launch worker thread"))

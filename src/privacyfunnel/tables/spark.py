@@ -55,7 +55,7 @@ class SparkSource(Grouping):
         )
 
     def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:
-        from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+        from pyspark.sql import functions as F
 
         wanted = tuple(f"c{self.columns.index(column)}" for column in columns)
         if most is not None:
@@ -87,7 +87,7 @@ class SparkSource(Grouping):
 
     def _counted(self, wanted: tuple[str, ...]) -> Any:
         """The different rows of the columns, and COUNT."""
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         for columns, held in self._held.items():
             if columns.issuperset(wanted):
@@ -96,7 +96,7 @@ class SparkSource(Grouping):
 
     def _pieces(self, counted: Any, wanted: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """All groups, so many at a time that the driver can hold them."""
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         counted = counted.persist()
         try:
@@ -145,7 +145,7 @@ def check_frame(frame: Any) -> None:
 
 def plain_columns(frame: Any) -> Any:
     """The DataFrame with columns c0, c1, …, and text compared letter by letter."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     named = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
     for item in named.schema.fields:

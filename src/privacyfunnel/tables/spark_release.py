@@ -188,7 +188,7 @@ def _plan(drawing: Drawing, rows_in: Any, release: Release) -> Any:
     Shuffling: every row has a rank of its own, uniform and independent of all else. Rows are dealt to
     partitions by a hash of it and sorted by it, so all orders of the whole table are equally likely.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     drawn = rows_in.mapInArrow(drawing, drawing.schema())
     if not drawing.keep_order:
@@ -211,7 +211,7 @@ def _computed(released: Any, name: str) -> Any:
 
 
 def _strangers(protocol: Protocol, rows_in: Any, name: str) -> Counter[str]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     with _told(protocol, rows_in, name):
         counted = rows_in.mapInArrow(StrangerCount(protocol), "name string, rows bigint")

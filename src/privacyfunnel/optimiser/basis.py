@@ -1,4 +1,4 @@
-"""A few equations, solved by elimination inside compiled loops."""
+"""The basis of a program with few rows, inside compiled loops: its equations, and what leaves it."""
 
 from __future__ import annotations
 
@@ -32,3 +32,13 @@ def solve(B: Matrix, b: Vector, x: Vector) -> bool:
     for i in range(n):
         x[i] = work[i, n] / work[i, i]
     return True
+
+
+@compiled
+def leaving(weights: Vector, change: Vector, least: float) -> int:
+    """The column whose weight is used up first as another enters, by changes above `least`; −1 if none is."""
+    leaves, step = -1, np.inf
+    for k in range(len(weights)):
+        if change[k] > least and max(weights[k], 0.0) / change[k] < step:
+            leaves, step = k, max(weights[k], 0.0) / change[k]
+    return leaves

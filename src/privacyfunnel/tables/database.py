@@ -1,0 +1,68 @@
+"""DuckDB as we use it: a connection that leaves nothing behind, and errors that quote nothing."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from tempfile import mkdtemp
+
+import duckdb
+import pyarrow as pa
+
+from privacyfunnel.errors import InvalidTable
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A connection of its own, the same on every machine."""
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET TimeZone = 'UTC'")
+    folder = _spill_folder()
+    own = str(Path(folder, token_hex(8))) if folder else ""  # none: what does not fit into memory is refused
+    connection.execute(f"SET temp_directory = {literal(own)}")
+    return connection
+
+
+@cache
+def _spill_folder() -> str | None:
+    """Where DuckDB puts what does not fit into memory: nobody else may look there, and it goes with the process."""
+    try:
+        folder = mkdtemp(prefix="privacyfunnel-")
+    except OSError:  # there is no place for temporary files
+        return None
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+@contextmanager
+def clear_errors(name: str) -> Iterator[None]:
+    """DuckDB's and Arrow's complaints quote the data; ours only say which file and what kind of trouble."""
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as trouble:
+        if isinstance(trouble, MemoryError | duckdb.OutOfMemoryException) or _is_about_memory(trouble):
+            raise MemoryError(f"the memory is used up by reading {name}") from None
+        kind = type(trouble).__name__.removesuffix("Exception").removesuffix("Error")
+        raise InvalidTable(
+            f"{name} cannot be read as a table ({kind}); is it complete and of the right format?"
+        ) from None
+    except RuntimeError as trouble:
+        if "interrupted" in str(trouble):  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _is_about_memory(trouble: Exception) -> bool:
+    """Whether an error of another name was for want of memory; threads cannot be started then, either."""
+    words = str(trouble).lower()
+    return any(sign in words for sign in ("out of memory", "bad_alloc", "allocate memory", "launch worker thread"))
