@@ -2,8 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
 
 START = """
 import json, sys
@@ -50,3 +56,32 @@ def one_line(errors):
     assert text.startswith("funnel: "), text
     assert text.count("\n") == 1, text
     return text
+
+
+NOBODY = 65534
+
+
+@contextmanager
+def folder_for_nobody(*files):
+    """A folder with copies of the files, which a user without rights can reach; pytest's own folders are closed."""
+    folder = Path(tempfile.mkdtemp(prefix="nobody-"))
+    try:
+        for file in files:
+            shutil.copy(file, folder / file.name)
+        folder.chmod(0o755)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def finished_by_nobody(command, folder, **options):
+    """The finished process of a command that a user without rights gave in the folder."""
+    setpriv = shutil.which("setpriv")
+    if os.geteuid() != 0 or setpriv is None:
+        pytest.skip("needs root and setpriv, to become somebody with fewer rights")
+    nobody = [setpriv, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    done = finished([*nobody, *command], watched=False, cwd=folder, **options)
+    hindrances = (b"ModuleNotFoundError", b"Permission denied", b"error while loading shared libraries")
+    if any(hindrance in done.stderr for hindrance in hindrances):
+        pytest.skip("nobody may not run this Python")
+    return done

@@ -3,12 +3,11 @@
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from processes import finished, funnel
+from processes import NOBODY, finished, finished_by_nobody, folder_for_nobody, funnel, names
 
 PLAIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 SURROUNDINGS = {
@@ -95,21 +94,9 @@ def test_a_cache_that_cannot_be_used_is_done_without(damage, desk, tmp_path):
 
 
 def test_another_user_with_nothing_to_write_but_the_output_is_served(desk):
-    setpriv = shutil.which("setpriv")
-    if os.geteuid() != 0 or setpriv is None:
-        pytest.skip("needs root and setpriv, to become somebody with fewer rights")
-    folder = Path(tempfile.mkdtemp(prefix="nobody-"))
-    try:
-        for name in ("people.csv", "p.json"):
-            shutil.copy(desk / name, folder / name)
-        os.chown(folder, 65534, 65534)
-        nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
+    with folder_for_nobody(desk / "people.csv", desk / "p.json") as folder:
+        os.chown(folder, NOBODY, NOBODY)
         release = ["sanitise", folder / "people.csv", "--protocol", folder / "p.json", "-o", folder / "open.csv"]
-        done = finished([*nobody, *funnel(release)], env={"HOME": "/root"}, watched=False, cwd=folder)
-        hindrances = (b"ModuleNotFoundError", b"Permission denied", b"error while loading shared libraries")
-        if any(hindrance in done.stderr for hindrance in hindrances):
-            pytest.skip("nobody may not run this Python")
+        done = finished_by_nobody(funnel(release), folder, env={"HOME": "/root"})
         assert (done.returncode, done.stderr) == (0, b"")
-        assert sorted(path.name for path in folder.iterdir()) == ["open.csv", "p.json", "people.csv"]
-    finally:
-        shutil.rmtree(folder)
+        assert names(folder) == ["open.csv", "p.json", "people.csv"]

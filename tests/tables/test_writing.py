@@ -20,7 +20,7 @@ import privacyfunnel as pf
 from privacyfunnel.cli import run
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.tables.writing import check_output, format_of, whole_file
-from processes import unwatched
+from processes import finished_by_nobody, folder_for_nobody, names, one_line, unwatched
 
 ROWS = 800_000
 
@@ -271,30 +271,13 @@ def test_a_read_only_folder_is_one_line(suffix, work, small_disk, capsys):
     refused(arguments, capsys, small_disk, "the folder is read-only")
 
 
-def test_a_folder_that_may_not_be_written_to_is_one_line(work, tmp_path):
-    setpriv = shutil.which("setpriv")
-    if os.geteuid() != 0 or setpriv is None:
-        pytest.skip("needs root and setpriv, to become somebody with fewer rights")
-    folder = Path(tempfile.mkdtemp(prefix="forbidden-"))
-    try:
-        for name in ("small.csv", "p.json"):
-            shutil.copy(work / name, folder / name)
-        folder.chmod(0o755)
-        nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
-        command = funnel("sanitise", folder / "small.csv", "--protocol", folder / "p.json", "-o", folder / "open.csv")
-        # Nobody may not write down which lines were run either.
-        done = subprocess.run(
-            [*nobody, *command], capture_output=True, text=True, check=False, cwd=folder, env=unwatched()
-        )
-        hindrances = ("ModuleNotFoundError", "Permission denied", "error while loading shared libraries")
-        if any(hindrance in done.stderr for hindrance in hindrances):
-            pytest.skip("nobody may not run this Python")
+def test_a_folder_that_may_not_be_written_to_is_one_line(work):
+    with folder_for_nobody(work / "small.csv", work / "p.json") as folder:
+        release = ["sanitise", folder / "small.csv", "--protocol", folder / "p.json", "-o", folder / "open.csv"]
+        done = finished_by_nobody(funnel(*release), folder)
         assert done.returncode == 2, done.stderr
-        assert done.stderr.count("\n") == 1
-        assert "may not be written to" in done.stderr
-        assert sorted(path.name for path in folder.iterdir()) == ["p.json", "small.csv"]
-    finally:
-        shutil.rmtree(folder)
+        assert "may not be written to" in one_line(done.stderr)
+        assert names(folder) == ["p.json", "small.csv"]
 
 
 def test_an_input_that_fails_midway_is_not_blamed_on_the_output(work, tmp_path, capsys):

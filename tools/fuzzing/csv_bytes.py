@@ -7,7 +7,7 @@ import io
 import random
 from collections import Counter
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from tools.fuzzing import one_line
@@ -18,7 +18,6 @@ from privacyfunnel.protocol import Block, Protocol
 from privacyfunnel.tables.csv_files import csv_layout
 from privacyfunnel.tables.sources import open_source
 
-FILE = Path(mkdtemp(prefix="fuzzing-")) / "table.csv"
 CANARY = "CANARY"
 """Stands in cells of every seed, and in no name of a column."""
 PIECES = (
@@ -91,10 +90,16 @@ def seeds() -> list[bytes]:
 
 def check(data: bytes) -> None:
     """Count the file, and release it through a channel that changes nothing: every row must come out again."""
-    FILE.write_bytes(data)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "table.csv"
+        file.write_bytes(data)
+        _check(file)
+
+
+def _check(file: Path) -> None:
     names: tuple[str, ...] = ()
     try:
-        source = open_source(FILE)
+        source = open_source(file)
         names = source.columns
         source.connection.execute("SET threads = 1")  # for files this small, waiting for each other is all they do
         joint = pf.Joint.from_table(source, secret="s" if "s" in names else names[-1])
@@ -102,7 +107,7 @@ def check(data: bytes) -> None:
         one_line(refused)
         assert CANARY not in str(refused) or any(CANARY in name for name in names), refused
         return
-    people = _rows_as_python_reads(data)
+    people = _rows_as_python_reads(file)
     if people is not None:
         assert joint.total == people, f"{joint.total} people were counted, {people} are there"
     released = _unchanging(joint).sanitise(source, unseen="refuse", seed=1)
@@ -111,11 +116,11 @@ def check(data: bytes) -> None:
     assert Counter(zip(*(column.to_pylist() for column in released.columns), strict=True)) == counted
 
 
-def _rows_as_python_reads(data: bytes) -> int | None:
+def _rows_as_python_reads(file: Path) -> int | None:
     """How many rows the csv module finds; nothing if it finds fault with the file. Blank lines are no rows."""
     try:
-        _, layout = csv_layout(FILE, None, "utf-8")
-        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        _, layout = csv_layout(file, None, "utf-8")
+        text = io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")
         rows = list(csv.reader(text, delimiter=layout["delim"][1:-1], strict=True))
     except (csv.Error, UnicodeDecodeError):
         return None

@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from tools.fuzzing import one_line
 import privacyfunnel as pf
 from privacyfunnel.protocol_file import _digest, _write, from_text, to_text
 
-FILE = Path(mkdtemp(prefix="fuzzing-")) / "protocol.json"
 NUMBERS = (0, 1, 2, -1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, -(2**63), 10**30, 10**400, 0.0, -0.0, 0.5, 1e-300, 1e308)
 WORDS = ("", "lip", "ldp", "alip", "pml", "perfect", "srlip", "srldp", "robust", "text", "integer", "number", "boolean")
 WORDS += (
@@ -79,9 +78,11 @@ def forged(data: bytes) -> bytes | None:
 
 
 def _check(data: bytes) -> None:
-    FILE.write_bytes(data)
     try:
-        protocol = pf.Protocol.load(FILE)
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "protocol.json"
+            file.write_bytes(data)
+            protocol = pf.Protocol.load(file)
     except pf.PrivacyFunnelError as refused:
         one_line(refused)
         return
