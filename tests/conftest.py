@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 _COMMON = {
     "deadline": None,
@@ -14,7 +14,8 @@ _COMMON = {
 }
 settings.register_profile("local", **_COMMON)
 settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.register_profile("first failure", derandomize=True, phases=[Phase.explicit, Phase.generate], **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in what a script starts in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # for the processes that tests interrupt

@@ -219,7 +219,8 @@ def copied(folder: Path) -> Path:
 def outcome(source: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
     """Pytest on some tests, with the package from `source`; the same draws of Hypothesis every time."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
-    env |= {"PYTHONPATH": str(source), "CI": "1", "NUMBA_DISABLE_JIT": "1"}  # compiling outlasts drawing a few rows
+    env |= {"PYTHONPATH": str(source), "CI": "1"}
+    env |= {"NUMBA_DISABLE_JIT": "1", "HYPOTHESIS_PROFILE": "first failure"}  # compiling, shrinking: they take longest
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
     return subprocess.run(
         [*command, *(str(TESTS / test) for test in tests)],

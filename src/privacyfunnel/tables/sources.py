@@ -40,7 +40,7 @@ class Source(Grouping):
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query on VIEW, once it is known that the file was read without a misfit."""
         with clear_errors(self.name):
-            found = self.connection.sql(sql).fetchall()
+            found = self.connection.execute(sql).fetchall()  # with `sql`, it would not look for Ctrl-C
         self._read_well()
         return found
 
@@ -114,11 +114,11 @@ class Source(Grouping):
         """Refuse a CSV file with rows that do not fit its header or its encoding."""
         if self.path is None or self.parquet:
             return
-        tables = self.connection.sql("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'")
+        tables = self.connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'")
         if not tables.fetchall()[0][0]:
             return
         kinds = dict(
-            self.connection.sql(
+            self.connection.execute(
                 "SELECT error_type::VARCHAR, count(DISTINCT line) FROM reject_errors GROUP BY ALL ORDER BY ALL"
             ).fetchall()
         )
@@ -127,7 +127,7 @@ class Source(Grouping):
                 f"{self.name} is not valid in this encoding ({kinds['INVALID ENCODING']} rows); try --encoding latin-1"
             )
         if kinds:
-            first = self.connection.sql("SELECT min(line) FROM reject_errors").fetchall()[0][0]
+            first = self.connection.execute("SELECT min(line) FROM reject_errors").fetchall()[0][0]
             raise InvalidTable(
                 f"{sum(kinds.values())} rows of {self.name} do not fit its header or quoting "
                 f"(first at line {first}); repair the file"
@@ -234,7 +234,7 @@ def _json_columns(
         # DuckDB calls the second of two names that it takes for the same "name_1".
         listed = {key: value for key, value in options.items() if key in ("format", "compression")}
         keys = f"SELECT DISTINCT unnest(json_keys(json)) FROM {_call('read_json_objects', path, listed)}"
-        if not set(names) <= {key for (key,) in connection.sql(keys).fetchall()}:
+        if not set(names) <= {key for (key,) in connection.execute(keys).fetchall()}:
             raise InvalidTable(f"{path} has column names that differ only in case; rename them")
     unusable = {}
     for name, kind in zip(names, relation.types, strict=True):
