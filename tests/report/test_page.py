@@ -116,7 +116,7 @@ def test_the_public_page_needs_no_table_and_names_no_value_of_the_secret(folder,
 def test_the_public_page_says_who_is_covered_and_that_rows_are_not_to_be_counted(notion, named):
     joint = pf.Joint(np.arange(1, 13).reshape(2, 2, 3), attributes=["age", "town"])
     told = text_of(report_page(account(pf.optimise(joint, notion))))
-    assert "covers such people only if it names them" in told
+    assert "covers such people only if it names them, and only if they know columns in the ranges above" in told
     assert ("who already knows" in told) is named
     assert "funnel estimate" in told
 

@@ -235,7 +235,8 @@ def side_channels_part(account: Account) -> str:
     measured = account.measured
     if measured is None:
         return told + paragraph(
-            f"The promise covers such people only if it names them: {account.protocol.notion.words()}"
+            "The promise covers such people only if it names them, and only if they know columns in the ranges above: "
+            + account.protocol.notion.words()
         )
     if measured.attack is None:
         return told + "".join(map(paragraph, measured.remarks))
