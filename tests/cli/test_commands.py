@@ -673,6 +673,15 @@ def test_a_release_of_nearly_as_many_combinations_as_people_comes_with_a_warning
     assert "Too fine: 60 people have" in capsys.readouterr().out
 
 
+def test_what_cannot_be_kept_is_not_called_nothing_lost(tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["s,same,other", *["a,1,1", "a,1,2", "b,2,1", "b,2,2"] * 50]))
+    for column, says in (("same", "keeps more than 0.0%"), ("other", "nothing is lost")):
+        asked = ["--secret", "s", "--attributes", column, "--epsilon", 0]
+        assert funnel("fit", path, *asked, "-o", tmp_path / column) == 0
+        assert says in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_search_that_did_not_end_says_what_may_help(tmp_path, capsys):
     rng = np.random.default_rng(1)
     path = tmp_path / "wide.csv"
