@@ -251,3 +251,21 @@ def test_two_attributes_that_say_the_same_are_guarded_once():
     counts[:, range(3), range(3)] = [[5, 3, 2], [1, 4, 6]]
     joint = pf.Joint(counts)  # who knows either attribute knows both: only those who know nothing can be told
     assert len(pf.SRLIP(0.3).rows(joint)) == len(pf.LIP(0.3).rows(joint)) > 0
+
+
+# --- what is known more finely than it is released ---------------------------------------------------
+
+
+def test_who_knows_an_attribute_more_finely_than_it_is_cut_is_not_covered_unless_it_is_cut_as_finely():
+    # Heights in two ranges and four weights, which the protocol sees in two ranges.
+    fine = np.array([[[40, 30, 20, 5], [45, 45, 40, 30]], [[1, 10, 25, 40], [1, 2, 8, 18]]])
+    coarse = fine.reshape(2, 2, 2, 2).sum(axis=3)
+    names = ["height", "weight"]
+    protocol = pf.optimise(pf.Joint(coarse, attributes=names), pf.SRLIP(0.2))
+    Q = np.asarray(protocol.channel)
+    assert brute_level(coarse, Q) <= 0.2
+    seen = np.arange(4).reshape(2, 2).repeat(2, axis=1).ravel()  # the coarse value of each fine one
+    assert brute_level(fine, Q[:, seen], families=[()]) <= 0.2
+    assert brute_level(fine, Q[:, seen], families=[(1,)]) > 0.3
+    exact = pf.optimise(pf.Joint(fine, attributes=names), pf.SRLIP(0.2))
+    assert brute_level(fine, np.asarray(exact.channel), families=[(1,)]) <= 0.2

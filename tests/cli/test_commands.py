@@ -657,6 +657,53 @@ def messy(tmp_path):
     return path
 
 
+def test_half_of_a_name_with_a_comma_is_pointed_out_without_quoting_the_other_half(messy, tmp_path, capsys):
+    asked = ["--secret", "Krank?", "--attributes", "Name, Vorname", "--epsilon", 1]
+    assert funnel("fit", messy, *asked, "-o", tmp_path / "p") == 2
+    err = capsys.readouterr().err
+    assert "quote a name with a comma in it twice" in err
+    assert "Vorname" not in err
+
+
+def test_a_release_of_nearly_as_many_combinations_as_people_comes_with_a_warning(messy, tmp_path, capsys):
+    asked = ["--secret", "Krank?", "--epsilon", 1]
+    assert funnel("fit", messy, *asked, "--attributes", '" Ort"', "-o", tmp_path / "coarse") == 0
+    assert "Too fine" not in capsys.readouterr().out
+    assert funnel("fit", messy, *asked, "--attributes", 'Nr," Ort"', "-o", tmp_path / "fine") == 0
+    assert "Too fine: 60 people have" in capsys.readouterr().out
+
+
+def test_what_cannot_be_kept_is_not_called_nothing_lost(tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["s,same,other", *["a,1,1", "a,1,2", "b,2,1", "b,2,2"] * 50]))
+    for column, says in (("same", "keeps more than 0.0%"), ("other", "nothing is lost")):
+        asked = ["--secret", "s", "--attributes", column, "--epsilon", 0]
+        assert funnel("fit", path, *asked, "-o", tmp_path / column) == 0
+        assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_search_that_did_not_end_says_what_may_help(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    path = tmp_path / "wide.csv"
+    rows = [f"{s},{x},{y}" for s, x, y in rng.integers(0, [8, 40, 20], (4_000, 3)).tolist()]
+    path.write_text("\n".join(["s,x,y", *rows]))
+    asked = ["--secret", "s", "--bins", "x=each", "--bins", "y=each", "--epsilon", 0.2, "--time-limit", 0.2]
+    assert funnel("fit", path, *asked, "-o", tmp_path / "p") == 0
+    assert "--time-limit" in capsys.readouterr().out
+
+
+def test_a_secure_release_says_what_to_publish_and_a_seeded_one_does_not(fitted, tmp_path, capsys):
+    table = fitted.parent / "people.csv"
+    assert funnel("sanitise", table, "--protocol", fitted, "-o", tmp_path / "a.csv") == 0
+    assert "Publish it once, with" in capsys.readouterr().out
+    assert funnel("sanitise", table, "--protocol", fitted, "-o", tmp_path / "b.csv", "--seed", 1) == 0
+    assert "Publish it" not in capsys.readouterr().out
+
+
+def test_an_audit_without_the_table_says_what_can_be_seen_without_it(fitted, tmp_path, capsys):
+    refused(["audit", fitted], capsys, tmp_path, "funnel report PROTOCOL --public")
+
+
 def test_a_name_that_differs_in_spaces_or_capitals_is_pointed_out(messy, tmp_path, capsys):
     for typed, meant in (("Ort", "' Ort'"), ("nr", "'Nr'")):
         assert (

@@ -112,6 +112,23 @@ def test_the_public_page_needs_no_table_and_names_no_value_of_the_secret(folder,
     assert f"{protocol.utility / protocol.entropy:.1%}" in told
 
 
+@pytest.mark.parametrize(("notion", "named"), [(pf.LIP(0.3), False), (pf.SRLIP(0.3), True)])
+def test_the_public_page_says_who_is_covered_and_that_rows_are_not_to_be_counted(notion, named):
+    joint = pf.Joint(np.arange(1, 13).reshape(2, 2, 3), attributes=["age", "town"])
+    told = text_of(report_page(account(pf.optimise(joint, notion))))
+    assert "covers such people only if it names them, and only if they know columns in the ranges above" in told
+    assert ("who already knows" in told) is named
+    assert "funnel estimate" in told
+
+
+def test_the_example_speaks_of_a_value_that_is_there_if_there_is_one():
+    secrets = ["ill"] * 20 + ["well"] * 75 + [None] * 5
+    table = pa.table({"s": secrets, "x": ["a", "b"] * 50})
+    joint = pf.Joint.from_table(table, "s", ["x"])
+    told = text_of(report_page(account(pf.optimise(joint, pf.LIP(0.3)), joint)))
+    assert "For example: 20.0% of the people have s = ill" in told
+
+
 def test_the_public_page_is_the_same_for_two_tables_with_one_protocol(tmp_path):
     # Whatever differs between the tables would be a number computed from counts.
     joint = pf.Joint([[30, 20, 10], [10, 20, 30]])

@@ -163,6 +163,19 @@ def test_a_stream_or_something_else_is_refused(session, protocol):
             protocol.sanitise_spark(bad)
 
 
+def test_a_spark_table_in_the_wrong_place_is_shown_the_right_one(table, protocol):
+    with pytest.raises(InvalidTable, match="from_spark"):
+        pf.Joint.from_table(table, "ill", ["town"])
+    with pytest.raises(InvalidTable, match="sanitise_spark"):
+        protocol.sanitise(table)
+
+
+def test_a_folder_of_parquet_files_is_not_called_csv(table, protocol, tmp_path):
+    with pytest.raises(OutputRefused, match="Parquet"):
+        protocol.sanitise_spark(table, tmp_path / "open.csv")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_error_of_spark_is_one_line_that_quotes_nothing(session):
     frame = session.sql("SELECT CAST(x AS INT) AS x, 's' AS s FROM VALUES ('1'), ('CANARY') AS t(x)")
     with pytest.raises(InvalidTable) as trouble:

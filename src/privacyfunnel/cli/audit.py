@@ -10,6 +10,7 @@ import typer
 from privacyfunnel.certificate import Certificate
 from privacyfunnel.cli import options, show
 from privacyfunnel.cli.attack import attack_report, show_attack
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.findings import findings
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
@@ -19,7 +20,9 @@ BROKEN = 1
 
 def audit(
     protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
-    table: Annotated[Path, typer.Option(help="The table whose people the promise was made to.")],
+    table: Annotated[
+        Path | None, typer.Option(help="The original table, whose people the promise was made to.  [required]")
+    ] = None,
     attack: Annotated[
         bool,
         typer.Option("--attack", help="Also attack it: exactly, with models that learn from rows, and released twice."),
@@ -33,6 +36,11 @@ def audit(
     Example: funnel audit protocol.json --table people.csv
     """
     loaded = Protocol.load(protocol)
+    if table is None:
+        raise InvalidInput(
+            "only the original table shows whether a promise is kept: pass it with --table. What was promised, "
+            "without it: funnel report PROTOCOL --public -o statement.html"
+        )
     joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
     found = findings(loaded, joint, certificate)
     attacked = attack_report(loaded, joint) if attack else None
@@ -45,7 +53,8 @@ def audit(
         screen.print(f"{'KEPT' if certificate.holds else 'BROKEN'}, in exact arithmetic: {certificate.reason}.")
         if certificate.worst is not None:
             lift = certificate.worst.lift
-            screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}.")
+            about = f" ≈ {float(lift):.6g}" if lift is not None else ""
+            screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}{about}.")
         screen.print(show.findings_table(found))
         if attacked is not None:
             show_attack(screen, attacked)

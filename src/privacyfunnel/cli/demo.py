@@ -145,9 +145,9 @@ def _in_short(side: SideChannel, promise: LIP) -> str:
         f"Suppose only the height were released. By itself it hardly tells who is obese: the promise of a factor "
         f"{factor(promise.epsilon)} keeps {side.height_kept:.0%} of it, and beliefs move by at most a factor "
         f"{factor(side.lip_level)}. But to somebody who knows a person's weight from elsewhere, that same released "
-        f"height moves beliefs {known}. [bold]SRLIP[/bold] promises the factor also to them, whatever they know: "
-        f"such a protocol for height and weight together keeps {side.srlip_kept:.0%} of the information, and moves "
-        f"beliefs by at most a factor {factor(side.srlip_level)}."
+        f"height moves beliefs {known}. [bold]SRLIP[/bold] promises the factor also to those who know one of the "
+        f"columns, in its ranges: such a protocol for height and weight together keeps {side.srlip_kept:.0%} of the "
+        f"information, and moves beliefs by at most a factor {factor(side.srlip_level)}."
     )
 
 

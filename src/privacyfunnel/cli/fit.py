@@ -115,6 +115,8 @@ def fit(
         screen.print(wish.words())
     screen.print(f"Promise: {found.promise}")
     screen.print(show.kept_line(found))
+    for remark in show.remarks(counted.joint, found):
+        screen.print(remark)
     if population:
         screen.print(population.words())
     screen.print(show.findings_table(found))

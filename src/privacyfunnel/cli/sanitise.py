@@ -64,6 +64,11 @@ def sanitise(
         screen.print(f"{release.drawn:,} values not seen when fitting were drawn at random.")
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
+        return
+    screen.print(
+        f"Publish it once, with {protocol}: readers need both, for funnel estimate. Counting released rows misleads.",
+        markup=False,
+    )
 
 
 def _on_cluster(

@@ -15,10 +15,17 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from privacyfunnel.findings import Findings, View
+from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.state import Progress as SearchProgress
 from privacyfunnel.tables.counting import Counted
 
 NARROW = 100
+FEW_PEOPLE = 10
+"""With fewer people than this for each combination of values, on average, a release tells readers next to nothing."""
+NOTHING = 1e-9
+"""A share of the information that is not worth mentioning."""
+WIDE_GAP = 0.01
+"""A gap that is worth a word, as a share of the information in the attributes."""
 
 
 def console() -> Console:
@@ -82,10 +89,22 @@ def _view(view: View) -> tuple[str, str, str, str]:
 def kept_line(found: Findings) -> str:
     """What is kept, in a line."""
     most = min(1.0, found.kept_share + found.gap_share)
-    bound = f"no protocol keeps more than {most:.1%} (the gap is at most {found.gap_share:.2g})"
+    certified = "nothing is lost" if found.kept_share > 1 - NOTHING else f"no protocol keeps more than {most:.1%}"
     kept = f"Kept: {found.kept_bits:.3f} of {found.entropy_bits:.3f} bits"
-    certified = bound if found.gap_share > 1e-12 else "nothing is lost"
     return f"{kept} ({found.kept_share:.1%} of the information in the attributes); certified: {certified}."
+
+
+def remarks(joint: Joint, found: Findings) -> list[str]:
+    """What a steward should know before publishing: too many combinations of values, or a search without an end."""
+    told = []
+    if joint.counted and joint.total < FEW_PEOPLE * joint.n_x:
+        told.append(
+            f"Too fine: {joint.total:,} people have {joint.n_x:,} different combinations of values, so readers can "
+            "hardly estimate anything. Release fewer columns, wider ranges (--bins) or fewer values (--top)."
+        )
+    if found.gap_share > WIDE_GAP:
+        told.append("More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer.")
+    return told
 
 
 @contextmanager

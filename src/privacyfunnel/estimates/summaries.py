@@ -82,7 +82,12 @@ def summary(meter: Meter, asker: Asker, name: str, fixed: Mapping[str, Sequence[
     ladder = _Ladder(edges, F, F - reach * errors, F + reach * errors, ranges=column.kind == "bins")
     quantiles = tuple(ladder.quantile(share) for share in QUANTILES)
     if not np.isfinite(lower).all() or not np.isfinite(upper).all():
-        return _nothing(name, who, "a range has no end, so there is no mean", quantiles)
+        return _nothing(
+            name,
+            who,
+            "its outer ranges have no end, so there is no mean (publishers can give borders: --bins)",
+            quantiles,
+        )
     ways = np.zeros((3, len(column)))
     ways[:, present] = (lower + upper) / 2, lower, upper
     _, rows = _rows(asker, name, ways)

@@ -25,6 +25,8 @@ from privacyfunnel.repetition import Repeated, repeated
 from privacyfunnel.tables.domain import Column, Label
 from privacyfunnel.typing import Integers, Matrix, Vector
 
+MISSING = "(missing)"
+"""How pages call a value that is not there."""
 RELEASES = (1, 2, 3)
 """How often the same table might be released."""
 
@@ -260,5 +262,5 @@ def _finite(content: Any) -> Any:
 def text_of(label: Label | Any) -> str:
     """A value for people."""
     if label is None:
-        return "(missing)"
+        return MISSING
     return " and ".join(map(text_of, label)) if isinstance(label, tuple) else str(label)

@@ -145,7 +145,7 @@ def _about(lift: Fraction | None) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    told = [paragraph(words.kept_words(account))]
+    told = [paragraph(words.kept_words(account)), paragraph(words.COUNTING)]
     if account.measured is not None:
         rows = [
             (
@@ -234,7 +234,10 @@ def side_channels_part(account: Account) -> str:
     )
     measured = account.measured
     if measured is None:
-        return told + paragraph(f"What this protocol promises, and to whom: {account.protocol.notion.words()}")
+        return told + paragraph(
+            "The promise covers such people only if it names them, and only if they know columns in the ranges above: "
+            + account.protocol.notion.words()
+        )
     if measured.attack is None:
         return told + "".join(map(paragraph, measured.remarks))
     shown = words.shown_attackers(measured.attack.attackers)

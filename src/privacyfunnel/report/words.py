@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from privacyfunnel.beliefs import Attacker
 from privacyfunnel.limits import Limits
 from privacyfunnel.promise import factor
-from privacyfunnel.report.account import Account, Belief
+from privacyfunnel.report.account import MISSING, Account, Belief
 
 COMMON = 0.01
 """An example speaks of the rarest value of the secret that is not rarer than this."""
@@ -43,6 +43,12 @@ LIMITS_OF_THE_GUARANTEE = (
 )
 
 
+COUNTING = (
+    "Released rows are random draws. Counting them does not give the original shares; funnel estimate does, with "
+    "intervals, from the released table and the protocol."
+)
+
+
 def percent(share: float) -> str:
     """A share for people; what is not quite all or nothing is not called so."""
     if share in (0, 1):
@@ -55,9 +61,10 @@ def percent(share: float) -> str:
 
 
 def example(beliefs: Sequence[Belief]) -> Belief:
-    """The value of the secret to speak of: the rarest that is not very rare."""
-    common = [belief for belief in beliefs if belief.prior >= COMMON]
-    return min(common or beliefs, key=lambda belief: belief.prior)
+    """The value of the secret to speak of: the rarest that is not very rare, and not "missing" where others are."""
+    common = [belief for belief in beliefs if belief.prior >= COMMON] or beliefs
+    known = [belief for belief in common if MISSING not in belief.secret]
+    return min(known or common, key=lambda belief: belief.prior)
 
 
 def example_words(secret: str, belief: Belief) -> str:

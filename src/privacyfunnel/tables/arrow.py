@@ -68,7 +68,8 @@ class Sanitiser:
         if self.strangers and self.unseen == "refuse":
             counts = ", ".join(f"{n:,} rows in {name}" for name, n in self.strangers.items())
             raise UnseenValues(
-                f"the protocol was not fitted on some values ({counts}); refit it, or pass --unseen draw"
+                f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
+                "in Python unseen='draw'"
             )
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:

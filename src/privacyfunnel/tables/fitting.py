@@ -70,7 +70,18 @@ class Fitted:
 def fit_columns(source: Grouping, names: Sequence[str], wishes: Wishes, *, secret: bool = False) -> tuple[Fitted, ...]:
     """Decide for each named column how it becomes finitely many values. Those of a secret are never merged."""
     source.require(names)
-    return tuple((_fit_secret if secret else _fit)(source, name, wishes) for name in names)
+    return tuple(_told((_fit_secret if secret else _fit)(source, name, wishes)) for name in names)
+
+
+def _told(fitted: Fitted) -> Fitted:
+    """With what the labels themselves say: one of them is "missing", or some may be one value, spelled twice."""
+    column, notice = fitted.column, fitted.notice
+    if None in column.labels:
+        notice += "; missing is a value of its own"
+    texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
+    if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
+        notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
+    return Fitted(column, notice)
 
 
 def fit_reading(source: Grouping, reading: Reading) -> Column:
@@ -197,6 +208,12 @@ def _look_alikes(profile: _Profile) -> str:
         return "; these look like dates: write them as 2024-05-31, and they are kept by year or month"
     if profile.comma_numbers > mostly:
         return "; these look like numbers: write them with a decimal point, and they are cut into bins"
+    if mostly < profile.numbers < profile.present and not profile.padded:
+        return (
+            "; most of them are numbers: say which texts mean missing with --missing, and the others are cut into bins"
+        )
+    if mostly < profile.dates < profile.present:
+        return "; most of them are dates: say which texts mean missing with --missing, and the others are kept by year"
     return ""
 
 
@@ -213,18 +230,34 @@ def _with_markers(profile: _Profile, wishes: Wishes, recognised: int) -> tuple[t
     return (*wishes.markers, *added), f"; {', '.join(map(repr, added))} read as missing"
 
 
+def _all_read(name: str, profile: _Profile, recognised: int, what: str) -> None:
+    """Refuse a column that was asked to be read as numbers or dates, and holds other texts that may mean anything."""
+    others = profile.present - recognised - profile.marked
+    if others > 0:
+        raise InvalidTable(
+            f"{others:,} values of column {name!r} are no {what}; if they mean that it is missing, name them: --missing"
+        )
+
+
 def _fit_numbers(source: Grouping, name: str, profile: _Profile, wishes: Wishes, bins: Bins | None) -> Fitted:
     if profile.infinite:
         raise InvalidTable(
             f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
         )
     missing, words = _with_markers(profile, wishes, profile.numbers)
+    if profile.numbers:
+        _all_read(name, profile, profile.numbers, "numbers")
     each = isinstance(bins, str) and bins == "each"
     if each or (bins is None and len(profile.few) <= FEW_NUMBERS):
         kind: Kind = "integer" if profile.integers == profile.numbers else "number"
         return Fitted(_labelled(source, name, kind, missing), "each number kept" + words)
+    if profile.numbers == 0 and profile.dates:
+        raise InvalidTable(
+            f"column {name!r} holds dates, which are kept by year, month or day (--dates); for wider ranges, "
+            "make a column of the years"
+        )
     if profile.numbers == 0:
-        raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins")
+        raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{_look_alikes(profile)}")
     numbers, counts = _numbers(source, name, missing)
     edges, how = _edges(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
@@ -299,6 +332,7 @@ def _fit_dates(source: Grouping, name: str, profile: _Profile, wishes: Wishes, b
     if profile.dates == 0:
         raise InvalidTable(f"column {name!r} holds no dates like 2024-05-31")
     missing, words = _with_markers(profile, wishes, profile.dates)
+    _all_read(name, profile, profile.dates, "dates")
     if by is None:
         years = [int(year) for year in _labelled(source, name, "year", missing).labels if isinstance(year, str)]
         by = "year" if max(years) - min(years) > LONG_SPAN_YEARS else "month"

@@ -36,6 +36,8 @@ class Grouping(ABC):
     def _hint(self, column: str) -> str:
         """What to do about a name that is no column. Others are not quoted: the first line may be somebody's record."""
         alike = [name for name in self.columns if _plain(name) == _plain(column)]
+        if not alike and any(_plain(column) in map(_plain, name.split(",")) for name in self.columns):
+            return "on the command line, quote a name with a comma in it twice: '\"height, cm\"'"
         if not alike:
             return "check the spelling, and that its first line holds the names"
         if alike[0] == alike[0].strip():

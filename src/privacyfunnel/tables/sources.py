@@ -278,6 +278,8 @@ def _taken_apart(table: Any) -> tuple[list[str], list[Any], dict[str, str]]:
         columns = [(series.name, series.to_arrow) for series in table.get_columns()]
     elif "polars.LazyFrame" in classes:
         raise InvalidTable("a lazy polars table has no rows yet; pass table.collect()")
+    elif "pyspark.DataFrame" in classes:
+        raise InvalidTable("for a DataFrame of Spark there are Joint.from_spark and Protocol.sanitise_spark")
     else:
         raise InvalidTable(f"a table is a path, a pandas, polars or Arrow table, not {type(table).__name__}")
     arrays, unusable = [], {}

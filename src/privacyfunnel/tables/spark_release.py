@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privacyfunnel.errors import InvalidInput, InvalidTable, PrivacyFunnelError
+from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.randomness import KEY_BYTES, Randomness
 from privacyfunnel.tables.arrow import Sanitiser, Unseen
@@ -42,6 +42,8 @@ RELEASE_KEY_BYTES = 32
 READ_ROWS = 1 << 17
 """Rows encoded at a time: Spark's own batches are small, and each costs a little."""
 WRITE_ROWS = 1 << 16
+OTHER_FILES = (".csv", ".csv.gz", ".tsv", ".jsonl")
+"""Names that would be misleading for a folder of Parquet files."""
 SPARK_TYPES = {"string": "string", "int64": "bigint", "double": "double", "bool": "boolean"}
 
 
@@ -153,6 +155,8 @@ def sanitise_spark(
     strange = [name for name in partition_by if name not in protocol.attributes]
     if strange or len(partition_by) >= len(protocol.attributes):
         raise InvalidInput("a release is partitioned by some of its attributes, and not by all")
+    if output is not None and os.fspath(output).endswith(OTHER_FILES):
+        raise OutputRefused("Spark writes a folder of Parquet files: call it something like open.parquet")
     source = frame if isinstance(frame, SparkSource) else SparkSource.of(frame)
     source.require(protocol.attributes)
     folder = SparkFolder.at(source.frame, output) if output is not None else None
