@@ -14,7 +14,7 @@ from tests.strategies import arrays
 
 import privacyfunnel as pf
 from privacyfunnel.confidence import FAMILIES, confidence_set
-from privacyfunnel.confidence_bounds import clopper_pearson, misplaced, missing_mass
+from privacyfunnel.confidence_bounds import _ln_choices, clopper_pearson, misplaced, missing_mass
 from privacyfunnel.optimiser.robust_rows import Leeway
 from privacyfunnel.shares import NOBODY, SCALE, Shares
 
@@ -198,6 +198,14 @@ def test_what_was_not_seen_is_bounded_as_often_as_it_says():
     assert missing_mass(13.0, np.array([13]), np.array([40.0]), 0.05)[0] == 0
     assert missing_mass(13.0, np.array([1]), np.array([0.0]), 0.05)[0] == 1
     assert missing_mass(13.0, np.array([12]), np.array([1e6]), 0.05)[0] < 1e-4
+
+
+@given(st.integers(1, 400), st.data())
+def test_sets_of_values_are_never_counted_too_low_and_hardly_too_high(possible, data):
+    t = data.draw(st.integers(1, possible))
+    exact = math.log(math.comb(possible, t))
+    counted = float(_ln_choices(float(possible), np.array(float(t))))
+    assert exact - 1e-9 <= counted <= exact + 0.5 * math.log(8 * possible)
 
 
 def test_probabilities_have_no_confidence_set():

@@ -28,14 +28,24 @@ def clopper_pearson(k: Vector, n: Vector, tail: float) -> tuple[Vector, Vector]:
     return np.asarray(lower * (1 - OUTWARDS)), np.minimum(1.0, upper * (1 + OUTWARDS))
 
 
+def _ln_choices(possible: float, t: Vector) -> Vector:
+    """At least ln C(K, t), for 1 ≤ t ≤ K: it is t ln(K/t) + (K − t) ln(K/(K − t)).
+
+    Of K coins that each show heads with probability t/K, exactly t do so with probability
+    C(K, t) (t/K)ᵗ (1 − t/K)ᴷ⁻ᵗ ≤ 1.
+    """
+    from scipy.special import xlog1py
+
+    return np.asarray(t * (math.log(possible) - np.log(t)) - xlog1py(possible - t, -t / possible))
+
+
 def missing_mass(possible: float, seen: NDArray[np.int64], n: Vector, tail: float) -> Vector:
     """With probability 1 − tail, the values that n draws did not show have no more mass than this together.
 
-    A given set of values with mass m stays unseen with probability (1 − m)ⁿ. There are C(K, t) ≤ (eK/t)ᵗ sets whose
-    complement has t of K values, and K sizes t: each size may fail with probability tail / K.
+    A given set of values with mass m stays unseen with probability (1 − m)ⁿ. There are C(K, t) sets whose complement
+    has t of K values, and K sizes t: each size may fail with probability tail / K.
     """
-    t = np.maximum(seen, 1).astype(np.float64)
-    exponent = math.log(tail) - math.log(possible) - t * (1 + math.log(possible) - np.log(t))
+    exponent = math.log(tail) - math.log(possible) - _ln_choices(possible, np.clip(seen, 1.0, possible))
     with np.errstate(divide="ignore"):
         bound = -np.expm1(exponent / n)
     return np.where(seen >= possible, 0.0, np.minimum(1.0, bound * (1 + OUTWARDS)))
@@ -55,9 +65,9 @@ def misplaced(possible: float, seen: NDArray[np.int64], n: Vector, tail: float) 
     """
     if possible < 2:
         return np.zeros(np.broadcast(seen, n).shape)
-    most = np.clip(seen - 1.0, 1.0, possible / 2)  # C(K, i) ≤ (eK/i)^i grows up to there
+    most = np.clip(seen - 1.0, 1.0, possible / 2)  # C(K, i) grows up to there
     any_set = possible * math.log(2) + math.log1p(-(2.0 ** (1 - possible)))
-    small_set = math.log(possible) + most * (1 + math.log(possible) - np.log(most))
+    small_set = math.log(possible) + _ln_choices(possible, most)
     exponent = math.log(2 / tail) + np.minimum(any_set, small_set)
     with np.errstate(divide="ignore"):
         return np.asarray(np.minimum(1.0, np.sqrt(exponent / (2 * n)) * (1 + OUTWARDS)))

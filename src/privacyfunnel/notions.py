@@ -178,12 +178,14 @@ class _SideChannels(OneEpsilon):
         return families
 
     def _who(self) -> str:
-        """The attackers, in words."""
+        """The attackers, in words. Who knows a number exactly is not meant where it is cut into ranges."""
         if self.known is None:
-            return "even somebody who already knows any of a person's released attributes"
-        if isinstance(self.known, int):
-            return f"even somebody who already knows up to {self.known} of a person's released attributes"
-        return f"even somebody who already knows any of a person's {', '.join(self.known)}"
+            which = "any of a person's released attributes"
+        elif isinstance(self.known, int):
+            which = f"up to {self.known} of a person's released attributes"
+        else:
+            which = f"any of a person's {', '.join(self.known)}"
+        return f"somebody who already knows {which} (as finely as they are cut)"
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ class SRLIP(_SideChannels):
 
     def words(self) -> str:
         return (
-            f"Whoever sees a released row, {self._who()}, can raise or lower their belief in any value of the "
+            f"Whoever sees a released row, even {self._who()}, can raise or lower their belief in any value of the "
             f"secret by at most a factor {factor(self.epsilon)}."
         )
 
@@ -218,7 +220,7 @@ class SRLDP(_SideChannels):
     def words(self) -> str:
         return (
             "For any two values of the secret, the odds between them change by at most a factor "
-            f"{factor(self.epsilon)} when a released row is seen, {self._who()}."
+            f"{factor(self.epsilon)} when a released row is seen, even by {self._who()}."
         )
 
 
