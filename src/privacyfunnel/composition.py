@@ -132,7 +132,7 @@ class _Task:
         if not certificate.holds:
             raise NotCertified(
                 f"the product was to keep {self.notion} by the paper's budget theorem, but its true level is "
-                f"{certificate.level:.4g}; use the method 'tuned' or 'chained'",
+                f"{certificate.level:.9g}; use the method 'tuned' or 'chained'",
                 level=certificate.level,
             )
         return protocol
