@@ -599,3 +599,15 @@ def test_times_of_96_bits_are_counted_and_drawn_alike(wishes, tmp_path):
     pq.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
     assert drawn_as_counted(tmp_path / "t.parquet", **wishes)
     assert drawn_as_counted(table, **wishes)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_a_file_holds_the_released_rows_and_nothing_of_its_name_or_time(suffix, protocol, table, tmp_path, monkeypatch):
+    """Its bytes would tell, after it was renamed, what the steward had called it."""
+    first, second = tmp_path / f"clinic{suffix}", tmp_path / f"open{suffix}"
+    protocol.sanitise(table, first, seed=1)
+    monkeypatch.setattr("time.time", lambda: 1_000_000_000.0)
+    protocol.sanitise(table, second, seed=1)
+    assert first.read_bytes() == second.read_bytes()
+    assert b"clinic" not in first.read_bytes()
+    assert b".part" not in first.read_bytes()
