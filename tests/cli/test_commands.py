@@ -758,3 +758,12 @@ def test_the_bound_that_is_told_is_not_below_the_bound(share, fitted, table):
     line = show.kept_line(replace(found, kept_share=share - 1e-4, gap_share=1e-4))
     told = float(line.partition("no protocol keeps more than ")[2].partition("%")[0]) / 100
     assert share - 1e-12 <= told < share + 0.0011
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan"])
+def test_a_studio_is_not_opened_with_a_time_that_no_search_would_take(seconds):
+    """In a process of its own, as a studio that opens stays open."""
+    run_it = "import sys; from privacyfunnel.cli import run; sys.exit(run(sys.argv[1:]))"
+    command = [sys.executable, "-c", run_it, "studio", "--no-browser", "--time-limit", seconds]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
