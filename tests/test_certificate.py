@@ -406,6 +406,19 @@ def test_large_counts_do_not_overflow(scale):
     assert certificate.level == pf.certify(N / UNIT, pf.Joint([[3, 1, 2], [1, 4, 2]]), pf.LIP(0.5)).level
 
 
+def test_a_lift_too_large_for_float64_is_compared_all_the_same():
+    """A cell may be as rare as 5e-324 where its row and its column are common."""
+    joint = pf.Joint([[5e-324, 0.5], [0.25, 0.25]])
+    Q = np.array([[1.0, 0.0], [0.0, 1.0]])
+    certificate = pf.certify(Q, joint, pf.LDP(700))
+    assert not certificate.holds
+    assert certificate.level == pytest.approx(1072 * math.log(2))  # 2⁻¹⁰⁷³ against 1/2
+    assert certificate.worst.lift > 10**308
+    assert pf.certify(Q, joint, pf.LDP(750)).holds
+    assert pf.certify(Q, joint, pf.PML(1.0)).holds
+    assert pf.optimise(joint, pf.PML(1.0)).utility == pytest.approx(joint.entropy)
+
+
 @given(st.data())
 def test_only_our_own_errors_leave_certify(data):
     joint = data.draw(joints())

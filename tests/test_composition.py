@@ -259,3 +259,26 @@ def test_progress_is_told_and_a_time_limit_is_kept_to():
     protocol = pf.compose(joint, pf.SRLIP(0.5), progress=seen.append, time_limit=0.0)
     assert pf.certify(protocol, joint).holds
     assert all(state.utility >= 0 for state in seen)
+
+
+@pytest.mark.parametrize(
+    ("weights", "notion", "method"),
+    [
+        (
+            [[[25, 3], [10**6, 9], [6, 19]], [[28, 11], [16, 26], [4, 22]], [[1, 22], [4, 2], [11, 33]]],
+            pf.PerfectPrivacy(),
+            "chained",
+        ),
+        ([[[20, 41], [39, 13]], [[10**6, 10], [14, 22]]], pf.LIP(1e-9), "tuned"),
+        (
+            10**6 + np.array([[[-2, -2, -2], [-1, 0, 2]], [[2, 1, 1], [-2, 0, 0]]]),
+            pf.ALIP(1e-300, 0.1),
+            "chained",
+        ),
+    ],
+    ids=["perfect", "lip", "alip"],
+)
+def test_limits_finer_than_any_rounding_are_met_by_telling_less(weights, notion, method):
+    joint = pf.Joint(weights)
+    protocol = pf.compose(joint, notion, method=method, time_limit=2)
+    assert pf.certify(protocol, joint).holds

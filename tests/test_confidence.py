@@ -53,6 +53,32 @@ def test_an_interval_ends_where_the_count_would_be_a_surprise(n, data, tail):
         assert binom.cdf(k, n, upper - 2e-9 - 0.001 * (1 - upper) * upper) > tail
 
 
+@pytest.mark.parametrize("tail", [1e-20, 1e-60, 1e-117, 1e-200, 1e-300])
+@pytest.mark.parametrize("n", [1, 2, 5, 30])
+def test_an_interval_exists_however_small_its_tail(n, tail):
+    """In fractions, as float64 has no such tails; below 1e-117 no set asks for one, and being a number is enough."""
+    for k in range(n + 1):
+        ends = clopper_pearson(np.array(float(k)), np.array(float(n)), tail)
+        lower, upper = (Fraction(float(end)) for end in ends)
+        assert 0 <= lower <= Fraction(k, n) <= upper <= 1
+        if tail >= 1e-117:
+            assert not k or _chance(lower, n, range(k, n + 1)) <= tail
+            assert upper == 1 or _chance(upper, n, range(k + 1)) <= tail
+
+
+def _chance(p, n, counts):
+    """That so many of n have what a share p has."""
+    return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in counts)
+
+
+@pytest.mark.parametrize("within", ["intervals", "both"])
+def test_more_intervals_than_tails_can_be_computed_for_are_refused(within):
+    rng = np.random.default_rng(0)
+    joint = pf.Joint.from_support([[2] * 60, [3] * 60], rng.integers(0, 12, (60, 200)))
+    with pytest.raises(pf.PrivacyFunnelError, match="fewer attributes"):
+        pf.robust(pf.LIP(0.5), 0.95, within).possible(joint)
+
+
 @given(
     arrays(min_s=2).filter(lambda a: a.dtype.kind == "i"),
     st.sampled_from([0.5, 0.95, 0.999]),

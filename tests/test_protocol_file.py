@@ -17,6 +17,7 @@ from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocol import block_of
 from privacyfunnel.protocol_file import digest_of, from_text, to_text
+from privacyfunnel.tables.auditing import audited_joint
 from strategies import joints, notions
 
 CANARY = "CANARY-VALUE-OF-THE-SECRET"
@@ -367,6 +368,36 @@ def test_a_forged_file_is_refused(what, small):
     FORGERIES[what](content)
     with pytest.raises(InvalidProtocol):
         from_text(forge(content))
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """A protocol for numbers that tell the secret, read from a table."""
+    table = pa.table({"v": [1.0, 1.0, 2.0, 2.0] * 10, "s": ["a", "a", "b", "b"] * 10})
+    return table, pf.optimise(pf.Joint.from_table(table, "s"), pf.LIP(0.1))
+
+
+def test_a_forged_file_that_lists_a_number_as_1_and_as_1_0_is_refused(numbers):
+    """The check would look at the column of the one, and rows be drawn from that of the other."""
+    _, protocol = numbers
+    content = json.loads(to_text(protocol))
+    block, whole = content["blocks"][0], 2**32
+    block["columns"][0]["labels"] = [1, 1.0, 2.0]
+    block |= {"values": [[0], [1], [2]], "channel": [[1, whole], [0, whole], [0, whole]], "labels": [0, 2]}
+    with pytest.raises(InvalidProtocol):
+        from_text(forge(content))
+    block["columns"][0]["labels"] = [1, 1.5, 2.0]
+    from_text(forge(content))
+
+
+def test_a_forged_file_that_names_one_secret_and_reads_another_is_refused(numbers):
+    table, protocol = numbers
+    content = json.loads(to_text(protocol))
+    content["secret_readings"][0]["name"] = "v"
+    with pytest.raises(InvalidProtocol, match="secret"):
+        from_text(forge(content))
+    content["secret"] = "v"  # now everybody sees which secret the file speaks of
+    assert audited_joint(from_text(forge(content)), table).secret == "v"
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity", "1e999"])

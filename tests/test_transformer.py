@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import privacyfunnel as pf
-from privacyfunnel.errors import InvalidInput, InvalidPromise, UnseenValues
+from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, UnseenValues
 from privacyfunnel.transformer import SECRET
 
 RANDOM = "the draw of a row depends on the rows before it: a released row is random, not a function of the row"
@@ -208,3 +208,48 @@ def test_a_column_may_be_called_anything():
     frame, _ = people()
     X = frame[["town"]].rename(columns={"town": SECRET})
     assert pf.PrivacyFunnel().fit(X, frame["ill"]).protocol_.attributes == (SECRET,)
+
+
+MIXED = [1, "CANARY"] * 20
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (pd.DataFrame({"x": MIXED}), ["a", "b"] * 20),
+        (np.array(MIXED, dtype=object)[:, None], ["a", "b"] * 20),
+        (pd.DataFrame({"x": [1, 2] * 20}), np.array(MIXED, dtype=object)),
+        (pd.DataFrame({"x": [["CANARY"], [1]] * 20}), ["a", "b"] * 20),
+        (pd.DataFrame({"x": [10**30, 1] * 20}), ["a", "b"] * 20),
+    ],
+    ids=["frame", "array", "secret", "nested", "huge"],
+)
+def test_values_of_different_types_are_refused_without_quoting_one(X, y):
+    with pytest.raises(InvalidTable) as refused:
+        pf.PrivacyFunnel().fit(X, y)
+    assert "CANARY" not in str(refused.value)
+    assert refused.value.__suppress_context__
+
+
+def test_rows_to_transform_of_another_type_are_refused_without_quoting_one():
+    fitted = pf.PrivacyFunnel().fit(pd.DataFrame({"x": ["p", "q"] * 20}), ["a", "b"] * 20)
+    with pytest.raises(InvalidTable) as refused:
+        fitted.transform(pd.DataFrame({"x": MIXED}))
+    assert "CANARY" not in str(refused.value)
+
+
+def test_columns_are_found_by_their_place_where_either_side_has_no_names():
+    """As everywhere in scikit-learn, which warns of it."""
+    frame, y = pd.DataFrame({"u": ["p", "q"] * 20, "v": ["m", "n", "n", "m"] * 10}), ["a", "b", "b", "b"] * 10
+    named, unnamed = pf.PrivacyFunnel().fit(frame, y), pf.PrivacyFunnel().fit(frame.to_numpy(), y)
+    with pytest.warns(UserWarning, match="feature names"):
+        assert set(named.transform(frame.to_numpy())[:, 1]) <= {"m", "n"}
+    with pytest.warns(UserWarning, match="feature names"):
+        assert set(unnamed.transform(frame).iloc[:, 1]) <= {"m", "n"}
+
+
+def test_a_frame_without_a_column_of_the_protocol_is_refused_by_its_name():
+    frame = pd.DataFrame({"u": ["p", "q"] * 20, "s": ["a", "b"] * 20})
+    fitted = pf.PrivacyFunnel(secret="s").fit(frame)
+    with pytest.raises(InvalidTable, match="'u'"):
+        fitted.transform(pd.DataFrame({"w": ["p", "q"]}))

@@ -132,7 +132,7 @@ class _Task:
         if not certificate.holds:
             raise NotCertified(
                 f"the product was to keep {self.notion} by the paper's budget theorem, but its true level is "
-                f"{certificate.level:.4g}; use the method 'tuned' or 'chained'",
+                f"{certificate.level:.9g}; use the method 'tuned' or 'chained'",
                 level=certificate.level,
             )
         return protocol
@@ -180,8 +180,9 @@ class _Task:
 
     def _exact(self, build: Build, order: Sequence[int], rows_for: Callable[[Limits], Rows], how: str) -> Protocol:
         """Rounded block by block, each given the exact channels of those before it, until the exact check passes."""
-        for shrink in SHRINKS:
-            rows, exact, channels = rows_for(self._limits.times(1 - shrink)), build, {}
+        # Multiples of 2⁻³² may miss limits that are hardly above 0; releasing nothing meets any.
+        for start, shrink in [*((build, shrink) for shrink in SHRINKS), (Build.nothing(self.parts), 0.0)]:
+            rows, exact, channels = rows_for(self._limits.times(1 - shrink)), start, {}
             for b in order:
                 exact, channels[b] = exact.rounded(b, rows, LEAST_SLACK)
             protocol = self._protocol([channels[b] for b in order], order, how)

@@ -31,6 +31,8 @@ ROUNDING = 1024
 """Units that float64 may misplace in shares over SCALE, beside one for each of them."""
 MOST_ENTRIES = 40_000_000
 """Intervals held at once."""
+MOST_STATEMENTS = 1e100
+"""Each may then fail with 1e-117 at least. At 1e-200, SciPy's inverse of the beta function is wrong, or none."""
 
 Within = Literal["intervals", "ball", "both"]
 
@@ -96,7 +98,7 @@ def _statements(family: _Family, n_s: int, sizes: list[int], views: list[View]) 
     values = math.prod(map(float, sizes))
     cells = [math.prod(float(sizes[j]) for j in view.known) for view in views]
     total = sum(family.statements(float(n_s), values, count) for count in cells)
-    if not math.isfinite(total):
+    if not total <= MOST_STATEMENTS:
         raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
     return total
 

@@ -25,6 +25,8 @@ def clopper_pearson(k: Vector, n: Vector, tail: float) -> tuple[Vector, Vector]:
     k, n = np.broadcast_arrays(k, n)
     lower = np.where(k > 0, betaincinv(np.maximum(k, 1.0), n - k + 1, tail), 0.0)
     upper = np.where(k < n, betainccinv(k + 1, np.maximum(n - k, 1.0), tail), 1.0)
+    # Where SciPy finds no inverse, as for tails below 1e-150, nothing is known.
+    lower, upper = np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
     return np.asarray(lower * (1 - OUTWARDS)), np.minimum(1.0, upper * (1 + OUTWARDS))
 
 

@@ -20,13 +20,22 @@ Each is one line that a terminal only shows: names from files may hold anything.
 LONGEST_MESSAGE = 800
 
 
+def printable(text: str) -> str:
+    r"""A text that is only shown: characters that would move a cursor or turn the line around are spelled out.
+
+    >>> print(printable("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def one_line(message: str) -> str:
     r"""A message as one line of printable characters, its middle left out where it is endless.
 
     >>> print(one_line("no file a\nb"))
     no file a\nb
     """
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    shown = printable(message)
     half = LONGEST_MESSAGE // 2
     return shown if len(shown) <= LONGEST_MESSAGE else f"{shown[:half]} … {shown[-half:]}"
 

@@ -12,7 +12,7 @@ import numpy as np
 from privacyfunnel.channel import Channel
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import View
-from privacyfunnel.typing import Exact, Integers
+from privacyfunnel.typing import Exact, Integers, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +71,26 @@ class Ratios:
             return Fraction(1), self.places[0]
         over, under = self.over[real], self.under[real]
         # Quotients of Python integers are rounded correctly, so the true largest is among the nearly largest.
-        rounded = (over / under).astype(np.float64)
+        rounded = _rounded(over, under)
         near = np.flatnonzero(rounded >= rounded.max() * (1 - 4 * np.finfo(np.float64).eps))
         exact = [Fraction(int(over[i]), int(under[i])) for i in near]
         best = exact.index(max(exact))
         return exact[best], self.places[real[near[best]]]
+
+
+def _rounded(over: Exact, under: Exact) -> Vector:
+    """Over / under in float64, infinite where that is too large for it."""
+    try:
+        return np.asarray(over / under, dtype=np.float64)
+    except OverflowError:  # a cell of probability 1e-320, say
+        return np.array([_quotient(int(a), int(b)) for a, b in zip(over, under, strict=True)])
+
+
+def _quotient(over: int, under: int) -> float:
+    try:
+        return over / under
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True, eq=False)

@@ -153,6 +153,8 @@ def _to_protocol(file: _File) -> Protocol:
         raise InvalidProtocol("the guarantee in words is not that of the promise")
     if file.utility_nats > file.upper_bound_nats:
         raise InvalidProtocol("the utility is above its bound")
+    if file.secret_readings and file.secret != " and ".join(reading.name for reading in file.secret_readings):
+        raise InvalidProtocol("the secret that is named is not the one that is read")
     names = [column.name for block in file.blocks for column in block.columns]
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from privacyfunnel.composition import Method, compose
-from privacyfunnel.errors import InvalidInput, MissingExtra
+from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import KINDS, notion_from
 from privacyfunnel.optimiser.solve import optimise
@@ -134,6 +134,9 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         seed = self.random_state
         randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
         sanitiser = Sanitiser(self.protocol_, self.unseen)
+        absent = [name for name in self.protocol_.attributes if name not in table.column_names]
+        if absent:
+            raise InvalidTable(f"X has no column {absent[0]!r}, which was there in fit")
         batch = table.select(list(self.protocol_.attributes)).combine_chunks().to_batches()[0]
         y = sanitiser.outputs(sanitiser.inputs(batch), randomness)
         sanitiser.finish()
@@ -167,9 +170,11 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
                 return _table(X)  # tomorrow's rows may come without the secret
             validate_data(self, X, reset=reset, skip_check_array=True)
             check_array(np.zeros((len(X), len(X.columns))))  # as many rows and columns as it takes
-            return _table(X)
+            table = _table(X)
+            return table if hasattr(self, "feature_names_in_") else table.rename_columns(_places(table.num_columns))
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", accept_sparse=False)
-        return pa.table({f"x{j}": pa.array(X[:, j].tolist(), from_pandas=True) for j in range(X.shape[1])})
+        names = [str(name) for name in getattr(self, "feature_names_in_", _places(X.shape[1]))]
+        return pa.table({name: _array(X[:, j].tolist(), name) for j, name in enumerate(names)})
 
     def _secret_of(self, y: Any, table: pa.Table) -> pa.Array:
         if y is None:
@@ -178,7 +183,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             )
         y = column_or_1d(y, warn=True)
         check_consistent_length(table[0], y)
-        return pa.array(y.tolist(), from_pandas=True)
+        return _array(y.tolist(), "y")
 
     def _bins(self, table: pa.Table, attributes: Sequence[str]) -> Mapping[str, Bins]:
         if self.bins is None or isinstance(self.bins, Mapping):
@@ -220,7 +225,22 @@ def _table(frame: Any) -> pa.Table:
     if type(frame).__module__.startswith("polars"):
         return frame.to_arrow()
     names = [str(name) for name in frame.columns]
-    return pa.table([pa.array(frame.iloc[:, j], from_pandas=True) for j in range(len(names))], names=names)
+    return pa.table([_array(frame.iloc[:, j], name) for j, name in enumerate(names)], names=names)
+
+
+def _places(n: int) -> list[str]:
+    """The names of columns that have none."""
+    return [f"x{j}" for j in range(n)]
+
+
+def _array(values: Any, name: str) -> Any:
+    """A column as Arrow, whose own complaints would quote a value."""
+    try:
+        return pa.array(values, from_pandas=True)
+    except MemoryError:  # also Arrow's own
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise InvalidTable(f"column {name!r} holds values of different types; give it one type") from None
 
 
 def _like(X: Any, released: pa.RecordBatch) -> Any:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel import protocol_file
-from privacyfunnel.cli import run
+from privacyfunnel.cli import run, show
+from privacyfunnel.findings import findings
+from privacyfunnel.tables.auditing import audited_joint
 
 CANARY = "CANARY"
 COMMANDS = ("fit", "sanitise", "audit", "estimate", "tradeoff", "report", "studio", "demo")
@@ -730,3 +733,84 @@ def test_the_command_that_comes_next_can_be_copied(messy, tmp_path, capsys):
     assert funnel("fit", messy, *chosen, "--epsilon", 1, "-o", tmp_path / "p.json") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"funnel sanitise '{messy}'" in said
+
+
+# --- names that are more than names ------------------------------------------------------------------
+
+HOSTILE = ["[/b]\x1b[31m", "[bold]\x9b2J\u202e", "s\x1b]0;owned\x07[/red]"]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A table whose names hold markup and what a terminal obeys, with protocols and a release of it."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rng = np.random.default_rng(0)
+    rows = {name: np.array([f"\x1b{i}" for i in range(3)])[rng.integers(0, 3, 300)] for name in HOSTILE}
+    pq.write_table(pa.table(rows), folder / "t.parquet")
+    return folder
+
+
+def test_no_name_moves_the_cursor_or_breaks_the_page(hostile, capsys):
+    table, first, second = hostile / "t.parquet", hostile / "p.json", hostile / "q.json"
+    asked = ["--secret", HOSTILE[2], "--epsilon", "0.5"]
+    for arguments in (
+        ["fit", table, *asked, "-o", first],
+        ["fit", table, *asked, "--notion", "srlip", "--known", HOSTILE[0], "-o", second],
+        ["fit", table, *asked, "--json", "-o", hostile / "r.json"],
+        ["sanitise", table, "--protocol", first, "-o", hostile / "open.csv"],
+        ["audit", second, "--table", table, "--attack"],
+        ["audit", second, "--table", table, "--json"],
+        ["estimate", hostile / "open.csv", "--protocol", first],
+        ["tradeoff", table, "--secret", HOSTILE[2], "--epsilons", "0.5"],
+    ):
+        assert funnel(*arguments) == 0, arguments
+        told = "".join(capsys.readouterr())
+        assert told
+        assert all(letter.isprintable() or letter == "\n" for letter in told.replace("\u202e", "")), arguments
+        assert "\u202e" not in told or "--json" in arguments
+
+
+def test_a_report_can_be_drawn_whatever_the_names(hostile):
+    """In a process of its own: the library that draws ends the process at characters that XML has not."""
+    pytest.importorskip("vl_convert", reason="needs vl-convert, which is not installed")
+    table, protocol = hostile / "t.parquet", hostile / "s.json"
+    assert funnel("fit", table, "--secret", HOSTILE[2], "--epsilon", "0.5", "-o", protocol, "--json") == 0
+    command = ["report", protocol, "--table", table, "--no-curves", "-o", hostile / "report.html"]
+    run_it = "import sys; from privacyfunnel.cli import run; sys.exit(run(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", run_it, *map(str, command)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "\\x1b" in (hostile / "report.html").read_text()
+
+
+def test_an_audit_says_of_which_secret_it_speaks_and_how_many_values_it_has(table, fitted, tmp_path, capsys):
+    """A protocol file says how the secret is read: one that takes all its values for missing keeps any promise."""
+    assert funnel("audit", fitted, "--table", table) == 0
+    assert "Secret: diagnosis, with 2 values" in capsys.readouterr().out
+    content = json.loads(fitted.read_text())
+    content["secret_readings"][0]["missing"] = [f"{CANARY} sick", f"{CANARY} well"]
+    del content["digest"]
+    forged = tmp_path / "forged.json"
+    forged.write_text(protocol_file._write({**content, "digest": protocol_file._digest(content)}))
+    assert funnel("audit", forged, "--table", table) == 0
+    assert "nothing to give away" in capsys.readouterr().out
+    assert funnel("audit", forged, "--table", table, "--json") == 0
+    found = one_object(capsys.readouterr().out)
+    assert (found["secret"], found["secret_values"]) == ("diagnosis", 1)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.93401, 0.93449, 0.9999, 1.0])
+def test_the_bound_that_is_told_is_not_below_the_bound(share, fitted, table):
+    loaded = pf.Protocol.load(fitted)
+    found = findings(loaded, audited_joint(loaded, table))
+    line = show.kept_line(replace(found, kept_share=share - 1e-4, gap_share=1e-4))
+    told = float(line.partition("no protocol keeps more than ")[2].partition("%")[0]) / 100
+    assert share - 1e-12 <= told < share + 0.0011
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan"])
+def test_a_studio_is_not_opened_with_a_time_that_no_search_would_take(seconds):
+    """In a process of its own, as a studio that opens stays open."""
+    run_it = "import sys; from privacyfunnel.cli import run; sys.exit(run(sys.argv[1:]))"
+    command = [sys.executable, "-c", run_it, "studio", "--no-browser", "--time-limit", seconds]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)

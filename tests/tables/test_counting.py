@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from collections import Counter
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -177,6 +178,20 @@ def test_every_automatic_choice_is_noticed():
     assert "identifier" in notices["name"]
     assert "kept as they are" in notices["word"]
     assert all(fitted.notice for fitted in (*counted.secrets, *counted.attributes))
+
+
+def test_a_secret_whose_values_all_mean_missing_is_said_to_protect_nothing():
+    table = pa.table({"s": ["0", "1", "?"] * 10, "x": ["a", "b"] * 15})
+    (merged,) = count_table(table, "s", wishes=Wishes(missing=("0", "1", "?"))).secrets
+    (whole,) = count_table(table, "s").secrets
+    assert "nothing is protected" in merged.notice
+    assert "nothing is protected" not in whole.notice
+
+
+def test_more_values_than_can_be_kept_are_all_kept():
+    table = pa.table({"s": ["0", "1", "1"] * 10, "x": ["a", "b"] * 15})
+    (kept,) = count_table(table, "s", wishes=Wishes(top={"x": 10**30})).attributes
+    assert kept.column.labels == ("a", "b", "other")
 
 
 def test_a_secret_with_many_values_is_not_merged_behind_the_stewards_back():
@@ -381,6 +396,16 @@ def test_a_newline_in_a_quoted_name_is_no_row(tmp_path):
     assert (joint.attributes, joint.total) == (("two\nlines",), 2)
 
 
+@pytest.mark.parametrize(("inside", "end"), [("\n", "\r\n"), ("\r\n", "\n"), ("\r\n", "\r")])
+def test_a_line_end_of_another_kind_in_a_name_is_refused_by_what_it_is(inside, end, tmp_path):
+    """DuckDB would take the rows for one, or for none."""
+    path = tmp_path / "t.csv"
+    lines = [f'"s","two{inside}lines"', '"a","1"', '"b","2"', '"b","1"']
+    path.write_bytes(end.join([*lines, ""]).encode())
+    with pytest.raises(InvalidTable, match="holds a line end of another kind"):
+        pf.Joint.from_table(path, "s")
+
+
 def test_latin_1_is_read_when_asked_for_and_refused_as_utf_8(tmp_path):
     path = write(tmp_path / "t.csv", "s,grÃ¶ße\na,é\nb,ß\n".replace("Ã¶", "ö").encode("latin-1"))
     joint = count_table(path, "s", encoding="latin-1").joint
@@ -495,6 +520,7 @@ def test_a_blank_first_line_is_refused_or_skipped(tmp_path):
         pd.DataFrame({"s": ["a", "b"], "x": [1, "CANARY"]}),
         pd.Series(["a", "b"]),
         pd.DataFrame({"s": ["a", "b"], "x": [[1], [2]]}),
+        pa.table({"s": ["a", "b"], "x": pa.array([Decimal(100), Decimal(200)], pa.decimal128(10, -2))}),
         pl.LazyFrame({"s": ["a", "b"], "x": [1, 2]}),
         pl.Series(["a", "b"]),
         {"s": ["a"], "x": [1]},

@@ -22,7 +22,9 @@ from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, UnseenValues
 from privacyfunnel.protocol import Block, Protocol, _greedy, block_of
 from privacyfunnel.randomness import Randomness
+from privacyfunnel.tables.arrow import Sanitiser
 from privacyfunnel.tables.release import PILES, shuffled
+from privacyfunnel.tables.sources import open_source
 from strategies import joints_with_channels
 
 PLAUSIBLE, ABSURD = 1e-6, 1e-9
@@ -560,3 +562,52 @@ def _pieces(rng, n):
             "c": letters[rng.integers(0, 16, n)],
         }
     )
+
+
+# --- counted as one value, drawn for the same --------------------------------------------------------
+
+
+def drawn_as_counted(table, **wishes):
+    """Whether every row is drawn for the value of X that it was counted as, secret by secret."""
+    joint = pf.Joint.from_table(table, "s", ["v"], **wishes)
+    silent = with_channel(joint, np.full((1, joint.n_x), UNIT))
+    sanitiser, found = Sanitiser(silent), np.zeros(joint.weights.shape, dtype=np.int64)
+    for batch in open_source(table).batches(["v", "s"]):
+        s = [joint.secret_values.index(value) for value in batch.column("s").to_pylist()]
+        np.add.at(found, (s, sanitiser.inputs(batch)[:, 0]), 1)
+    sanitiser.finish()
+    return np.array_equal(found, joint.weights)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()], ids=str)
+@pytest.mark.parametrize("wishes", [{}, {"top": {"v": 1}}, {"bins": {"v": 2}}], ids=["as it is", "top", "bins"])
+def test_minus_zero_is_counted_and_drawn_as_zero(kind, wishes, tmp_path):
+    """An engine that groups rows takes −0.0 for 0.0; so must whoever draws them, also where numbers are texts."""
+    numbers = pa.array([0.0, -0.0, -0.0, 0.0, 1.5, -0.0] * 10, kind)
+    table = pa.table({"v": numbers, "s": ["a", "b", "b", "a", "b", "a"] * 10})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for source in (table, table.to_pandas(), pl.from_arrow(table), tmp_path / "t.parquet"):
+        assert drawn_as_counted(source, **wishes)
+
+
+@pytest.mark.parametrize("wishes", [{}, {"top": {"v": 1}}, {"dates": {"v": "day"}}], ids=["as it is", "top", "days"])
+def test_times_of_96_bits_are_counted_and_drawn_alike(wishes, tmp_path):
+    """Old writers, Spark's among them, store times so; 9999-12-31 for "never" does not fit into nanoseconds."""
+    seconds = [253370764800, 10**9, -(10**10), 10**9 + 1]
+    times = pa.array(seconds * 10, pa.timestamp("s")).cast(pa.timestamp("us"))
+    table = pa.table({"v": times, "s": ["a", "b", "b", "b"] * 5 + ["b", "a", "a", "b"] * 5})
+    pq.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
+    assert drawn_as_counted(tmp_path / "t.parquet", **wishes)
+    assert drawn_as_counted(table, **wishes)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_a_file_holds_the_released_rows_and_nothing_of_its_name_or_time(suffix, protocol, table, tmp_path, monkeypatch):
+    """Its bytes would tell, after it was renamed, what the steward had called it."""
+    first, second = tmp_path / f"clinic{suffix}", tmp_path / f"open{suffix}"
+    protocol.sanitise(table, first, seed=1)
+    monkeypatch.setattr("time.time", lambda: 1_000_000_000.0)
+    protocol.sanitise(table, second, seed=1)
+    assert first.read_bytes() == second.read_bytes()
+    assert b"clinic" not in first.read_bytes()
+    assert b".part" not in first.read_bytes()

@@ -46,10 +46,12 @@ def audit(
     attacked = attack_report(loaded, joint) if attack else None
     if json:
         more = {"attack": attacked.as_dict()} if attacked is not None else {}
-        show.as_json({**found.as_dict(), "certificate": _data(certificate), **more})
+        secret = {"secret": loaded.secret, "secret_values": joint.n_s}
+        show.as_json({**secret, **found.as_dict(), "certificate": _data(certificate), **more})
     else:
         screen = show.console()
-        screen.print(f"Promise: {found.promise}")
+        screen.print(f"Promise: {found.promise}", markup=False)
+        screen.print(_secret_line(loaded.secret, joint.n_s), markup=False)
         screen.print(f"{'KEPT' if certificate.holds else 'BROKEN'}, in exact arithmetic: {certificate.reason}.")
         if certificate.worst is not None:
             lift = certificate.worst.lift
@@ -60,6 +62,13 @@ def audit(
             show_attack(screen, attacked)
     if not certificate.holds:
         raise typer.Exit(BROKEN)
+
+
+def _secret_line(name: str, values: int) -> str:
+    """Whose promise it is: the file says how the secret is read, and could merge its values until none is left."""
+    if values == 1:
+        return f"Secret: {name}, with a single value as the protocol reads it, so there is nothing to give away."
+    return f"Secret: {name}, with {values:,} values as the protocol reads it."
 
 
 def _data(certificate: Certificate) -> dict[str, object]:

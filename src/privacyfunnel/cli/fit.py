@@ -112,13 +112,13 @@ def fit(
     if counted.dropped:
         screen.print(f"Not used: {', '.join(counted.dropped)}.", markup=False)
     if wish is not None:
-        screen.print(wish.words())
-    screen.print(f"Promise: {found.promise}")
+        screen.print(wish.words(), markup=False)
+    screen.print(f"Promise: {found.promise}", markup=False)
     screen.print(show.kept_line(found))
     for remark in show.remarks(counted.joint, found):
         screen.print(remark)
     if population:
-        screen.print(population.words())
+        screen.print(population.words(), markup=False)
     screen.print(show.findings_table(found))
     again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
     screen.print(f"Written: {output}. Next: {again}", markup=False)

@@ -62,7 +62,7 @@ def report(
         show.as_json({"report": str(output), **told.as_dict()})
     else:
         screen = show.console()
-        screen.print(f"Promise: {loaded.notion.words()}")
+        screen.print(f"Promise: {loaded.notion.words()}", markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
     if told.measured is not None and not told.measured.certificate.holds:
         raise typer.Exit(BROKEN)

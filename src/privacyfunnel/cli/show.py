@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 
+from privacyfunnel.errors import printable
 from privacyfunnel.findings import Findings, View
 from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.state import Progress as SearchProgress
@@ -26,11 +29,22 @@ NOTHING = 1e-9
 """A share of the information that is not worth mentioning."""
 WIDE_GAP = 0.01
 """A gap that is worth a word, as a share of the information in the attributes."""
+CONTROLS = re.compile("[\x7f-\x9f]")
+"""What JSON leaves as it is, and terminals obey."""
+
+
+class _Screen(Console):
+    """A console on which texts are only shown: names from files may hold anything, and move nothing."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            lines = [printable(line) for line in segment.text.split("\n")]
+            yield segment if segment.control else Segment("\n".join(lines), segment.style)
 
 
 def console() -> Console:
     """Standard output: as wide as the terminal, plain when piped."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else NARROW)
+    return _Screen(highlight=False, width=None if sys.stdout.isatty() else NARROW)
 
 
 def _watched() -> bool:
@@ -40,7 +54,8 @@ def _watched() -> bool:
 
 def as_json(content: dict[str, Any]) -> None:
     """One JSON object on standard output; what is infinite is null."""
-    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False, default=str) + "\n")
+    text = json.dumps(_finite(content), ensure_ascii=False, default=str)
+    sys.stdout.write(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def _finite(content: Any) -> Any:
@@ -89,7 +104,9 @@ def _view(view: View) -> tuple[str, str, str, str]:
 def kept_line(found: Findings) -> str:
     """What is kept, in a line."""
     most = min(1.0, found.kept_share + found.gap_share)
-    certified = "nothing is lost" if found.kept_share > 1 - NOTHING else f"no protocol keeps more than {most:.1%}"
+    certified = (
+        "nothing is lost" if found.kept_share > 1 - NOTHING else f"no protocol keeps more than {_rounded_up(most)}"
+    )
     kept = f"Kept: {found.kept_bits:.3f} of {found.entropy_bits:.3f} bits"
     return f"{kept} ({found.kept_share:.1%} of the information in the attributes); certified: {certified}."
 
@@ -105,6 +122,15 @@ def remarks(joint: Joint, found: Findings) -> list[str]:
     if found.gap_share > WIDE_GAP:
         told.append("More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer.")
     return told
+
+
+def _rounded_up(share: float) -> str:
+    """A share as percents that are not below it; what is computed in float64 may be a little too much.
+
+    >>> _rounded_up(0.93412), _rounded_up(0.934), _rounded_up(1.0)
+    ('93.5%', '93.4%', '100.0%')
+    """
+    return f"{min(1.0, math.ceil(share * 1000 - 1e-9) / 1000):.1%}"
 
 
 @contextmanager

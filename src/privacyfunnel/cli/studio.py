@@ -37,6 +37,8 @@ def studio(
         raise InvalidTable(f"there is no file {table}")
     if upload_limit < 1:
         raise InvalidInput(f"--upload-limit takes a positive number of MiB; got {upload_limit}")
+    if time_limit is not None and not time_limit >= 0:
+        raise InvalidInput(f"--time-limit takes a number of seconds that is at least 0; got {time_limit:g}")
 
     def ready(address: str) -> None:
         if json:

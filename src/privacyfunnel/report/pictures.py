@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from privacyfunnel.errors import printable
+
 WIDE, NARROW = 620, 300
 """Pixels between the margins of a page, on a desk and on a phone."""
 INK, MUTED, GRID, BAND = "#010101", "#020202", "#030303", "#040404"
@@ -84,10 +86,19 @@ def to_svg(chart: Any) -> str:
         legend={"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
         text={"color": INK, "fontSize": 12},
     )
-    svg = vl_convert.vegalite_to_svg(styled.to_dict(), allowed_base_urls=[])
+    svg = vl_convert.vegalite_to_svg(_drawable(styled.to_dict()), allowed_base_urls=[])
     for colour, variable in VARIABLES.items():
         svg = svg.replace(f'"{colour}"', f'"var(--{variable})"')
     return _without_names(svg)
+
+
+def _drawable(spec: Any) -> Any:
+    """The chart with texts that can be drawn: vl-convert ends the whole process at characters that XML has not."""
+    if isinstance(spec, dict):
+        return {key: _drawable(value) for key, value in spec.items()}
+    if isinstance(spec, list):
+        return [_drawable(value) for value in spec]
+    return printable(spec) if isinstance(spec, str) else spec
 
 
 def _without_names(svg: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from privacyfunnel.errors import InvalidTable
 DELIMITERS = ",;\t|"
 ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1", "iso-8859-1": "latin-1"}
 LONGEST_HEADER = 1 << 20
+LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def csv_layout(path: Path, delimiter: str | None, encoding: str) -> tuple[list[str], dict[str, str]]:
     """The column names, and the options with which DuckDB reads the file as text, in columns c0, c1, …"""
     encoding = known_encoding(encoding)
-    names, delimiter = header(_start(path, encoding), str(path), delimiter)
+    start = _start(path, encoding)
+    names, delimiter = header(start, str(path), delimiter)
+    _check_line_ends(start, str(path), delimiter)
     types = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(names)))
     return names, {
         "columns": f"{{{types}}}",
@@ -83,6 +87,16 @@ def _first_row(start: str, delimiter: str) -> list[str]:
     except csv.Error:
         return []
     return row if lines.tell() < LONGEST_HEADER else []
+
+
+def _check_line_ends(start: str, path: str, delimiter: str) -> None:
+    """Refuse a first line that holds other line ends than its own: DuckDB then misses where rows end."""
+    lines = io.StringIO(start, newline="")
+    next(csv.reader(lines, delimiter=delimiter, strict=True))
+    first = start[: lines.tell()]
+    inside = first.rstrip("\r\n")
+    if set(LINE_END.findall(inside)) - {first[len(inside) :]}:
+        raise InvalidTable(f"a column name of {path} holds a line end of another kind than its lines; rename it")
 
 
 def check_gzip(path: Path) -> None:

@@ -67,7 +67,7 @@ class Column(Reading):
     def _consistent(self) -> Column:
         if not self.labels:
             raise ValueError("a column needs at least one value")
-        if len({(type(label), label) for label in self.labels}) != len(self.labels):
+        if len(set(self.labels)) != len(self.labels):  # 1 and 1.0 are the same: rows could mean either
             raise ValueError("two values of a column are the same")
         if any(isinstance(label, float) and not math.isfinite(label) for label in self.labels):
             raise ValueError("a value of a column is not a finite number")

@@ -174,9 +174,12 @@ def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> Fitted:
             f"the secret {name!r} has {len(fitted.column):,} different values, more than {MOST_SECRETS:,}; "
             "merge them beforehand"
         )
+    notice = fitted.notice
     if fitted.column.kind == "bins":
-        return Fitted(fitted.column, fitted.notice + "; its borders will be in the protocol")
-    return fitted
+        notice += "; its borders will be in the protocol"
+    if len(fitted.column) == 1:
+        notice += "; read like this it has a single value, so nothing is protected"
+    return Fitted(fitted.column, notice)
 
 
 def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fitted:
@@ -342,7 +345,7 @@ def _fit_dates(source: Grouping, name: str, profile: _Profile, wishes: Wishes, b
 def _fit_top(source: Grouping, name: str, profile: _Profile, wishes: Wishes, top: int | None) -> Fitted:
     """The most frequent values, and OTHER."""
     try:
-        most = int(top) if top is not None else MOST_CATEGORIES - 1
+        most = min(int(top), MOST_LABELS) if top is not None else MOST_CATEGORIES - 1
     except (TypeError, ValueError):
         raise InvalidTable(f"column {name!r} keeps a number of values; got {top!r}") from None
     if most < 1:

@@ -38,6 +38,8 @@ def unusable(kind: pa.DataType) -> str:
         return "holds bytes; turn them into text first"
     if pa.types.is_decimal256(kind):
         return "holds decimals of more than 38 digits; shorten them"
+    if pa.types.is_decimal(kind) and kind.scale < 0:
+        return "holds decimals of a negative scale; turn them into whole numbers"
     is_usable = (
         *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null),
         *(pa.types.is_date, pa.types.is_timestamp, pa.types.is_time, is_text),
@@ -86,6 +88,8 @@ def as_text(array: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_floating(array.type):  # engines that group rows take −0.0 for 0.0
+        array = pc.add(array, pa.scalar(0.0, array.type))
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp(array.type.unit))
     timed = pa.types.is_timestamp(array.type) or pa.types.is_time(array.type)

@@ -24,6 +24,8 @@ from privacyfunnel.tables.grouping import Grouping
 BATCH_ROWS = 1 << 18
 VIEW = "privacyfunnel_source"
 HELD = "privacyfunnel_held"
+AS_DUCKDB = {"coerce_int96_timestamp_unit": "us"}
+"""Times that old writers put into 96 bits: nanoseconds would not hold the year 9999, and DuckDB counts microseconds."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,7 +64,7 @@ class Source(Grouping):
             raise InvalidTable(f"{self.name} has a header but no rows")
 
     def _parquet_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        with clear_errors(self.name), pq.ParquetFile(self.path, read_dictionary=columns) as file:
+        with clear_errors(self.name), pq.ParquetFile(self.path, read_dictionary=columns, **AS_DUCKDB) as file:
             for batch in file.iter_batches(rows, columns=columns):
                 yield self._sound(batch.select(columns))
         self._read_well()

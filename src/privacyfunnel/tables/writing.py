@@ -116,7 +116,8 @@ def table_writer(path: Path, schema: pa.Schema, metadata: dict[str, Any], force:
                 parquet.add_key_value_metadata({"privacyfunnel": json.dumps(metadata)})
                 yield parquet.write_batch
         elif kind == ".csv.gz":
-            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed, _csv(packed, schema) as write:
+            # No name and no time go into the file: it tells the released rows, and nothing of its making.
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed, _csv(packed, schema) as write:
                 yield write
         else:
             with _csv(file, schema) as write:
