@@ -38,6 +38,8 @@ def _ln_choices(possible: float, t: Vector) -> Vector:
     """
     from scipy.special import xlog1py
 
+    if math.isinf(possible):
+        return np.full(np.shape(t), math.inf)
     return np.asarray(t * (math.log(possible) - np.log(t)) - xlog1py(possible - t, -t / possible))
 
 

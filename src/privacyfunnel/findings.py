@@ -15,6 +15,10 @@ from privacyfunnel.released import kept, released
 from privacyfunnel.typing import Matrix
 
 NATS_PER_BIT = math.log(2)
+NOTHING = 1e-9
+"""A share of the information that is not worth mentioning."""
+ALIKE = 1e-4
+"""A gap for which the words below need no second number."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,20 @@ class Findings:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
+
+
+def best_words(kept_share: float, gap_share: float) -> str:
+    """How much the best protocol might keep, rounded up: it is never said to be less than it may be.
+
+    >>> best_words(0.93, 0.00412)
+    'no protocol with this promise keeps more than 93.5%'
+    """
+    if kept_share > 1 - NOTHING:
+        return "nothing is lost"
+    if gap_share < ALIKE:
+        return f"no protocol with this promise keeps even {ALIKE:.2%} more"
+    most = min(1.0, math.ceil((kept_share + gap_share) * 1000 - 1e-9) / 1000)
+    return f"no protocol with this promise keeps more than {most:.1%}"
 
 
 def findings(protocol: Protocol, joint: Joint, certificate: Certificate | None = None) -> Findings:

@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.table import Table
 
 from privacyfunnel.errors import printable
-from privacyfunnel.findings import Findings, View
+from privacyfunnel.findings import Findings, View, best_words
 from privacyfunnel.joint import Joint
 from privacyfunnel.optimiser.state import Progress as SearchProgress
 from privacyfunnel.tables.counting import Counted
@@ -25,8 +25,6 @@ from privacyfunnel.tables.counting import Counted
 NARROW = 100
 FEW_PEOPLE = 10
 """With fewer people than this for each combination of values, on average, a release tells readers next to nothing."""
-NOTHING = 1e-9
-"""A share of the information that is not worth mentioning."""
 WIDE_GAP = 0.01
 """A gap that is worth a word, as a share of the information in the attributes."""
 CONTROLS = re.compile("[\x7f-\x9f]")
@@ -103,12 +101,9 @@ def _view(view: View) -> tuple[str, str, str, str]:
 
 def kept_line(found: Findings) -> str:
     """What is kept, in a line."""
-    most = min(1.0, found.kept_share + found.gap_share)
-    certified = (
-        "nothing is lost" if found.kept_share > 1 - NOTHING else f"no protocol keeps more than {_rounded_up(most)}"
-    )
     kept = f"Kept: {found.kept_bits:.3f} of {found.entropy_bits:.3f} bits"
-    return f"{kept} ({found.kept_share:.1%} of the information in the attributes); certified: {certified}."
+    share = f"{found.kept_share:.1%} of the information in the attributes"
+    return f"{kept} ({share}); certified: {best_words(found.kept_share, found.gap_share)}."
 
 
 def remarks(joint: Joint, found: Findings) -> list[str]:
@@ -122,15 +117,6 @@ def remarks(joint: Joint, found: Findings) -> list[str]:
     if found.gap_share > WIDE_GAP:
         told.append("More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer.")
     return told
-
-
-def _rounded_up(share: float) -> str:
-    """A share as percents that are not below it; what is computed in float64 may be a little too much.
-
-    >>> _rounded_up(0.93412), _rounded_up(0.934), _rounded_up(1.0)
-    ('93.5%', '93.4%', '100.0%')
-    """
-    return f"{min(1.0, math.ceil(share * 1000 - 1e-9) / 1000):.1%}"
 
 
 @contextmanager

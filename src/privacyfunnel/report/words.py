@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from privacyfunnel.beliefs import Attacker
+from privacyfunnel.findings import best_words
 from privacyfunnel.limits import Limits
 from privacyfunnel.promise import factor
 from privacyfunnel.report.account import MISSING, Account, Belief
@@ -102,12 +103,11 @@ def change_words(limits: Limits) -> str:
 def kept_words(account: Account) -> str:
     """How much is kept, and how much anybody could."""
     protocol = account.protocol
-    best = "No protocol that keeps the promise keeps more."
-    if account.gap_share > 1e-4:
-        best = f"No protocol that keeps the promise keeps more than {percent(account.kept_share + account.gap_share)}."
+    best = best_words(account.kept_share, account.gap_share)
     return (
         f"{percent(account.kept_share)} of the information in the released columns is kept "
-        f"({protocol.utility / math.log(2):.3f} of {protocol.entropy / math.log(2):.3f} bits for each row). {best}"
+        f"({protocol.utility / math.log(2):.3f} of {protocol.entropy / math.log(2):.3f} bits for each row). "
+        f"{best[0].upper()}{best[1:]}."
     )
 
 
