@@ -98,6 +98,7 @@ ORDER = [
     "tables.database",
     "tables.grouping",
     "tables.sources",
+    "tables.profiling",
     "tables.fitting",
     "tables.counting",
     "tables.auditing",

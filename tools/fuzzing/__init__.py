@@ -10,7 +10,14 @@ LONGEST_MESSAGE = 1_000
 
 _COLUMNS = ("tables.raw", "tables.domain", "tables.arrow")
 _PROMISES = ("notions", "promise", "robust_promise", "limits")
-_TABLES = ("tables.csv_files", "tables.sources", "tables.grouping", "tables.fitting", "tables.counting")
+_TABLES = (
+    "tables.csv_files",
+    "tables.sources",
+    "tables.grouping",
+    "tables.profiling",
+    "tables.fitting",
+    "tables.counting",
+)
 INSTRUMENTED = {
     "protocol_bytes": ("protocol_file", "protocol", "channel", *_PROMISES, *_COLUMNS),
     "csv_bytes": ("joint", *_TABLES, *_COLUMNS),

@@ -10,19 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables import raw
 from privacyfunnel.tables.domain import MOST_LABELS, OPEN, OTHER, Column, Label, Reading, bin_labels, short
 from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_alikes, profile_of
 from privacyfunnel.tables.raw import Kind
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
-FEW_NUMBERS = 12
-"""A column of numbers with at most this many different ones keeps them as they are."""
 MOST_CATEGORIES = 100
 """A text column with more different values keeps the most frequent and calls the rest OTHER."""
 MOST_SECRETS = 10_000
@@ -30,10 +28,6 @@ MOST_SECRETS = 10_000
 MOST_BINS = 10_000
 LONG_SPAN_YEARS = 3
 """Dates over a longer time than this are kept by year, otherwise by month."""
-MARKERS = ("?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", ".", "unknown", "Unknown")
-"""Texts that mean "missing" when all else in a column is numbers or dates."""
-MOSTLY = 0.5
-"""A column is taken for numbers with markers only if at least this share of its values are numbers."""
 
 Precision = Literal["year", "month", "day"]
 Bins = Sequence[float] | int | str
@@ -110,63 +104,6 @@ def _tally(
         yield values, missing, batch.column(1).to_numpy(zero_copy_only=False)
 
 
-@dataclass
-class _Profile:
-    """What one pass over the different entries of a column finds; all but `distinct` counts rows."""
-
-    type: pa.DataType | None = None
-    rows: int = 0
-    present: int = 0
-    distinct: int = 0
-    numbers: int = 0
-    integers: int = 0
-    dates: int = 0
-    infinite: int = 0
-    other_dates: int = 0
-    comma_numbers: int = 0
-    padded: bool = False
-    """Whether a text looks like a number with leading zeros."""
-    few: set[float] = field(default_factory=set)
-    """The different numbers, until they are too many to be kept."""
-    markers: set[str] = field(default_factory=set)
-    """Texts that can only mean "missing" when all else is numbers or dates."""
-    marked: int = 0
-
-
-def _profile(source: Grouping, name: str, missing: tuple[str, ...]) -> _Profile:
-    found = _Profile()
-    for batch in source.groups([name]):
-        counts = batch.column(1).to_numpy(zero_copy_only=False)
-        array = raw.present(batch.column(0), missing)
-        numbers = raw.as_kind(array, "number")
-        found.type = batch.column(0).type
-        found.rows += int(counts.sum())
-        found.present += _rows(counts, array.is_valid())
-        found.distinct += len(array) - array.null_count
-        found.numbers += _rows(counts, numbers.is_valid())
-        if not pa.types.is_floating(array.type):
-            found.integers += _rows(counts, raw.as_kind(array, "integer").is_valid())
-        found.dates += _rows(counts, raw.as_kind(array, "day").is_valid())
-        if len(found.few) <= FEW_NUMBERS:
-            found.few.update(numbers.unique().drop_null().to_pylist())
-        if raw.is_text(array.type):
-            marker = pc.is_in(array, pa.array(MARKERS))
-            found.markers.update(array.filter(marker).to_pylist())
-            found.marked += _rows(counts, marker)
-            found.other_dates += _rows(counts, pc.match_substring_regex(array, raw.OTHER_DATE))
-            found.comma_numbers += _rows(counts, pc.match_substring_regex(array, raw.COMMA_NUMBER))
-            found.padded = found.padded or bool(pc.any(pc.match_substring_regex(array, raw.PADDED)).as_py())
-        elif pa.types.is_floating(array.type):
-            found.infinite += _rows(counts, pc.is_inf(array))
-    if found.rows == 0:
-        raise InvalidTable(f"{source.name} has a header but no rows")
-    return found
-
-
-def _rows(counts: Integers, mask: pa.Array) -> int:
-    return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
-
-
 def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> Fitted:
     fitted = _fit(source, name, wishes, merge=False)
     if len(fitted.column) > MOST_SECRETS:
@@ -183,7 +120,7 @@ def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> Fitted:
 
 
 def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fitted:
-    profile = _profile(source, name, wishes.markers)
+    profile = profile_of(source, name, wishes.markers)
     if name in wishes.bins:
         return _fit_numbers(source, name, profile, wishes, wishes.bins[name])
     if name in wishes.dates:
@@ -201,23 +138,7 @@ def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fit
     if merge and profile.distinct > MOST_CATEGORIES:
         return _fit_top(source, name, profile, wishes, None)
     kept = f"{profile.distinct} values kept as they are"
-    return Fitted(_labelled(source, name, "text", wishes.markers), kept + _look_alikes(profile))
-
-
-def _look_alikes(profile: _Profile) -> str:
-    """What a text column may have been meant to be, in words."""
-    mostly = MOSTLY * profile.present
-    if profile.other_dates > mostly:
-        return "; these look like dates: write them as 2024-05-31, and they are kept by year or month"
-    if profile.comma_numbers > mostly:
-        return "; these look like numbers: write them with a decimal point, and they are cut into bins"
-    if mostly < profile.numbers < profile.present and not profile.padded:
-        return (
-            "; most of them are numbers: say which texts mean missing with --missing, and the others are cut into bins"
-        )
-    if mostly < profile.dates < profile.present:
-        return "; most of them are dates: say which texts mean missing with --missing, and the others are kept by year"
-    return ""
+    return Fitted(_labelled(source, name, "text", wishes.markers), kept + look_alikes(profile))
 
 
 def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
@@ -225,7 +146,7 @@ def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...])
     return fit_reading(source, Reading(name=name, kind=kind, missing=missing))
 
 
-def _with_markers(profile: _Profile, wishes: Wishes, recognised: int) -> tuple[tuple[str, ...], str]:
+def _with_markers(profile: Profile, wishes: Wishes, recognised: int) -> tuple[tuple[str, ...], str]:
     """What means "missing" in a column of numbers or dates, and the words for what was not asked for."""
     if recognised == profile.present or not profile.markers:
         return wishes.markers, ""
@@ -233,7 +154,7 @@ def _with_markers(profile: _Profile, wishes: Wishes, recognised: int) -> tuple[t
     return (*wishes.markers, *added), f"; {', '.join(map(repr, added))} read as missing"
 
 
-def _all_read(name: str, profile: _Profile, recognised: int, what: str) -> None:
+def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
     """Refuse a column that was asked to be read as numbers or dates, and holds other texts that may mean anything."""
     others = profile.present - recognised - profile.marked
     if others > 0:
@@ -242,7 +163,7 @@ def _all_read(name: str, profile: _Profile, recognised: int, what: str) -> None:
         )
 
 
-def _fit_numbers(source: Grouping, name: str, profile: _Profile, wishes: Wishes, bins: Bins | None) -> Fitted:
+def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, bins: Bins | None) -> Fitted:
     if profile.infinite:
         raise InvalidTable(
             f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
@@ -260,7 +181,7 @@ def _fit_numbers(source: Grouping, name: str, profile: _Profile, wishes: Wishes,
             "make a column of the years"
         )
     if profile.numbers == 0:
-        raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{_look_alikes(profile)}")
+        raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{look_alikes(profile)}")
     numbers, counts = _numbers(source, name, missing)
     edges, how = _edges(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
@@ -329,7 +250,7 @@ def _rounded(cuts: list[float]) -> list[float]:
     return cuts
 
 
-def _fit_dates(source: Grouping, name: str, profile: _Profile, wishes: Wishes, by: Precision | None) -> Fitted:
+def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by: Precision | None) -> Fitted:
     if by not in (None, *raw.LETTERS):
         raise InvalidTable(f"dates of column {name!r} are kept by year, month or day; got {by!r}")
     if profile.dates == 0:
@@ -342,7 +263,7 @@ def _fit_dates(source: Grouping, name: str, profile: _Profile, wishes: Wishes, b
     return Fitted(_labelled(source, name, by, missing), f"dates kept by {by}" + words)
 
 
-def _fit_top(source: Grouping, name: str, profile: _Profile, wishes: Wishes, top: int | None) -> Fitted:
+def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top: int | None) -> Fitted:
     """The most frequent values, and OTHER."""
     try:
         most = min(int(top), MOST_LABELS) if top is not None else MOST_CATEGORIES - 1
@@ -359,7 +280,7 @@ def _fit_top(source: Grouping, name: str, profile: _Profile, wishes: Wishes, top
         labels.append(None)
     column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
     notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
-    alike = _look_alikes(profile)
+    alike = look_alikes(profile)
     if alike:
         notice += alike
     elif top is None and profile.distinct > 0.9 * profile.present:

@@ -1,0 +1,94 @@
+"""Profiling: what the entries of a column look like, before anything is decided for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.tables import raw
+from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.typing import Integers
+
+FEW_NUMBERS = 12
+"""A column of numbers with at most this many different ones keeps them as they are."""
+MARKERS = ("?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", ".", "unknown", "Unknown")
+"""Texts that mean "missing" when all else in a column is numbers or dates."""
+MOSTLY = 0.5
+"""A column is taken for numbers with markers only if at least this share of its values are numbers."""
+
+
+@dataclass
+class Profile:
+    """What one pass over the different entries of a column finds; all but `distinct` counts rows."""
+
+    type: pa.DataType | None = None
+    rows: int = 0
+    present: int = 0
+    distinct: int = 0
+    numbers: int = 0
+    integers: int = 0
+    dates: int = 0
+    infinite: int = 0
+    other_dates: int = 0
+    comma_numbers: int = 0
+    padded: bool = False
+    """Whether a text looks like a number with leading zeros."""
+    few: set[float] = field(default_factory=set)
+    """The different numbers, until they are too many to be kept."""
+    markers: set[str] = field(default_factory=set)
+    """Texts that can only mean "missing" when all else is numbers or dates."""
+    marked: int = 0
+
+
+def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile:
+    """Go through the different entries of a column once; those of `missing` are not counted as present."""
+    found = Profile()
+    for batch in source.groups([name]):
+        counts = batch.column(1).to_numpy(zero_copy_only=False)
+        array = raw.present(batch.column(0), missing)
+        numbers = raw.as_kind(array, "number")
+        found.type = batch.column(0).type
+        found.rows += int(counts.sum())
+        found.present += _rows(counts, array.is_valid())
+        found.distinct += len(array) - array.null_count
+        found.numbers += _rows(counts, numbers.is_valid())
+        if not pa.types.is_floating(array.type):
+            found.integers += _rows(counts, raw.as_kind(array, "integer").is_valid())
+        found.dates += _rows(counts, raw.as_kind(array, "day").is_valid())
+        if len(found.few) <= FEW_NUMBERS:
+            found.few.update(numbers.unique().drop_null().to_pylist())
+        if raw.is_text(array.type):
+            marker = pc.is_in(array, pa.array(MARKERS))
+            found.markers.update(array.filter(marker).to_pylist())
+            found.marked += _rows(counts, marker)
+            found.other_dates += _rows(counts, pc.match_substring_regex(array, raw.OTHER_DATE))
+            found.comma_numbers += _rows(counts, pc.match_substring_regex(array, raw.COMMA_NUMBER))
+            found.padded = found.padded or bool(pc.any(pc.match_substring_regex(array, raw.PADDED)).as_py())
+        elif pa.types.is_floating(array.type):
+            found.infinite += _rows(counts, pc.is_inf(array))
+    if found.rows == 0:
+        raise InvalidTable(f"{source.name} has a header but no rows")
+    return found
+
+
+def _rows(counts: Integers, mask: pa.Array) -> int:
+    return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
+
+
+def look_alikes(profile: Profile) -> str:
+    """What a text column may have been meant to be, in words."""
+    mostly = MOSTLY * profile.present
+    if profile.other_dates > mostly:
+        return "; these look like dates: write them as 2024-05-31, and they are kept by year or month"
+    if profile.comma_numbers > mostly:
+        return "; these look like numbers: write them with a decimal point, and they are cut into bins"
+    if mostly < profile.numbers < profile.present and not profile.padded:
+        return (
+            "; most of them are numbers: say which texts mean missing with --missing, and the others are cut into bins"
+        )
+    if mostly < profile.dates < profile.present:
+        return "; most of them are dates: say which texts mean missing with --missing, and the others are kept by year"
+    return ""
