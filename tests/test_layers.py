@@ -160,6 +160,7 @@ ORDER = [
     "cli.paper",
     "cli",
     "entry",
+    "__main__",
 ]
 FRONT_DOORS = {
     ("joint", "tables.counting"),

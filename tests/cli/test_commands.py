@@ -19,6 +19,7 @@ from privacyfunnel import protocol_file
 from privacyfunnel.cli import run, show
 from privacyfunnel.findings import findings
 from privacyfunnel.tables.auditing import audited_joint
+from processes import finished, one_line
 
 CANARY = "CANARY"
 COMMANDS = ("fit", "sanitise", "audit", "estimate", "tradeoff", "report", "studio", "demo")
@@ -805,6 +806,12 @@ def test_the_bound_that_is_told_is_not_below_the_bound(share, fitted, table):
     line = show.kept_line(replace(found, kept_share=share - 1.01e-4, gap_share=1.01e-4))
     told = float(line.partition("keeps more than ")[2].partition("%")[0]) / 100
     assert share - 1e-12 <= told < share + 0.0011
+
+
+def test_the_module_is_the_command():
+    done = finished([sys.executable, "-m", "privacyfunnel", "audit", "nothing.json"])
+    assert done.returncode == 2
+    assert "nothing.json" in one_line(done.stderr)
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan"])

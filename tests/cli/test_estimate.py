@@ -111,6 +111,7 @@ def test_a_table_of_another_protocol_is_one_clear_line(folder, tmp_path, capsys)
         "columns.csv": ("city,age\n" + "A,3\n" * 40, "lacks 1 of the 2 columns"),
         "labels.csv": ("town,age\n" + f'{CANARY},"[18, 40)"\n' * 40, "40 in 'town'"),
         "original.csv": ("town,age\n" + "Ash,35\n" * 40, "40 in 'age'"),
+        "secret.csv": ("diagnosis,town,age\n" + 'sick,Ash,"[18, 40)"\n' * 40, "the secret of this protocol"),
         "few.csv": ("town,age\n" + 'Ash,"[18, 40)"\n' * 4, "4 rows, too few"),
         "empty.csv": ("town,age\n", "rows"),
     }

@@ -73,6 +73,12 @@ def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str
             f"(first: {absent[0]!r}); is it the protocol of this table?"
         )
     source.require(protocol.attributes)
+    secrets = [reading.name for reading in protocol.secret_readings if reading.name in source.columns]
+    if secrets:
+        raise InvalidTable(
+            f"{source.name} has the column {secrets[0]!r}, the secret of this protocol, so it is no release; "
+            "pass the released table"
+        )
     return source
 
 
