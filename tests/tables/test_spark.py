@@ -185,6 +185,19 @@ def test_an_error_of_spark_is_one_line_that_quotes_nothing(session):
     assert "CAST_INVALID_INPUT" in str(trouble.value)
 
 
+@pytest.mark.parametrize("output", [None, "open.parquet", "", "a:b"])
+def test_neither_an_error_nor_standard_error_quotes_a_table_that_cannot_be_released(
+    session, protocol, output, tmp_path, monkeypatch, capfd
+):
+    monkeypatch.chdir(tmp_path)
+    frame = session.sql("SELECT CAST(x AS INT) = 1 AS smoker, x AS town FROM VALUES ('1'), ('CANARY') AS t(x)")
+    with pytest.raises(pf.PrivacyFunnelError) as trouble:
+        protocol.sanitise_spark(frame, output)
+    assert "CANARY" not in str(trouble.value)
+    assert "CANARY" not in "".join(capfd.readouterr())
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- draws -------------------------------------------------------------------------------------------
 
 
@@ -258,6 +271,41 @@ def test_the_place_of_a_row_says_nothing_about_it_unless_the_order_is_kept(sessi
         assert min(p_values) > PLAUSIBLE
 
 
+def runs(towns):
+    """How many runs of equal towns there are: of n in random order, with four towns, about 3n/4."""
+    return 1 + sum(a != b for a, b in zip(towns, towns[1:], strict=False))
+
+
+def by_town(session):
+    """A table whose rows are sorted by town."""
+    return session.range(0, 40_000, 1, 4).selectExpr("concat('town ', id DIV 10000) AS town", "id % 2 = 0 AS smoker")
+
+
+def test_the_place_of_a_row_in_a_partitioned_folder_says_nothing_about_it(session, joint, tmp_path):
+    identity = by_hand(joint, np.eye(joint.n_x, dtype=np.int64) * UNIT)
+    identity.sanitise_spark(by_town(session), tmp_path / "open.parquet", partition_by=["smoker"])
+    for path in (tmp_path / "open.parquet").rglob("*.parquet"):
+        towns = pq.ParquetFile(path).read()["town"].to_pylist()
+        assert runs(towns) > 0.7 * len(towns)
+
+
+def test_the_order_of_a_release_says_nothing_after_it_was_forgotten_and_sorted_by_another_column(session, joint):
+    identity = by_hand(joint, np.eye(joint.n_x, dtype=np.int64) * UNIT)
+    released = identity.sanitise_spark(by_town(session))
+    released.unpersist()
+    for asked in (released.orderBy("smoker"), released.sortWithinPartitions("smoker")):
+        assert runs([row["town"] for row in asked.collect()]) > 0.7 * 40_000
+
+
+def test_no_task_hands_over_released_rows_in_the_order_of_their_inputs(session, joint):
+    from privacyfunnel.tables.spark_release import Drawing
+
+    identity = by_hand(joint, np.eye(joint.n_x, dtype=np.int64) * UNIT)
+    rows = pa.RecordBatch.from_pydict({"c0": ["town 0", "town 1"] * 500, "c1": [True] * 1_000, "p": [0] * 1_000})
+    (out,) = Drawing(identity, b"K" * 32, False, "refuse")(iter([rows]))
+    assert runs(out.column("c0").to_pylist()) > 400
+
+
 def test_a_protocol_of_several_blocks_draws_each_from_its_own_channel(session, table, joint):
     town = pf.Joint.from_spark(table, "ill", ["town"])
     smoker = pf.Joint.from_spark(table, "ill", ["smoker"])
@@ -285,6 +333,15 @@ def test_a_release_that_is_used_twice_shows_the_same_rows(table, protocol):
     released.unpersist()  # from the beginning: other tasks, the same draws
     assert released.collect() == first
     assert len(first) == 20_000
+
+
+def test_a_part_of_a_release_that_was_lost_is_drawn_as_before_whichever_task_does_it(session, joint):
+    coin = by_hand(joint, np.full((joint.n_x, joint.n_x), UNIT // joint.n_x))
+    released = coin.sanitise_spark(by_town(session), keep_order=True)
+    first = released.collect()
+    released.unpersist()
+    assert released.coalesce(1).collect() == first
+    assert released.limit(0).union(released).collect() == first
 
 
 def test_two_releases_are_drawn_independently(table, protocol):

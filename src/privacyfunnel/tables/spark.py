@@ -24,6 +24,7 @@ PIECE_ROWS = 1 << 18
 PLAIN_COLLATION = "UTF8_BINARY"
 """Texts are the same when their letters are: other collations would put different values into one group."""
 COUNT = "n"
+QUERY_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 NESTED = {"array", "map", "struct", "udt"}
 USABLE = {
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
@@ -177,13 +178,30 @@ def clear_errors(name: str) -> Iterator[None]:
     from pyspark.errors import PySparkException
 
     try:
-        yield
+        with unlogged():
+            yield
     except PrivacyFunnelError:
         raise
     except (PySparkException, Py4JError) as trouble:
         if "MALFORMED_RECORD_IN_PARSING" in str(trouble):
             raise InvalidTable(f"some rows of {name} do not fit its header or quoting; repair the file") from None
         raise InvalidTable(f"Spark could not read {name}: {trouble_of(trouble)}; its own log says more") from None
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """PySpark writes to standard error what went wrong in a query, with the value that did, before it is an error."""
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(name) for name in QUERY_LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
 
 
 def trouble_of(trouble: Exception) -> str:

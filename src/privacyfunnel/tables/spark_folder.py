@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privacyfunnel.errors import OutputRefused
+from privacyfunnel.tables.spark import clear_errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +24,20 @@ class SparkFolder:
     inputs: tuple[str, ...]
 
     @classmethod
-    def at(cls, frame: Any, place: str | os.PathLike[str]) -> SparkFolder:
-        """The folder called `place`, for rows that come from `frame`."""
+    def at(cls, frame: Any, place: str | os.PathLike[str], name: str) -> SparkFolder:
+        """The folder called `place`, for rows that come from `frame`, the table called `name`."""
         from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
 
         session = frame.sparkSession
+        with clear_errors(name):  # small tables are computed when Spark is asked for their files
+            inputs = tuple(frame.inputFiles())
         jvm = session.sparkContext._jvm
         try:
             path = jvm.org.apache.hadoop.fs.Path(os.fspath(place))
             system = path.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
-            return cls(session, system.makeQualified(path), system, tuple(frame.inputFiles()))
-        except Py4JError:
+            return cls(session, system.makeQualified(path), system, inputs)
+        except (PySparkException, Py4JError):
             raise OutputRefused(f"{place} is no folder that Spark can write to") from None
 
     def check(self, force: bool) -> None:

@@ -12,6 +12,8 @@ drawn with the stream of
 - If the partition holds other people the second time, k is another key, and the draws are independent: no
   random word ever serves two different inputs.
 - K travels with the task, as the rows themselves do; it is never written down or shown.
+
+p comes with the rows: a task that reads several partitions at once, after `coalesce`, has a number of its own.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from privacyfunnel.protocol import Protocol
 from privacyfunnel.randomness import KEY_BYTES, Randomness
 from privacyfunnel.tables.arrow import Sanitiser, Unseen
 from privacyfunnel.tables.release import Release
-from privacyfunnel.tables.spark import SparkSource, trouble_of
+from privacyfunnel.tables.spark import SparkSource, trouble_of, unlogged
 from privacyfunnel.tables.spark_folder import SparkFolder
 from privacyfunnel.tables.writing import plain
 
@@ -44,6 +46,8 @@ READ_ROWS = 1 << 17
 WRITE_ROWS = 1 << 16
 OTHER_FILES = (".csv", ".csv.gz", ".tsv", ".jsonl")
 """Names that would be misleading for a folder of Parquet files."""
+PLACE = ""
+"""The column that tells the partition; attributes have names."""
 SPARK_TYPES = {"string": "string", "int64": "bigint", "double": "double", "bool": "boolean"}
 
 
@@ -60,16 +64,14 @@ class Drawing:
     unseen: Unseen
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        task = TaskContext.get()
-        if task is None:
-            raise InvalidInput("released rows are drawn by the tasks of a Spark job")
         sanitiser = Sanitiser(self.protocol, self.unseen)
-        parts = [sanitiser.inputs(batch) for batch in _larger(batches, self.protocol.attributes)]
+        parts, partition = [], 0
+        for batch in _larger(batches, (*self.protocol.attributes, PLACE)):
+            parts.append(sanitiser.inputs(batch))
+            partition = batch.column(PLACE)[0].as_py()
         sanitiser.finish()
         if parts:
-            yield from self._released(sanitiser, np.concatenate(parts), task.partitionId())
+            yield from self._released(sanitiser, np.concatenate(parts), partition)
 
     def _released(self, sanitiser: Sanitiser, x: NDArray[np.int32], partition: int) -> Iterator[pa.RecordBatch]:
         if not self.keep_order:
@@ -78,6 +80,9 @@ class Drawing:
         y = sanitiser.outputs(x, randomness, threads=1)  # Spark gives a task one core
         ranks = np.empty(0 if self.keep_order else len(y), dtype=np.int64)
         randomness.fill(ranks)
+        if not self.keep_order:  # whatever becomes of them later, rows do not leave in the order of their inputs
+            order = np.argsort(ranks)
+            y, ranks = y[order], ranks[order]
         schema = sanitiser.schema()
         for start in range(0, len(y), WRITE_ROWS):
             columns = plain(sanitiser.release(y[start : start + WRITE_ROWS]), schema).columns
@@ -124,14 +129,15 @@ def _larger(batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Iterator
         held.append(batch)
         rows += batch.num_rows
         if rows >= READ_ROWS:
-            yield _together(held, names)
+            yield from _together(held, names)
             held, rows = [], 0
     if rows:
-        yield _together(held, names)
+        yield from _together(held, names)
 
 
-def _together(batches: list[pa.RecordBatch], names: Sequence[str]) -> pa.RecordBatch:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0].rename_columns(list(names))
+def _together(batches: list[pa.RecordBatch], names: Sequence[str]) -> list[pa.RecordBatch]:
+    """One batch, or several where one cannot hold so much text."""
+    return pa.Table.from_batches(batches).combine_chunks().rename_columns(list(names)).to_batches()
 
 
 def sanitise_spark(
@@ -159,7 +165,7 @@ def sanitise_spark(
         raise OutputRefused("Spark writes a folder of Parquet files: call it something like open.parquet")
     source = frame if isinstance(frame, SparkSource) else SparkSource.of(frame)
     source.require(protocol.attributes)
-    folder = SparkFolder.at(source.frame, output) if output is not None else None
+    folder = SparkFolder.at(source.frame, output, source.name) if output is not None else None
     if folder is not None:
         folder.check(force)
     rows_in = source.frame.select(*(f"c{source.columns.index(name)}" for name in protocol.attributes))
@@ -190,14 +196,18 @@ def _plan(drawing: Drawing, rows_in: Any, release: Release) -> Any:
     """The released DataFrame, not computed yet.
 
     Shuffling: every row has a rank of its own, uniform and independent of all else. Rows are dealt to
-    partitions by a hash of it and sorted by it, so all orders of the whole table are equally likely.
+    partitions by a hash of it and sorted by it, so all orders of the whole table are equally likely. Spark drops
+    a sort when another one follows, as for partitioned folders, unless something stands between that it takes for
+    random: numbers of rows, none of which is negative.
     """
     from pyspark.sql import functions as F
 
-    drawn = rows_in.mapInArrow(drawing, drawing.schema())
+    placed = rows_in.select("*", F.spark_partition_id().alias("p"))
+    drawn = placed.mapInArrow(drawing, drawing.schema())
     if not drawing.keep_order:
         rank = drawn.columns[-1]
         drawn = drawn.repartition(F.col(rank)).sortWithinPartitions(rank)
+        drawn = drawn.where(F.monotonically_increasing_id() >= 0)
     metadata = {"privacyfunnel": release.metadata()}
     named = enumerate(drawing.protocol.attributes)
     return drawn.select(*(F.col(f"c{i}").alias(name, metadata=metadata) for i, name in named))
@@ -231,7 +241,8 @@ def _told(protocol: Protocol, rows_in: Any, name: str) -> Iterator[None]:
     from pyspark.errors import PySparkException
 
     try:
-        yield
+        with unlogged():
+            yield
     except PrivacyFunnelError:
         raise
     except (PySparkException, Py4JError) as trouble:
