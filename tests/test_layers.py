@@ -120,6 +120,7 @@ ORDER = [
     "report.html",
     "report.page",
     "studio",
+    "studio.neighbours",
     "studio.guard",
     "studio.work",
     "studio.desk",

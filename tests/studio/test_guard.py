@@ -1,7 +1,17 @@
 """The guard: nobody gets in without the token, from another page or under another name."""
 
+import asyncio
 import http.client
+import os
+import socket
+from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
+
+import pytest
+
+from privacyfunnel.studio.guard import Guard
+from privacyfunnel.studio.neighbours import user_of
 
 
 class Door:
@@ -83,3 +93,59 @@ def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(open_stud
                 yield b"x" * 2**17
 
         assert door.ask(where, "POST", endless(), Cookie=cookie, Origin=origin)[0] in (404, 413)
+
+
+NOBODY = 65534
+
+
+@contextmanager
+def neighbour(family, host):
+    """A connection to a port of ours: the two ports, and the user at the other end, who is not root even if we are."""
+    if not Path("/proc/net/tcp").exists():
+        pytest.skip("this system does not tell whose a connection is")
+    user = os.getuid() or NOBODY
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with socket_of(user, family) as end:
+            end.connect((host, port))
+            with listener.accept()[0] as ours:
+                yield ours.getpeername()[1], port, user
+
+
+def socket_of(user, family):
+    """A connection belongs to the user whose its socket was at first."""
+    if user == os.getuid():
+        return socket.socket(family)
+    os.seteuid(user)
+    try:
+        return socket.socket(family)
+    finally:
+        os.seteuid(os.getuid())
+
+
+def answer_to(guard, client_port, port):
+    """What the guard says to somebody who knows the token."""
+    said = []
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/",
+        "query_string": guard.address.partition("?")[2].encode(),
+        "headers": [(b"host", f"127.0.0.1:{port}".encode())],
+        "client": ("127.0.0.1", client_port),
+    }
+
+    async def send(message):
+        said.append(message)
+
+    asyncio.run(guard(scope, None, send))
+    return said[0]["status"]
+
+
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::ffff:127.0.0.1")])
+def test_another_user_gets_in_neither_with_the_token_nor_by_another_kind_of_address(family, host):
+    with neighbour(family, host) as (client_port, port, user):
+        assert user_of(client_port, port) == user
+        assert user_of(client_port, port + 1) is None
+        assert answer_to(Guard(None, port, 1, user=user + 1), client_port, port) == 403
+        assert answer_to(Guard(None, port, 1, user=user), client_port, port) == 303

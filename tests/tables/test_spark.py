@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -273,7 +274,7 @@ def test_the_place_of_a_row_says_nothing_about_it_unless_the_order_is_kept(sessi
 
 def runs(towns):
     """How many runs of equal towns there are: of n in random order, with four towns, about 3n/4."""
-    return 1 + sum(a != b for a, b in zip(towns, towns[1:], strict=False))
+    return 1 + sum(a != b for a, b in pairwise(towns))
 
 
 def by_town(session):

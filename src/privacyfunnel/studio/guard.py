@@ -1,7 +1,8 @@
 """Guard: what stands between the studio and everything else on the machine.
 
 Only requests to our own host and from our own pages pass, and only with the secret that the one-time token in the
-address was exchanged for. So no other user, no other program and no web page that guesses the port can look in.
+address was exchanged for; and where Linux tells, only from programs of our own user. So no other user, no other program
+and no web page that guesses the port can look in.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import parse_qs
+
+from privacyfunnel.studio.neighbours import is_foreign, own_user
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -43,8 +46,10 @@ class _TooLarge(Exception):
 class Guard:
     """An ASGI application that lets only the owner through to another one."""
 
-    def __init__(self, app: ASGI, port: int, most_bytes: int, page: str = "") -> None:
+    def __init__(self, app: ASGI, port: int, most_bytes: int, page: str = "", user: int | None = None) -> None:
         self._app = app
+        self._port = port
+        self._user = own_user() if user is None else user
         self._headers = _headers(page)
         self._most_bytes = most_bytes
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
@@ -74,6 +79,9 @@ class Guard:
 
     def _trouble(self, scope: Scope, headers: dict[str, str]) -> str | None:
         """Why a request comes from the wrong place, if it does."""
+        client = scope.get("client")
+        if client is not None and is_foreign(client[1], self._port, self._user):
+            return "The studio is another user's."
         if headers.get("host") not in self._hosts:
             return "This is not the address of the studio."  # a foreign name that resolves to this machine
         origin = headers.get("origin")

@@ -137,7 +137,7 @@ def _larger(batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Iterator
 
 def _together(batches: list[pa.RecordBatch], names: Sequence[str]) -> list[pa.RecordBatch]:
     """One batch, or several where one cannot hold so much text."""
-    return pa.Table.from_batches(batches).combine_chunks().rename_columns(list(names)).to_batches()
+    return list(pa.Table.from_batches(batches).combine_chunks().rename_columns(list(names)).to_batches())
 
 
 def sanitise_spark(
