@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ import pytest
 
 from privacyfunnel.studio.guard import Guard
 from privacyfunnel.studio.neighbours import user_of
+from privacyfunnel.studio.serve import server_of
 
 
 class Door:
@@ -101,15 +103,20 @@ NOBODY = 65534
 @contextmanager
 def neighbour(family, host):
     """A connection to a port of ours: the two ports, and the user at the other end, who is not root even if we are."""
-    if not Path("/proc/net/tcp").exists():
-        pytest.skip("this system does not tell whose a connection is")
-    user = os.getuid() or NOBODY
+    user = somebody()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         with socket_of(user, family) as end:
             end.connect((host, port))
             with listener.accept()[0] as ours:
                 yield ours.getpeername()[1], port, user
+
+
+def somebody():
+    """A user who is not root."""
+    if not Path("/proc/net/tcp").exists():
+        pytest.skip("this system does not tell whose a connection is")
+    return os.getuid() or NOBODY
 
 
 def socket_of(user, family):
@@ -149,3 +156,29 @@ def test_another_user_gets_in_neither_with_the_token_nor_by_another_kind_of_addr
         assert user_of(client_port, port + 1) is None
         assert answer_to(Guard(None, port, 1, user=user + 1), client_port, port) == 403
         assert answer_to(Guard(None, port, 1, user=user), client_port, port) == 303
+
+
+@pytest.mark.parametrize("said", ["", "X-Forwarded-For: 127.0.0.1\r\n", "X-Forwarded-For: 10.0.0.1:0\r\n"])
+def test_another_user_cannot_pretend_to_ask_for_somebody_else(said):
+    user = somebody()
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        port = listener.getsockname()[1]
+        guard = Guard(nothing, port, 1, user=user + 1)
+        server = server_of(guard)
+        running = pool.submit(server.run, sockets=[listener])
+        with socket_of(user, socket.AF_INET) as end:
+            end.connect(("127.0.0.1", port))
+            path = guard.address.partition(str(port))[2]
+            end.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{said}\r\n".encode())
+            answer = end.recv(4096)
+        server.should_exit = True
+        running.result(timeout=60)
+    assert answer.startswith(b"HTTP/1.1 403")
+
+
+async def nothing(scope, receive, send):
+    """An application that starts and ends, and never answers."""
+    if scope["type"] == "lifespan":
+        for word in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{word}.complete"})

@@ -11,8 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from privacyfunnel.errors import InvalidInput, MissingExtra, OutputRefused
+
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+    from privacyfunnel.studio.guard import Guard
 
 LOOPBACK = "127.0.0.1"
 
@@ -30,7 +36,7 @@ def serve(
     os.environ["SHINY_OTEL_COLLECT"] = "none"  # no telemetry, whatever else is installed here
     try:
         import shiny  # noqa: F401 - only whether it is there
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtra("shiny", "studio") from None
     from privacyfunnel.studio.app import page_of, studio_app
@@ -40,13 +46,21 @@ def serve(
     with _folder(folder) as own, _listening(port) as listener:
         app = studio_app(table, own, most_bytes, time_limit)
         guard = Guard(app, listener.getsockname()[1], most_bytes, page_of(app))
-        config = uvicorn.Config(guard, log_level="error", access_log=False, server_header=False, lifespan="on")
         ready(guard.address)
         try:
             with suppress(KeyboardInterrupt):
-                uvicorn.Server(config).run(sockets=[listener])
+                server_of(guard).run(sockets=[listener])
         finally:
             end_all()
+
+
+def server_of(guard: Guard) -> Server:
+    """A server that logs no address, and believes nobody who says for whom he asks: there is no proxy before us."""
+    from uvicorn import Config, Server
+
+    return Server(
+        Config(guard, log_level="error", access_log=False, server_header=False, lifespan="on", proxy_headers=False)
+    )
 
 
 @contextmanager

@@ -11,7 +11,8 @@ drawn with the stream of
   with the same input are exchangeable, so sorting them costs nothing.
 - If the partition holds other people the second time, k is another key, and the draws are independent: no
   random word ever serves two different inputs.
-- K travels with the task, as the rows themselves do; it is never written down or shown.
+- K travels with the task, as the rows themselves do, and is never shown. Spark puts tasks of over a megabyte, those of
+  large protocols, into its folder for temporary files until it ends. K alone undoes nothing: x is needed to use it.
 
 p comes with the rows: a task that reads several partitions at once, after `coalesce`, has a number of its own.
 """
