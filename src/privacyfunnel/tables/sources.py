@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables import raw
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
-from privacyfunnel.tables.database import clear_errors, connect, literal
+from privacyfunnel.tables.database import clear_errors, connect, hearing, literal
 from privacyfunnel.tables.grouping import Grouping
 
 BATCH_ROWS = 1 << 18
@@ -42,14 +42,15 @@ class Source(Grouping):
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query on VIEW, once it is known that the file was read without a misfit."""
         with clear_errors(self.name):
-            found = self.connection.execute(sql).fetchall()  # with `sql`, it would not look for Ctrl-C
+            found = hearing(self.connection, lambda: self.connection.execute(sql).fetchall())
         self._read_well()
         return found
 
     def stream(self, sql: str, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The result of a query on VIEW, batch by batch; misfits in a text file are reported at the end."""
         with clear_errors(self.name):
-            for batch in self.connection.sql(sql).to_arrow_reader(rows):
+            reader = hearing(self.connection, lambda: self.connection.sql(sql).to_arrow_reader(rows))
+            while (batch := hearing(self.connection, lambda: next(reader, None))) is not None:
                 yield self._sound(batch)
         self._read_well()
 
@@ -95,10 +96,9 @@ class Source(Grouping):
         """Only text files are held: other tables are read fast enough. DuckDB spills what is too much."""
         if self.path is None or self.parquet:
             return
+        table = f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"
         with clear_errors(self.name):
-            self.connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"
-            )
+            hearing(self.connection, lambda: self.connection.execute(table))
         self._read_well()
         self._held.clear()
         self._held.update(columns)
