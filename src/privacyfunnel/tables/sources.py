@@ -49,8 +49,7 @@ class Source(Grouping):
     def stream(self, sql: str, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The result of a query on VIEW, batch by batch; misfits in a text file are reported at the end."""
         with clear_errors(self.name):
-            reader = hearing(self.connection, lambda: self.connection.sql(sql).to_arrow_reader(rows))
-            while (batch := hearing(self.connection, lambda: next(reader, None))) is not None:
+            for batch in self.connection.sql(sql).to_arrow_reader(rows):
                 yield self._sound(batch)
         self._read_well()
 
