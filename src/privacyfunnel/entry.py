@@ -2,7 +2,6 @@
 
 import os
 import sys
-import traceback
 
 from privacyfunnel import stopping
 
@@ -31,6 +30,8 @@ def _load_and_run(arguments: list[str]) -> int:
         if stopping.exit_code():  # while a library was being loaded
             return _interrupted()
         if "--debug" in arguments:
+            import traceback
+
             traceback.print_exc()
         kind = type(trouble).__name__
         return _complain(f"a library cannot be loaded ({kind}); is all installed, and is there memory? See --debug")

@@ -76,7 +76,7 @@ def load(path: str | Path) -> Protocol:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InvalidProtocol(f"{path} is larger than {MOST_BYTES // 2**20} MiB, so it is no protocol")
-        text = path.read_text(encoding="utf-8").replace("\r\n", "\n")
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError:
         raise InvalidProtocol(f"there is no file {path}") from None
     except OSError as trouble:

@@ -156,8 +156,8 @@ def test_ctrl_c_leaves_nothing_and_says_so(work, tmp_path):
 
 @pytest.mark.parametrize("delay", [0.1, 0.4, 0.8, 1.2])
 def test_ctrl_c_at_any_moment_shows_no_traceback(delay, work, tmp_path):
-    # Before that line Python itself is being loaded, and knows only tracebacks; so does what watches its lines.
-    script = "import sys; print('begun', flush=True); from privacyfunnel.entry import main; main()"
+    # Until the first lines of ours are loaded, Python knows only tracebacks; so does what watches its lines.
+    script = "from privacyfunnel.entry import main; print('begun', flush=True); main()"
     arguments = ["sanitise", work / "large.parquet", "--protocol", work / "p.json", "-o", tmp_path / "open.csv"]
     process = subprocess.Popen(
         [sys.executable, "-c", script, *map(str, arguments)],

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import atexit
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from tempfile import mkdtemp
+from threading import current_thread, main_thread
+from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 
 from privacyfunnel.errors import InvalidTable
+
+Result = TypeVar("Result")
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -44,6 +49,24 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def hearing(connection: duckdb.DuckDBPyConnection, query: Callable[[], Result]) -> Result:
+    """What the query returns. Ctrl-C, which only the main thread hears, interrupts it.
+
+    In the main thread, DuckDB does not hear it while others of its threads have all the work.
+    """
+    if current_thread() is not main_thread():
+        return query()
+    with ThreadPoolExecutor(1) as other:
+        running = other.submit(query)
+        try:
+            return running.result()
+        except BaseException:
+            while not running.done():
+                connection.interrupt()  # and again, if it had not begun
+                wait([running], timeout=0.1)
+            raise
+
+
 @contextmanager
 def clear_errors(name: str) -> Iterator[None]:
     """DuckDB's and Arrow's complaints quote the data; ours only say which file and what kind of trouble."""
@@ -59,6 +82,8 @@ def clear_errors(name: str) -> Iterator[None]:
     except RuntimeError as trouble:
         if "interrupted" in str(trouble):  # what DuckDB makes of Ctrl-C
             raise KeyboardInterrupt from None
+        if "start new thread" in str(trouble):
+            raise MemoryError(f"the memory is used up by reading {name}") from None
         raise
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables import raw
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
-from privacyfunnel.tables.database import clear_errors, connect, literal
+from privacyfunnel.tables.database import clear_errors, connect, hearing, literal
 from privacyfunnel.tables.grouping import Grouping
 
 BATCH_ROWS = 1 << 18
@@ -42,7 +42,7 @@ class Source(Grouping):
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query on VIEW, once it is known that the file was read without a misfit."""
         with clear_errors(self.name):
-            found = self.connection.execute(sql).fetchall()  # with `sql`, it would not look for Ctrl-C
+            found = hearing(self.connection, lambda: self.connection.execute(sql).fetchall())
         self._read_well()
         return found
 
@@ -95,10 +95,9 @@ class Source(Grouping):
         """Only text files are held: other tables are read fast enough. DuckDB spills what is too much."""
         if self.path is None or self.parquet:
             return
+        table = f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"
         with clear_errors(self.name):
-            self.connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"
-            )
+            hearing(self.connection, lambda: self.connection.execute(table))
         self._read_well()
         self._held.clear()
         self._held.update(columns)
