@@ -8,6 +8,11 @@ interesting, and `check(data)`, which raises if a claim that should hold for all
 LONGEST_MESSAGE = 1_000
 """A line for people is not longer than this."""
 
+_MARKS = b'" "" , ; | \n \r\n \r \0 \xff \xef\xbb\xbf \xc3 \' # \\ \n\n ,,'.split(b" ")
+_WORDS = b"1e400 -0 nan inf 0000-00-00 9999-12-31 9999-99-99 2024-02-30 ? NA other true FALSE 007 +1 1.0".split()
+PIECES = (b" ", b"\t", *_MARKS, *_WORDS, b"9" * 40, b"a" * 3_000, "Ω".encode(), "\u2028".encode())
+"""What readers of tables stumble over."""
+
 _COLUMNS = ("tables.raw", "tables.domain", "tables.arrow")
 _PROMISES = ("notions", "promise", "robust_promise", "limits")
 _TABLES = (

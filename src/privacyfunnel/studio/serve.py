@@ -36,7 +36,7 @@ def serve(
     os.environ["SHINY_OTEL_COLLECT"] = "none"  # no telemetry, whatever else is installed here
     try:
         import shiny  # noqa: F401 - only whether it is there
-        import uvicorn  # noqa: F401
+        import uvicorn  # noqa: F401 - likewise
     except ImportError:
         raise MissingExtra("shiny", "studio") from None
     from privacyfunnel.studio.app import page_of, studio_app
