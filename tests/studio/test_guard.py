@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import os
+import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -183,3 +184,13 @@ async def nothing(scope, receive, send):
         for word in ("startup", "shutdown"):
             await receive()
             await send({"type": f"lifespan.{word}.complete"})
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal here")
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGINT"])
+def test_a_closed_terminal_ends_the_studio_without_a_word_as_ctrl_c_does(name, open_studio):
+    with open_studio() as (address, process):
+        assert Door(address).ask("/")[0] == 403  # it serves
+        process.send_signal(getattr(signal, name))
+        assert process.wait(timeout=60) == 0
+        assert process.stderr.read() == ""

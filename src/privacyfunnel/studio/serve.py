@@ -48,8 +48,9 @@ def serve(
         guard = Guard(app, listener.getsockname()[1], most_bytes, page_of(app))
         ready(guard.address)
         try:
-            with suppress(KeyboardInterrupt):
-                server_of(guard).run(sockets=[listener])
+            server = server_of(guard)
+            with suppress(KeyboardInterrupt), _ended_by_hanging_up(server):
+                server.run(sockets=[listener])
         finally:
             end_all()
 
@@ -61,6 +62,20 @@ def server_of(guard: Guard) -> Server:
     return Server(
         Config(guard, log_level="error", access_log=False, server_header=False, lifespan="on", proxy_headers=False)
     )
+
+
+@contextmanager
+def _ended_by_hanging_up(server: Server) -> Iterator[None]:
+    """A closed terminal ends the studio as Ctrl-C does: the server itself does not know of it."""
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hangup is None or signal.getsignal(hangup) == signal.SIG_IGN:  # as with nohup
+        yield
+        return
+    before = signal.signal(hangup, lambda _number, _frame: setattr(server, "should_exit", True))
+    try:
+        yield
+    finally:
+        signal.signal(hangup, before)
 
 
 @contextmanager
