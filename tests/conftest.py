@@ -17,8 +17,10 @@ settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.register_profile("first failure", derandomize=True, phases=[Phase.explicit, Phase.generate], **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
 
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in what a script starts in the background
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # for the processes that tests interrupt
+for _name, _usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    _number = getattr(signal, _name, None)
+    if _number and signal.getsignal(_number) == signal.SIG_IGN:  # in the background of a script, and under nohup
+        signal.signal(_number, _usual)  # for the processes that tests interrupt
 
 
 @pytest.fixture(scope="session")
