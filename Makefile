@@ -115,7 +115,7 @@ minimal:
 	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning $(MINIMAL)
 
 MINIMAL := tests/test_certificate.py tests/test_notions.py tests/test_optimise.py tests/test_protocol_file.py \
-  tests/test_randomness.py tests/tables/test_domain.py tests/tables/test_counting.py tests/cli/test_commands.py
+  tests/test_randomness.py tests/tables/test_domain.py tests/tables/test_counting.py tests/cli/test_commands.py tests/cli/test_estimate.py
 
 # Known weaknesses of the dependencies, as far as the advisory service can be reached.
 audit: $(VENV)/.release

@@ -125,6 +125,7 @@ def test_a_table_of_another_protocol_is_one_clear_line(folder, tmp_path, capsys)
 
 
 def test_an_attack_is_shown_with_the_audit(folder, capsys):
+    pytest.importorskip("sklearn", reason="learned attackers need scikit-learn")
     asked = ["audit", folder / "protocol.json", "--table", folder / "people.csv", "--attack"]
     assert funnel(*asked) == 0
     out = " ".join(capsys.readouterr().out.split())

@@ -56,16 +56,22 @@ class Scorer:
     @cached_property
     def Q(self) -> csr_array:  # noqa: N802 - a matrix
         """Q[y, x] = P(y|x), sparse."""
-        channel = self.block.channel
         shape = (self.n_outputs, self.n_inputs)
-        return coo_array((channel.numerators / UNIT, (channel.outputs, channel.inputs)), shape=shape).tocsr()
+        return coo_array((self.block.channel.numerators / UNIT, self._places), shape=shape).tocsr()
+
+    @property
+    def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(y, x) of every entry of the channel. Graphs and factors of older SciPy know only numbers of 32 bits."""
+        channel = self.block.channel
+        return channel.outputs.astype(np.int32), channel.inputs.astype(np.int32)
 
     @cached_property
     def _parts(self) -> list[_Part]:
         """A decomposition of every connected part by itself: real channels fall into many small ones."""
         channel, b = self.block.channel, self.n_outputs
         size = b + self.n_inputs
-        graph = coo_array((channel.numerators, (channel.outputs, b + channel.inputs)), shape=(size, size))
+        outputs, inputs = self._places
+        graph = coo_array((channel.numerators, (outputs, b + inputs)), shape=(size, size))
         _, part = connected_components(graph, directed=False)
         order = np.argsort(part, kind="stable")
         return [self._decomposed(members) for members in np.split(order, np.flatnonzero(np.diff(part[order])) + 1)]
