@@ -130,7 +130,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_estimates_are_unbiase
     true = truths(protocol, p, names, keys)
     share, error, low, high = np.moveaxis(found, 2, 0)
     coverage = ((low <= true) & (true <= high)).mean(axis=0)
-    assert (coverage.mean() >= 0.93) and (coverage.mean() <= 0.97)  # noqa: PT018
+    assert 0.93 <= coverage.mean() <= 0.97
     assert coverage.min() >= 0.95 - NOISE * math.sqrt(0.95 * 0.05 / REPETITIONS)
     spread = share.std(axis=0, ddof=1)
     assert (np.abs(share.mean(axis=0) - true) <= NOISE * spread / math.sqrt(REPETITIONS)).all()

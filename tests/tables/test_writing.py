@@ -391,7 +391,7 @@ def test_of_two_runs_at_once_one_wins_unless_forced(force, work, tmp_path):
 
 def test_of_two_writers_at_once_the_second_is_refused(tmp_path):
     path = tmp_path / "out.csv"
-    with pytest.raises(OutputRefused, match="exists"), whole_file(path, force=False) as second:  # noqa: PT012
+    with pytest.raises(OutputRefused, match="exists"), whole_file(path, force=False) as second:  # noqa: PT012 - the end of the block fails
         with whole_file(path, force=False) as first:
             first.write(b"first")
         second.write(b"second")
@@ -413,7 +413,7 @@ def test_nothing_is_there_until_all_is_written(tmp_path):
 
 @pytest.mark.parametrize("trouble", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
 def test_any_trouble_while_writing_leaves_nothing(trouble, tmp_path):
-    with pytest.raises(trouble), whole_file(tmp_path / "out.csv", force=False) as file:  # noqa: PT012
+    with pytest.raises(trouble), whole_file(tmp_path / "out.csv", force=False) as file:  # noqa: PT012 - after half a file
         file.write(b"half")
         raise trouble
     assert list(tmp_path.iterdir()) == []
@@ -438,7 +438,7 @@ def test_a_file_system_without_hard_links_still_refuses_to_replace(tmp_path, mon
 )
 def test_outputs_that_cannot_be_are_refused(name, says, tmp_path):
     (tmp_path / "sub.csv").mkdir()
-    with pytest.raises(OutputRefused, match=says):  # noqa: PT012
+    with pytest.raises(OutputRefused, match=says):  # noqa: PT012 - either of them refuses
         format_of(tmp_path / name)
         check_output(tmp_path / name, force=True)
 
