@@ -51,8 +51,8 @@ coverage: $(READY)
 
 # What numba compiles cannot be watched, so some tests go through it line by line, where numpy warns of what machine
 # code does without a word.
-UNCOMPILED := -W ignore::RuntimeWarning tests/test_kernel.py tests/test_randomness.py tests/test_bounds.py tests/test_large.py \
-  tests/test_robust_nested.py \
+UNCOMPILED := -W ignore::RuntimeWarning tests/drawing/test_kernel.py tests/drawing/test_randomness.py tests/optimiser/bounds/test_bounds.py tests/optimiser/test_large.py \
+  tests/optimiser/robust/test_nested_search.py \
   -k 'reproduce or share_a_bucket or sides_of_a_cut or favour_a_row or permutation_holds or (no_column and 1--1) \
   or shrinking_a_box or proof_is_never or box_without or best_partners or staircase or complete_sweep or sweeping_is_as_good \
   or nested_sets or interval_and_a_cap or branching_on_the_largest or no_value_is_larger or best_pairs'
@@ -99,7 +99,7 @@ dist: $(VENV)/.release
 	$(BIN)/twine check --strict dist/*
 	tar -xzf dist/*.tar.gz -C build/unpacked --strip-components=1
 	cd build/unpacked && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest --collect-only > /dev/null
-	cd build/unpacked && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest tests/test_packaging.py tests/test_layers.py
+	cd build/unpacked && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest tests/test_packaging.py tests/test_layers.py tests/test_public_surface.py
 	$(PYTHON) -m venv build/empty
 	build/empty/bin/python -m pip install --quiet dist/*.whl
 	cd build/empty && bin/funnel --version && bin/funnel demo --json > demo.json
@@ -114,8 +114,8 @@ minimal:
 	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest
 	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning $(MINIMAL)
 
-MINIMAL := tests/test_certificate.py tests/test_notions.py tests/test_optimise.py tests/test_protocol_file.py \
-  tests/test_randomness.py tests/tables/test_domain.py tests/tables/test_counting.py tests/cli/test_commands.py tests/cli/test_estimate.py
+MINIMAL := tests/proof/test_certificate.py tests/promises/test_notions.py tests/optimiser/test_optimise.py tests/protocols/test_file.py \
+  tests/drawing/test_randomness.py tests/distribution/test_column.py tests/tables/test_counting.py tests/cli/test_commands.py tests/cli/test_estimate.py
 
 # Known weaknesses of the dependencies, as far as the advisory service can be reached.
 audit: $(VENV)/.release

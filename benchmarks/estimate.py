@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 
 import privacyfunnel as pf
-from privacyfunnel.attacks_learned import draw
-from privacyfunnel.channel import UNIT, Channel
+from privacyfunnel.attacks.learned import draw
+from privacyfunnel.attacks.outcomes import inputs_on
 from privacyfunnel.estimates.frequencies import Wish, frequencies
 from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.outcomes import inputs_on
-from privacyfunnel.protocol import Protocol, block_of
-from privacyfunnel.tables.tallying import Tally
+from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.tables.reading_back import Tally
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv.gz"
 REPEATS = 10

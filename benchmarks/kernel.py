@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from privacyfunnel.channel import UNIT, Channel
-from privacyfunnel.kernel import AliasTables, sample
-from privacyfunnel.randomness import Randomness
+from privacyfunnel.drawing.kernel import AliasTables, sample
+from privacyfunnel.drawing.randomness import Randomness
+from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers
 
 ROWS = 10**7

@@ -121,10 +121,10 @@ def against_listing() -> dict[str, object]:
 
     import privacyfunnel as pf
     from benchmarks.optimiser import timed
-    from privacyfunnel.optimiser.binary import pair_values
-    from privacyfunnel.optimiser.listing import list_vertices
-    from privacyfunnel.optimiser.state import State
-    from privacyfunnel.polytope import Polytope
+    from privacyfunnel.optimiser.program.listing import list_vertices
+    from privacyfunnel.optimiser.program.polytope import Polytope
+    from privacyfunnel.optimiser.program.state import State
+    from privacyfunnel.optimiser.two_secrets.pairing import pair_values
 
     joint = pf.Joint(np.random.default_rng(1).random((2, 300)))
     polytope = Polytope.of(joint, pf.LIP(0.5))

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 import privacyfunnel as pf
-from privacyfunnel.channel import Channel
 from privacyfunnel.optimiser.bisection import bisected
-from privacyfunnel.protocol import block_of
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import block_of
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Where the tables are, if they are there."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import privacyfunnel as pf
-from privacyfunnel.composition import Method
+from privacyfunnel.optimiser.blocks.compose import Method
 
 DRAWS = 10
 SHAPE = (3, 3, 4)

@@ -13,7 +13,7 @@ import pytest
 
 START = """
 import json, sys
-from privacyfunnel.entry import main
+from privacyfunnel.cli.main import main
 for command in json.loads(sys.argv[1]):
     sys.argv[1:] = command
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 from tests.brute import Lifts, entropy, limits
 
-from privacyfunnel.shares import SCALE
+from privacyfunnel.promises.sets import SCALE
 
 TINY = Fraction(1, 4 * SCALE)
 """Less than any distance between two numbers over SCALE."""

@@ -19,7 +19,7 @@ from privacyfunnel.population import as_csv, people
 from spark_parts import environment, require_spark
 
 ROOT = Path(__file__).resolve().parents[1]
-FUNNEL = [sys.executable, "-c", "from privacyfunnel.entry import main; main()"]
+FUNNEL = [sys.executable, "-c", "from privacyfunnel.cli.main import main; main()"]
 SOURCE = Path(pf.__file__).parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted(

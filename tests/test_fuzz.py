@@ -23,7 +23,7 @@ from tools.fuzzing import PIECES, csv_bytes, protocol_bytes
 
 import privacyfunnel as pf
 from privacyfunnel.cli import BAD_INPUT, run
-from privacyfunnel.protocol_file import _digest, _write, to_text
+from privacyfunnel.protocols.file import _digest, _write, to_text
 
 CASES = int(os.environ.get("FUZZ_CASES", "60"))
 CANARY = "CANARY"

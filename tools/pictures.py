@@ -18,7 +18,7 @@ from typing import Any
 from privacyfunnel.population import as_csv, people
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
-FUNNEL = [sys.executable, "-c", "from privacyfunnel.entry import main; main()"]
+FUNNEL = [sys.executable, "-c", "from privacyfunnel.cli.main import main; main()"]
 COLUMNS = ("sex", "town", "height", "weight")
 DESK, PHONE = {"width": 900, "height": 760}, {"width": 380, "height": 760}
 PATIENCE = 180_000

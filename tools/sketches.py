@@ -10,10 +10,10 @@ import pyarrow as pa
 import vl_convert as vlc
 
 import privacyfunnel as pf
+from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli.demo import ATTRIBUTES, HEIGHTS, PEOPLE, WEIGHTS
-from privacyfunnel.findings import findings
-from privacyfunnel.limits import Limits
 from privacyfunnel.population import people
+from privacyfunnel.promises.limits import Limits
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 BLUE, ORANGE, GREY, INK = "#0b5cad", "#b8430a", "#6b7280", "#1f2933"

@@ -8,20 +8,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privacyfunnel.attacks import Attack, attack
-    from privacyfunnel.beliefs import Attacker
-    from privacyfunnel.certificate import Certificate, certify
-    from privacyfunnel.composition import compose
+    from privacyfunnel.attacks.attack import Attack, attack
+    from privacyfunnel.attacks.bayes import Attacker
+    from privacyfunnel.attacks.repetition import Repeated, repeated
+    from privacyfunnel.distribution.joint import Joint
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.estimates.answer import Estimates, estimate
     from privacyfunnel.estimates.posterior import Posterior, posterior
-    from privacyfunnel.joint import Joint
-    from privacyfunnel.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
-    from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
-    from privacyfunnel.optimiser.solve import optimise
-    from privacyfunnel.optimiser.state import Progress
-    from privacyfunnel.optimiser.wish import Wish, epsilon_for
-    from privacyfunnel.population_level import (
+    from privacyfunnel.optimiser.blocks.compose import compose
+    from privacyfunnel.optimiser.optimise import optimise
+    from privacyfunnel.optimiser.program.state import Progress
+    from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
+    from privacyfunnel.optimiser.tradeoff import Tradeoff, tradeoff
+    from privacyfunnel.promises.notion import Notion
+    from privacyfunnel.promises.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
+    from privacyfunnel.promises.robust import Robust, robust
+    from privacyfunnel.proof.certificate import Certificate, certify
+    from privacyfunnel.proof.over_population import (
         PopulationFindings,
         PopulationLevel,
         Sharpness,
@@ -29,10 +32,7 @@ if TYPE_CHECKING:
         population_findings,
         sharpness,
     )
-    from privacyfunnel.promise import Notion
-    from privacyfunnel.protocol import Protocol
-    from privacyfunnel.repetition import Repeated, repeated
-    from privacyfunnel.robust_promise import Robust, robust
+    from privacyfunnel.protocols.protocol import Protocol
     from privacyfunnel.transformer import PrivacyFunnel
 
 __all__ = [
@@ -77,20 +77,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "attacks": ("Attack", "attack"),
-    "beliefs": ("Attacker",),
-    "certificate": ("Certificate", "certify"),
-    "composition": ("compose",),
+    "attacks.attack": ("Attack", "attack"),
+    "attacks.bayes": ("Attacker",),
+    "proof.certificate": ("Certificate", "certify"),
+    "optimiser.blocks.compose": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),
     "estimates.posterior": ("Posterior", "posterior"),
-    "joint": ("Joint",),
-    "notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
-    "optimiser.curve": ("Tradeoff", "tradeoff"),
-    "optimiser.solve": ("optimise",),
-    "optimiser.state": ("Progress",),
-    "optimiser.wish": ("Wish", "epsilon_for"),
-    "population_level": (
+    "distribution.joint": ("Joint",),
+    "promises.notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
+    "optimiser.tradeoff": ("Tradeoff", "tradeoff"),
+    "optimiser.optimise": ("optimise",),
+    "optimiser.program.state": ("Progress",),
+    "optimiser.smallest_epsilon": ("Wish", "epsilon_for"),
+    "proof.over_population": (
         "PopulationFindings",
         "PopulationLevel",
         "Sharpness",
@@ -98,10 +98,10 @@ _HOMES = {
         "population_findings",
         "sharpness",
     ),
-    "promise": ("Notion",),
-    "protocol": ("Protocol",),
-    "robust_promise": ("Robust", "robust"),
-    "repetition": ("Repeated", "repeated"),
+    "promises.notion": ("Notion",),
+    "protocols.protocol": ("Protocol",),
+    "promises.robust": ("Robust", "robust"),
+    "attacks.repetition": ("Repeated", "repeated"),
     "transformer": ("PrivacyFunnel",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,5 +1,5 @@
 """`python -m privacyfunnel` is `funnel`, also where commands are not on the path."""
 
-from privacyfunnel.entry import main
+from privacyfunnel.cli.main import main
 
 main()

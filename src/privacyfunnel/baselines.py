@@ -14,15 +14,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from privacyfunnel.certificate import certify, certify_channel, log_above
-from privacyfunnel.channel import UNIT, Channel
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise
-from privacyfunnel.information import mutual_information, plogp
-from privacyfunnel.joint import Joint
-from privacyfunnel.limits import PERFECT_LEVEL, Limits
-from privacyfunnel.notions import PML
-from privacyfunnel.promise import Notion
-from privacyfunnel.protocol import Protocol, block_of, information_kept
+from privacyfunnel.numeric.information import mutual_information, plogp
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import PML
+from privacyfunnel.proof.certificate import certify, certify_channel, log_above
+from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 HALVINGS = 50

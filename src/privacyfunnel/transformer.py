@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privacyfunnel.composition import Method, compose
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.raw import is_numeric
+from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra
-from privacyfunnel.joint import Joint
-from privacyfunnel.notions import KINDS, notion_from
-from privacyfunnel.optimiser.solve import optimise
-from privacyfunnel.promise import Notion
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.randomness import Randomness
-from privacyfunnel.tables.arrow import Sanitiser
+from privacyfunnel.optimiser.blocks.compose import Method, compose
+from privacyfunnel.optimiser.optimise import optimise
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import KINDS, notion_from
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.fitting import Bins, Precision, Wishes
-from privacyfunnel.tables.raw import is_numeric
+from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.writing import plain
 
 try:

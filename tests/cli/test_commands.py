@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel import protocol_file
+from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli import run, show
-from privacyfunnel.findings import findings
+from privacyfunnel.protocols import file as protocol_file
 from privacyfunnel.tables.auditing import audited_joint
 from processes import finished, one_line
 

@@ -8,9 +8,9 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.channel import Channel
 from privacyfunnel.cli import run
-from privacyfunnel.protocol import Protocol, block_of
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import Protocol, block_of
 
 CANARY = "CANARY"
 

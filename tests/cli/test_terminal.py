@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-RUN = "from privacyfunnel.entry import main; main()"
+RUN = "from privacyfunnel.cli.main import main; main()"
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacyfunnel as pf
-from privacyfunnel.limits import Limits
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.report.account import account
 from strategies import epsilons, joints
 

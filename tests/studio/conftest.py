@@ -14,7 +14,7 @@ from pages import chromium, required
 from privacyfunnel.population import as_csv, people
 
 SOURCE = Path(privacyfunnel.__file__).parents[1]
-START = "from privacyfunnel.entry import main; main()"
+START = "from privacyfunnel.cli.main import main; main()"
 
 
 @contextmanager

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from scipy.stats import chi2
 
 import privacyfunnel as pf
-from privacyfunnel.channel import UNIT, Channel
+from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, UnseenValues
-from privacyfunnel.protocol import Block, Protocol, _greedy, block_of
-from privacyfunnel.randomness import Randomness
-from privacyfunnel.tables.arrow import Sanitiser
+from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.protocol import Block, Protocol, _greedy, block_of
 from privacyfunnel.tables.release import PILES, shuffled
+from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.sources import open_source
 from strategies import joints_with_channels
 
@@ -134,7 +134,7 @@ def test_labels_of_large_channels_are_different_and_close_to_the_best(monkeypatc
     N = N[N.any(axis=1)]
     joint = pf.Joint(rng.integers(1, 100, (2, n)))
     dense = block_of(joint, Channel.from_numerators(N))
-    monkeypatch.setattr("privacyfunnel.protocol.DENSE_ASSIGNMENT", 0)
+    monkeypatch.setattr("privacyfunnel.protocols.protocol.DENSE_ASSIGNMENT", 0)
     sparse = block_of(joint, Channel.from_numerators(N))
 
     def quality(block):

@@ -72,7 +72,7 @@ def only_hidden_parts_beside(folder, outputs):
 KILLER = """
 import json, os, signal, sys, time
 import pyarrow.csv, duckdb, numpy, numba
-import privacyfunnel.cli, privacyfunnel.tables.release, privacyfunnel.protocol_file
+import privacyfunnel.cli, privacyfunnel.tables.release, privacyfunnel.protocols.file
 
 def start(arguments):
     child = os.fork()
@@ -157,7 +157,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(work, tmp_path):
 @pytest.mark.parametrize("delay", [0.1, 0.4, 0.8, 1.2])
 def test_ctrl_c_at_any_moment_shows_no_traceback(delay, work, tmp_path):
     # Until the first lines of ours are loaded, Python knows only tracebacks; so does what watches its lines.
-    script = "from privacyfunnel.entry import main; print('begun', flush=True); main()"
+    script = "from privacyfunnel.cli.main import main; print('begun', flush=True); main()"
     arguments = ["sanitise", work / "large.parquet", "--protocol", work / "p.json", "-o", tmp_path / "open.csv"]
     process = subprocess.Popen(
         [sys.executable, "-c", script, *map(str, arguments)],
@@ -195,7 +195,7 @@ class Compiled:
 sys.meta_path.insert(0, Compiled())
 signal.signal(signal.SIGINT, getattr(signal, sys.argv[1]))
 sys.argv[1:] = ["--version"]
-from privacyfunnel.entry import main
+from privacyfunnel.cli.main import main
 main()
 """
 

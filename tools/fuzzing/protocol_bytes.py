@@ -14,7 +14,7 @@ import pyarrow as pa
 from tools.fuzzing import one_line
 
 import privacyfunnel as pf
-from privacyfunnel.protocol_file import _digest, _write, from_text, to_text
+from privacyfunnel.protocols.file import _digest, _write, from_text, to_text
 
 NUMBERS = (0, 1, 2, -1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, -(2**63), 10**30, 10**400, 0.0, -0.0, 0.5, 1e-300, 1e308)
 WORDS = ("", "lip", "ldp", "alip", "pml", "perfect", "srlip", "srldp", "robust", "text", "integer", "number", "boolean")

@@ -21,7 +21,7 @@ from privacyfunnel.cli.sanitise import sanitise
 from privacyfunnel.cli.studio import studio
 from privacyfunnel.cli.tradeoff import tradeoff
 from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
-from privacyfunnel.stopping import Stopped, exit_code
+from privacyfunnel.numeric.stopping import Stopped, exit_code
 
 BAD_INPUT = 2
 BUG = 70

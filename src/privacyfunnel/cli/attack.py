@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from privacyfunnel.attacks import Attack, attack
-from privacyfunnel.attacks_learned import Learned
-from privacyfunnel.beliefs import Attacker
+from privacyfunnel.attacks.attack import Attack, attack
+from privacyfunnel.attacks.bayes import Attacker
+from privacyfunnel.attacks.learned import Learned
+from privacyfunnel.attacks.repetition import Repeated, repeated
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, MissingExtra
-from privacyfunnel.joint import Joint
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.repetition import Repeated, repeated
+from privacyfunnel.protocols.protocol import Protocol
 
 RELEASES = (1, 2, 3, math.inf)
 

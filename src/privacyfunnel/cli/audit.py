@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from privacyfunnel.certificate import Certificate
+from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli import options, show
 from privacyfunnel.cli.attack import attack_report, show_attack
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.findings import findings
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.proof.certificate import Certificate
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
 
 BROKEN = 1

@@ -12,16 +12,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from privacyfunnel.certificate import certify
+from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.cli import show
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import OutputRefused
-from privacyfunnel.findings import Findings, findings
-from privacyfunnel.joint import Joint
-from privacyfunnel.notions import LIP, SRLIP
-from privacyfunnel.optimiser.solve import optimise
+from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.population import OBESE, as_csv, people
-from privacyfunnel.promise import factor
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.promises.notion import factor
+from privacyfunnel.promises.notions import LIP, SRLIP
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.fitting import Wishes

@@ -16,7 +16,7 @@ from privacyfunnel.estimates.answer import Estimates
 from privacyfunnel.estimates.answer import estimate as estimate_table
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies
 from privacyfunnel.estimates.summaries import Summary
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.protocols.protocol import Protocol
 
 MOST_NAMED = 4
 """Values that a row which counts several together lists."""

@@ -8,17 +8,17 @@ from typing import Annotated, cast
 
 import typer
 
-from privacyfunnel.certificate import certify
+from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli import options, show
-from privacyfunnel.composition import Method, compose
-from privacyfunnel.confidence import Within
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.findings import findings
-from privacyfunnel.optimiser.solve import optimise
-from privacyfunnel.optimiser.wish import epsilon_for
-from privacyfunnel.population_level import population_findings
-from privacyfunnel.promise import Notion
-from privacyfunnel.robust_promise import DEFAULT, robust
+from privacyfunnel.optimiser.blocks.compose import Method, compose
+from privacyfunnel.optimiser.optimise import optimise
+from privacyfunnel.optimiser.smallest_epsilon import epsilon_for
+from privacyfunnel.promises.confidence import Within
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import DEFAULT, robust
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.over_population import population_findings
 from privacyfunnel.tables.writing import check_output
 
 

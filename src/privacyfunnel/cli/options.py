@@ -10,8 +10,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
-from privacyfunnel.notions import KINDS, notion_from
-from privacyfunnel.promise import Notion
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.fitting import Bins, Wishes
 
@@ -192,8 +192,8 @@ def counted(
             delimiter=delimiter,
             encoding=encoding,
         )
-    from privacyfunnel.tables.spark import count_spark
-    from privacyfunnel.tables.spark_files import open_spark, spark_session
+    from privacyfunnel.tables.spark.files import open_spark, spark_session
+    from privacyfunnel.tables.spark.source import count_spark
 
     with spark_session(cluster) as session:
         source = open_spark(session, table, delimiter, encoding)

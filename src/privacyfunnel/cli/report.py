@@ -9,7 +9,7 @@ import typer
 
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import account
 from privacyfunnel.report.curves import compare, epsilons_with
 from privacyfunnel.tables.auditing import audit_table

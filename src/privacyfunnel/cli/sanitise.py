@@ -10,7 +10,7 @@ import typer
 
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.release import sanitise as release_table
 from privacyfunnel.tables.writing import check_output
@@ -80,8 +80,8 @@ def _on_cluster(
     encoding: str,
     drawing: dict[str, Any],
 ) -> Release:
-    from privacyfunnel.tables.spark_files import address, open_spark, spark_session
-    from privacyfunnel.tables.spark_release import sanitise_spark
+    from privacyfunnel.tables.spark.files import address, open_spark, spark_session
+    from privacyfunnel.tables.spark.release import sanitise_spark
 
     if not output.name.endswith(".parquet"):
         raise OutputRefused(f"Spark writes a folder of Parquet files; {output} should end in .parquet")

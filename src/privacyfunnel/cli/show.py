@@ -16,10 +16,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.segment import Segment
 from rich.table import Table
 
+from privacyfunnel.attacks.findings import Findings, View, best_words
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
-from privacyfunnel.findings import Findings, View, best_words
-from privacyfunnel.joint import Joint
-from privacyfunnel.optimiser.state import Progress as SearchProgress
+from privacyfunnel.optimiser.program.state import Progress as SearchProgress
 from privacyfunnel.tables.counting import Counted
 
 NARROW = 100

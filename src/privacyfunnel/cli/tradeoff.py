@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from privacyfunnel.attacks.findings import NATS_PER_BIT
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.findings import NATS_PER_BIT
-from privacyfunnel.optimiser.curve import Tradeoff
-from privacyfunnel.optimiser.curve import tradeoff as curve_of
-from privacyfunnel.promise import factor
+from privacyfunnel.optimiser.tradeoff import Tradeoff
+from privacyfunnel.optimiser.tradeoff import tradeoff as curve_of
+from privacyfunnel.promises.notion import factor
 
 DEFAULT = "0.05,0.1,0.2,0.5,1,2"
 

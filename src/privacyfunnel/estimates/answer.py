@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.frequencies import Frequencies, Wish, frequencies, named
 from privacyfunnel.estimates.intervals import quantile
@@ -13,9 +14,8 @@ from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import Summary, is_numeric, summary
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.tables.domain import Label
-from privacyfunnel.tables.tallying import tally
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.reading_back import tally
 
 MOST_GROUPS = 200
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.intervals import around, projected, quantile
 from privacyfunnel.estimates.measuring import Meter, contract
 from privacyfunnel.estimates.questions import Asker, Cells
-from privacyfunnel.tables.domain import Label
 from privacyfunnel.typing import Integers, Matrix
 
 SMALLEST_GROUP = 3.0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.likelihood import most_likely
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.tables.tallying import Tally
+from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Matrix, Vector
 
 MOST_CELLS = 30_000_000

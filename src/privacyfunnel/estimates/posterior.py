@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.distribution.column import values_of
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.measuring import MOST_CELLS, Meter
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.tables.domain import values_of
-from privacyfunnel.tables.tallying import Tally, outputs_of_rows
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.reading_back import Tally, outputs_of_rows
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEGLIGIBLE = 1e-6

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.tables.domain import Column, Label
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MISSING = "missing"

@@ -20,8 +20,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from privacyfunnel.channel import UNIT
-from privacyfunnel.protocol import Block
+from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.protocol import Block
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LEAST_SINGULAR = 1e-5

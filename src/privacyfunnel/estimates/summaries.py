@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privacyfunnel.distribution.column import OPEN, Column, Label
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.frequencies import VAGUE, Wish, check_group, named
 from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.questions import Asker
-from privacyfunnel.tables.domain import OPEN, Column, Label
 from privacyfunnel.typing import Matrix, Vector
 
 QUANTILES = (0.25, 0.5, 0.75)

@@ -1,1 +1,1 @@
-"""Finding the best protocol: a linear program over posteriors, solved by column generation."""
+"""The best protocol for a promise: the front doors, which ask each way of searching in turn."""

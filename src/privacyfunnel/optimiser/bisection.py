@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from privacyfunnel.certificate import certify
-from privacyfunnel.channel import Channel
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.joint import Joint
-from privacyfunnel.optimiser.solve import search
-from privacyfunnel.promise import Notion
-from privacyfunnel.protocol import Protocol, block_of
-from privacyfunnel.robust_promise import Robust
+from privacyfunnel.optimiser.optimise import search
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import Robust
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import Protocol, block_of
 
 STEPS = 12
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, MissingExtra
-from privacyfunnel.joint import Joint
 from privacyfunnel.paper.methods import CONTENDERS, Outcome
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0)

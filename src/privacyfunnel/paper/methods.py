@@ -8,17 +8,17 @@ from functools import partial
 
 import numpy as np
 
-from privacyfunnel.certificate import certify
-from privacyfunnel.composition import Method as Product
-from privacyfunnel.composition import compose
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
-from privacyfunnel.information import mutual_information
-from privacyfunnel.joint import Joint
-from privacyfunnel.notions import LDP, LIP, SRLIP
-from privacyfunnel.optimiser.solve import optimise
+from privacyfunnel.numeric.information import mutual_information
+from privacyfunnel.optimiser.blocks.compose import Method as Product
+from privacyfunnel.optimiser.blocks.compose import compose
+from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.paper.reference import best_factor, best_ldp, best_lip
-from privacyfunnel.promise import Notion
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import LDP, LIP, SRLIP
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.protocol import Protocol
 
 JOINT_GAP = 1e-3
 """Nats: the joint SRLIP optimum is proven to this gap. No time limit, so that a rerun finds the same protocol."""

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import MissingExtra
-from privacyfunnel.information import entropy, mutual_information
-from privacyfunnel.joint import Joint
-from privacyfunnel.limits import View
+from privacyfunnel.numeric.information import entropy, mutual_information
+from privacyfunnel.promises.limits import View
 from privacyfunnel.typing import Matrix, Vector
 
 TO_NEAREST = 0

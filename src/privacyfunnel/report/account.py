@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from privacyfunnel.attacks import Attack, attack
-from privacyfunnel.certificate import Certificate, certify
-from privacyfunnel.channel import UNIT
+from privacyfunnel.attacks.attack import Attack, attack
+from privacyfunnel.attacks.findings import NATS_PER_BIT, Findings, findings
+from privacyfunnel.attacks.repetition import Repeated, repeated
+from privacyfunnel.distribution.column import Column, Label
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.findings import NATS_PER_BIT, Findings, findings
-from privacyfunnel.information import entropy, mutual_information
-from privacyfunnel.joint import Joint
-from privacyfunnel.population_level import PopulationFindings, population_findings
-from privacyfunnel.protocol import Block, Protocol
-from privacyfunnel.protocol_file import digest_of
-from privacyfunnel.released import released
-from privacyfunnel.repetition import Repeated, repeated
-from privacyfunnel.tables.domain import Column, Label
+from privacyfunnel.numeric.information import entropy, mutual_information
+from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.over_population import PopulationFindings, population_findings
+from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.file import digest_of
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.released import released
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MISSING = "(missing)"

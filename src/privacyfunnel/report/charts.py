@@ -8,9 +8,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from privacyfunnel.optimiser.curve import Tradeoff
-from privacyfunnel.promise import Notion, factor
-from privacyfunnel.protocol import Block
+from privacyfunnel.optimiser.tradeoff import Tradeoff
+from privacyfunnel.promises.notion import Notion, factor
+from privacyfunnel.protocols.protocol import Block
 from privacyfunnel.report.account import Attribute, text_of
 from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
 from privacyfunnel.report.words import percent

@@ -6,10 +6,10 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from privacyfunnel.promise import Notion
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.robust_promise import DEFAULT, Robust
-from privacyfunnel.tables.domain import OTHER, Column, short
+from privacyfunnel.distribution.column import OTHER, Column, short
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import DEFAULT, Robust
+from privacyfunnel.protocols.protocol import Protocol
 
 LONG_LINE = 78
 DATES = ("year", "month", "day")

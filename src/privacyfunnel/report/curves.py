@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from privacyfunnel.joint import Joint
-from privacyfunnel.notions import KINDS
-from privacyfunnel.optimiser.curve import Tradeoff, tradeoff
-from privacyfunnel.optimiser.state import Progress, cancellable, interruptible
-from privacyfunnel.promise import Notion
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
+from privacyfunnel.optimiser.tradeoff import Tradeoff, tradeoff
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import KINDS
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 MOST_CONDITIONS = 5_000

@@ -8,9 +8,9 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
-from privacyfunnel.confidence import words_for
-from privacyfunnel.findings import View
-from privacyfunnel.promise import factor
+from privacyfunnel.attacks.findings import View
+from privacyfunnel.promises.confidence import words_for
+from privacyfunnel.promises.notion import factor
 from privacyfunnel.report import charts, risks, words
 from privacyfunnel.report.account import Account, Measured
 from privacyfunnel.report.commands import in_lines, steps

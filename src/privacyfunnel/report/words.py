@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from privacyfunnel.beliefs import Attacker
-from privacyfunnel.findings import best_words
-from privacyfunnel.limits import Limits
-from privacyfunnel.promise import factor
+from privacyfunnel.attacks.bayes import Attacker
+from privacyfunnel.attacks.findings import best_words
+from privacyfunnel.promises.limits import Limits
+from privacyfunnel.promises.notion import factor
 from privacyfunnel.report.account import MISSING, Account, Belief
 
 COMMON = 0.01

@@ -5,10 +5,10 @@ from __future__ import annotations
 from htmltools import Tag, tags
 from shiny import ui
 
-from privacyfunnel.confidence import FAMILIES, words_for
-from privacyfunnel.notions import KINDS
-from privacyfunnel.promise import Notion
-from privacyfunnel.robust_promise import DEFAULT, percent
+from privacyfunnel.promises.confidence import FAMILIES, words_for
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import KINDS
+from privacyfunnel.promises.robust import DEFAULT, percent
 from privacyfunnel.studio.page import section
 
 SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)

@@ -13,7 +13,7 @@ from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.html import code, paragraph
 from privacyfunnel.report.page import attack_part, glance_part, promise_part, side_channels_part
 from privacyfunnel.report.words import percent
-from privacyfunnel.studio.desk import ENDINGS, Opened, Solved
+from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.preview import Preview
 

@@ -12,11 +12,12 @@ from typing import Any, TypeVar, cast
 from htmltools import HTML
 from shiny import reactive, render, req
 
-from privacyfunnel.protocol_file import to_text
+from privacyfunnel.protocols.file import to_text
 from privacyfunnel.report.charts import tradeoff_chart
 from privacyfunnel.report.html import figure
 from privacyfunnel.report.page import kept_part
-from privacyfunnel.studio import choosing, desk, page
+from privacyfunnel.studio import actions as desk
+from privacyfunnel.studio import choosing, page
 from privacyfunnel.studio.visit import Visit
 
 T = TypeVar("T")

@@ -12,9 +12,10 @@ from typing import Any
 from shiny import Inputs, Session, reactive, ui
 
 from privacyfunnel.errors import PrivacyFunnelError
-from privacyfunnel.promise import Notion
+from privacyfunnel.promises.notion import Notion
 from privacyfunnel.report.curves import Comparison
-from privacyfunnel.studio import desk, page
+from privacyfunnel.studio import actions as desk
+from privacyfunnel.studio import page
 from privacyfunnel.studio.work import Work
 from privacyfunnel.tables.counting import Counted
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 from privacyfunnel.errors import PrivacyFunnelError
-from privacyfunnel.optimiser.state import Progress, cancellable
+from privacyfunnel.optimiser.program.state import Progress, cancellable
 
 T = TypeVar("T")
 PATIENCE = 20.0

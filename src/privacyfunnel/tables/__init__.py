@@ -1,1 +1,1 @@
-"""Tables: how columns become finite values, how tables are read, counted, sanitised and written."""
+"""From files and frames to counts, and from rows to released rows."""

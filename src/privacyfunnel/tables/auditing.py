@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from privacyfunnel.certificate import Certificate, certify
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.joint import Joint
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count
 from privacyfunnel.tables.fitting import fit_reading
 from privacyfunnel.tables.sources import open_source

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.column import UNSEEN, Column
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.joint import Joint
-from privacyfunnel.tables.domain import UNSEEN, Column
 from privacyfunnel.tables.fitting import Fitted, Wishes, fit_columns
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.sources import open_source

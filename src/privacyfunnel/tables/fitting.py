@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from privacyfunnel.distribution import raw
+from privacyfunnel.distribution.column import MOST_LABELS, OPEN, OTHER, Column, Label, Reading, bin_labels, short
+from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.tables import raw
-from privacyfunnel.tables.domain import MOST_LABELS, OPEN, OTHER, Column, Label, Reading, bin_labels, short
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_alikes, profile_of
-from privacyfunnel.tables.raw import Kind
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8

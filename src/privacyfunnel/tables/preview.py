@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.tables.domain import UNSEEN, Label
+from privacyfunnel.distribution.column import UNSEEN, Label
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.sources import Source
 
 ROWS = 6

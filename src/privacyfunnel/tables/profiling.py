@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from privacyfunnel.distribution import raw
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.tables import raw
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.typing import Integers
 

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from privacyfunnel.drawing.kernel import permutation
+from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.kernel import permutation
-from privacyfunnel.protocol import Protocol
-from privacyfunnel.randomness import Randomness
-from privacyfunnel.tables.arrow import Sanitiser, Unseen
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
 

@@ -15,8 +15,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from privacyfunnel.distribution import raw
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.tables import raw
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
 from privacyfunnel.tables.database import clear_errors, connect, hearing, literal
 from privacyfunnel.tables.grouping import Grouping

@@ -1,0 +1,1 @@
+"""What attackers learn from released rows, exactly and by learning."""

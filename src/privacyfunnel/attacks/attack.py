@@ -1,0 +1,89 @@
+"""attack: what attackers gain from released rows, compared with the original rows and with nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from privacyfunnel.attacks.bayes import Attacker, bayes, reached_by
+from privacyfunnel.attacks.outcomes import Outcomes
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.protocols.protocol import Protocol
+
+if TYPE_CHECKING:
+    from privacyfunnel.attacks.learned import Learned
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What attackers gain from the released rows of a protocol, compared with the original rows and with nothing."""
+
+    promise: str
+    within: bool
+    """Whether the beliefs of all attackers that the promise is about stay within it, in exact arithmetic."""
+    level: float
+    """The smallest ε at which this kind of promise is kept, rounded up."""
+    attackers: tuple[Attacker, ...]
+    """The first one knows nothing but the released row."""
+    learned: Learned | None = None
+    """How well models do that were trained on rows."""
+
+    @property
+    def blind(self) -> Attacker:
+        """The attacker who knows nothing beforehand."""
+        return self.attackers[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON; no value of the secret is in it."""
+        return {
+            "promise": self.promise,
+            "within": self.within,
+            "level": self.level,
+            "attackers": [attacker.as_dict() for attacker in self.attackers],
+            "learned": self.learned.as_dict() if self.learned is not None else None,
+        }
+
+
+def attack(
+    joint_or_table: Any,
+    protocol: Protocol,
+    *,
+    known: int | Sequence[str] | None = None,
+    learned: bool = False,
+    seed: int | None = None,
+) -> Attack:
+    """What an attacker gains: the Bayes attacker exactly, with and without knowing attributes beforehand.
+
+    `known` says what attackers may know: any so many attributes, or any of those listed; without it, what the
+    promise guards against, and every attribute by itself. `learned` also trains models on
+    rows, which needs scikit-learn; `seed` makes their folds and draws repeatable.
+
+    >>> joint = Joint([[30, 10], [10, 50]])
+    >>> found = attack(joint, optimise(joint, LIP(0.1)))
+    >>> found.within, found.blind.after < found.blind.original
+    (True, True)
+    """
+    joint = joint_of(joint_or_table, protocol)
+    found = bayes(Outcomes.of(protocol, joint), joint, protocol.notion, known)
+    model = None
+    if learned:
+        from privacyfunnel.attacks.learned import learn
+
+        model = learn(joint, protocol, seed=seed)
+    promised = [attacker for attacker in found if attacker.promised]
+    level = protocol.notion.level_of(reached_by(promised))
+    within = all(attacker.within for attacker in promised)
+    return Attack(protocol.notion.words(), within, level, tuple(found), model)
+
+
+def joint_of(joint_or_table: Any, protocol: Protocol) -> Joint:
+    """The distribution itself, or that of a table, read as the protocol says."""
+    if not isinstance(protocol, Protocol):
+        raise InvalidInput(f"attack needs a Protocol, not {type(protocol).__name__}")
+    if isinstance(joint_or_table, Joint):
+        return joint_or_table
+    from privacyfunnel.tables.auditing import audited_joint
+
+    return audited_joint(protocol, joint_or_table)

@@ -1,0 +1,232 @@
+"""The Bayes attacker: who knows p(s, x) and the protocol, and believes exactly what a released row says.
+
+No attacker does better with the same knowledge, and every belief here is a quotient of whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.attacks.outcomes import Outcomes
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.numeric.information import plogp
+from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import e_to, log_above
+from privacyfunnel.typing import Exact, Integers, Matrix
+
+NATS_PER_BIT = math.log(2)
+MOST_ATTACKERS = 4096
+ALMOST = 1 - 16 * np.finfo(np.float64).eps
+"""Quotients are rounded, so the true extreme is among those that nearly are."""
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """What somebody who knows some attributes of a person beforehand can come to believe of their secret."""
+
+    known: tuple[str, ...]
+    """The attributes they know; none, for somebody who only sees the released row."""
+    promised: bool
+    """Whether the promise is about them."""
+    within: bool
+    """Whether their beliefs stay within the limits of the promise, in exact arithmetic."""
+    rise: Fraction
+    """The largest factor by which a belief rises: P(s|y, known) / P(s|known)."""
+    fall: Fraction
+    """The smallest factor, for a belief that falls."""
+    belief: tuple[Fraction, Fraction]
+    """The belief that rises most, before and after."""
+    odds: Fraction | None
+    """The largest factor by which the odds between two values of the secret change; None if infinite."""
+    before: Fraction
+    """How often the best guess of the secret is right, without the released row."""
+    after: Fraction
+    """The same with the released row."""
+    original: Fraction
+    """The same with the original row instead."""
+    after_bits: float
+    """I(S;Y|known): what the released row tells of the secret on average."""
+    original_bits: float
+    """I(S;X|known)."""
+
+    @property
+    def level(self) -> float:
+        """The largest |ln P(s|y, known) / P(s|known)|, rounded up."""
+        return max(log_above(self.rise), log_above(1 / self.fall) if self.fall else math.inf)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON; no value of the secret is in it."""
+        return {
+            "known": list(self.known),
+            "promised": self.promised,
+            "within": self.within,
+            "belief_grows_at_most": float(self.rise),
+            "belief_falls_at_most": float(self.fall),
+            "belief_that_grows_most": [float(belief) for belief in self.belief],
+            "odds_change_at_most": float(self.odds) if self.odds is not None else math.inf,
+            "level": self.level,
+            "best_guess_before": float(self.before),
+            "best_guess_after": float(self.after),
+            "best_guess_original": float(self.original),
+            "leakage_bits": self.after_bits,
+            "leakage_bits_original": self.original_bits,
+        }
+
+
+def bayes(outcomes: Outcomes, joint: Joint, notion: Notion, known: int | Sequence[str] | None = None) -> list[Attacker]:
+    """The Bayes attackers who know each set of attributes, the one who knows nothing first."""
+    promised = {tuple(sorted(view.known)): view for view in notion.views(joint)}
+    asked = [J for J in _families(joint, known) if J not in promised]
+    limits = notion.limits.granted()
+    every = dict.fromkeys([(), *promised, *asked])
+    return [_attacker(outcomes, joint, View.of(J, joint), limits, J in promised) for J in every]
+
+
+def _families(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int, ...]]:
+    """The sets of attributes that are asked for: by default, every attribute by itself."""
+    m = len(joint.attributes)
+    if known is None:
+        return [(j,) for j in range(m) if m > 1]
+    if isinstance(known, int):
+        usable, most = list(range(m)), min(max(known, 0), m)
+    else:
+        names = [known] if isinstance(known, str) else list(known)
+        strange = [name for name in names if name not in joint.attributes]
+        if strange:
+            raise InvalidPromise(f"known names {strange[0]!r}, which is none of the attributes")
+        usable, most = [joint.attributes.index(name) for name in names], len(names)
+    if sum(math.comb(len(usable), size) for size in range(most + 1)) > MOST_ATTACKERS:
+        raise InvalidPromise("there are too many sets of attributes that an attacker may know; name fewer in known")
+    return [J for size in range(most + 1) for J in combinations(sorted(usable), size)]
+
+
+def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, promised: bool) -> Attacker:
+    sight = _Sight.of(outcomes, joint, view)
+    belief, fall, odds = sight.extremes()
+    rise = belief[1] / belief[0]
+    total = joint.total
+    return Attacker(
+        known=tuple(joint.attributes[j] for j in view.known),
+        promised=promised,
+        within=_within(rise, fall, odds, limits),
+        rise=rise,
+        fall=fall,
+        belief=belief,
+        odds=odds,
+        before=Fraction(int(sight.cells.max(axis=1).sum()), total),
+        after=Fraction(int(sight.told.max(axis=1).sum()), total * outcomes.scale),
+        original=Fraction(int(joint.weights.max(axis=0).sum()), total),
+        after_bits=_bits(sight.cells, sight.told, outcomes.scale),
+        original_bits=_bits(sight.cells, joint.weights.T.astype(object), 1),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sight:
+    """What is seen and known together, row i for a released row y and a cell: exact integers in proportion to P."""
+
+    told: Exact
+    """told[i, s] ∝ P(s, y, cell)."""
+    prior: Exact
+    """prior[i, s] ∝ P(s, cell)."""
+    cells: Exact
+    """cells[z, s] ∝ P(s, cell z), each cell once."""
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, joint: Joint, view: View) -> _Sight:
+        cell = view.cell[outcomes.inputs]
+        order = np.lexsort((cell, outcomes.outputs))
+        y, z, x = outcomes.outputs[order], cell[order], outcomes.inputs[order]
+        first = np.flatnonzero(np.append(True, (np.diff(y) != 0) | (np.diff(z) != 0)))
+        told = _sums(joint.weights, outcomes.numerators[order], x, first, joint.total * outcomes.scale)
+        cells = np.zeros((view.n_cells, joint.n_s), dtype=object)
+        np.add.at(cells, view.cell, joint.weights.T.astype(object))
+        return cls(told, cells[z[first]], cells)
+
+    def extremes(self) -> tuple[tuple[Fraction, Fraction], Fraction, Fraction | None]:
+        """The belief with the largest lift, before and after; the smallest lift; the largest ratio of two (None: ∞)."""
+        possible = self.prior != 0
+        over = self.told * self.prior.sum(axis=1)[:, None]
+        under = self.told.sum(axis=1)[:, None] * self.prior
+        rough = np.ones(over.shape)
+        rough[possible] = (over[possible] / under[possible]).astype(np.float64)
+        i, s = max(_nearly(rough, possible, largest=True), key=lambda place: _exact(over, under, *place))
+        belief = _share(self.prior[i], s), _share(self.told[i], s)
+        least = [_exact(over, under, i, s) for i, s in _nearly(rough, possible, largest=False)]
+        if min(least) == 0:
+            return belief, Fraction(0), None
+        top = np.where(possible, rough, -np.inf).max(axis=1)
+        low = np.where(possible, rough, np.inf).min(axis=1)
+        widest = np.flatnonzero(top / low >= (top / low).max() * ALMOST)
+        return belief, min(least), max(_spread(over, under, possible, int(row)) for row in widest)
+
+
+def _sums(weights: Exact, numerators: Exact, x: Integers, first: Integers, largest: int) -> Exact:
+    """Σ weights[s, x]·P(y|x) over each stretch that begins at `first`, at [i, s]."""
+    small = largest.bit_length() < 63 and numerators.dtype != object
+    kind = np.int64 if small and weights.dtype != object else object
+    numerators = numerators.astype(kind)
+    told = [np.add.reduceat(row[x].astype(kind) * numerators, first) for row in weights]
+    return np.stack(told, axis=1).astype(object)
+
+
+def _nearly(rough: Matrix, possible: NDArray[np.bool_], largest: bool) -> Iterator[tuple[int, int]]:
+    """The places of all entries that nearly are the extreme."""
+    values = np.where(possible, rough, -np.inf if largest else np.inf)
+    edge = values.max() * ALMOST if largest else values.min() / ALMOST
+    return ((int(i), int(s)) for i, s in np.argwhere(values >= edge if largest else values <= edge))
+
+
+def _exact(over: Exact, under: Exact, i: int, s: int) -> Fraction:
+    return Fraction(int(over[i, s]), int(under[i, s]))
+
+
+def _share(numbers: Exact, s: int) -> Fraction:
+    return Fraction(int(numbers[s]), int(numbers.sum()))
+
+
+def _spread(over: Exact, under: Exact, possible: NDArray[np.bool_], i: int) -> Fraction:
+    lifts = [_exact(over, under, i, int(s)) for s in np.flatnonzero(possible[i])]
+    return max(lifts) / min(lifts)
+
+
+def _within(rise: Fraction, fall: Fraction, odds: Fraction | None, limits: Limits) -> bool:
+    """Whether the factors stay within the limits, with e^ε replaced by a rational below it."""
+    kept = rise <= e_to(limits.upper) if math.isfinite(limits.upper) else True
+    if math.isfinite(limits.lower):
+        kept = kept and fall * e_to(limits.lower) >= 1
+    if math.isfinite(limits.spread):
+        kept = kept and odds is not None and odds <= e_to(limits.spread)
+    return kept
+
+
+def reached_by(attackers: Sequence[Attacker]) -> Limits:
+    """How far down, up and apart lifts go, rounded up."""
+    return Limits(
+        lower=max(log_above(1 / a.fall) if a.fall else math.inf for a in attackers),
+        upper=max(log_above(a.rise) for a in attackers),
+        spread=max(log_above(a.odds) if a.odds is not None else math.inf for a in attackers),
+    )
+
+
+def _bits(cells: Exact, told: Exact, scale: int) -> float:
+    """I(S;Y|cell) = H(S|cell) − H(S|Y, cell) in bits, from integers in proportion to P(s, cell) and P(s, y, cell)."""
+    total = int(cells.sum())
+    before = (cells / total).astype(np.float64)
+    after = (told / (total * scale)).astype(np.float64)
+    return max(0.0, (_conditional_entropy(before) - _conditional_entropy(after)) / NATS_PER_BIT)
+
+
+def _conditional_entropy(p: Matrix) -> float:
+    """H(S|Z) for p[z, s] = P(s, z)."""
+    return float(plogp(p.sum(axis=1)).sum() - plogp(p).sum())

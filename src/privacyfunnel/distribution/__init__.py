@@ -1,0 +1,1 @@
+"""What is known of the people: columns of finite values, and the joint distribution of secret and attributes."""

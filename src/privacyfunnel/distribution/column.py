@@ -1,0 +1,205 @@
+"""Column: how a column of a table becomes finitely many values, recorded so that it can be repeated.
+
+Everything here is data that the protocol file carries. A column's values are numbered by `labels`;
+the label of a missing value is None. Encoding works on Arrow arrays, whatever the table came from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from privacyfunnel.distribution import raw
+from privacyfunnel.distribution.raw import Kind
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.typing import Integers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Label = str | int | float | bool | None
+UNSEEN = -1
+"""The code of a value that has no label."""
+OTHER = "other"
+MOST_LABELS = 1_000_000
+
+
+class Reading(BaseModel):
+    """How the entries of a column are read, without saying which values it has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str = Field(max_length=1_000)
+    kind: Kind
+    edges: tuple[float, ...] = Field(default=(), max_length=MOST_LABELS)
+    """Bins only: bin i is [edges[i], edges[i+1]), the last one closed; ±1e308 stands for no edge."""
+    missing: tuple[str, ...] = Field(default=(), max_length=1_000)
+    """Texts that mean "missing", beside empty ones."""
+
+    def reading(self) -> Reading:
+        """This column without its values."""
+        return Reading(name=self.name, kind=self.kind, edges=self.edges, missing=self.missing)
+
+    def recognise(self, array: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+        """The array in this column's own type (null where it does not fit), and where it is missing."""
+        trouble = raw.unusable(array.type)
+        if trouble:
+            raise InvalidTable(f"column {self.name!r} {trouble}")
+        array = raw.present(array, self.missing)
+        return raw.as_kind(array, self.kind), array.is_null().to_numpy(zero_copy_only=False)
+
+
+class Column(Reading):
+    """One column: its kind, its possible released values in order, and how raw values find theirs."""
+
+    labels: tuple[Label, ...] = Field(max_length=MOST_LABELS)
+    other: bool = False
+    """Whether values without a label of their own count as OTHER."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Column:
+        if not self.labels:
+            raise ValueError("a column needs at least one value")
+        if len(set(self.labels)) != len(self.labels):  # 1 and 1.0 are the same: rows could mean either
+            raise ValueError("two values of a column are the same")
+        if any(isinstance(label, float) and not math.isfinite(label) for label in self.labels):
+            raise ValueError("a value of a column is not a finite number")
+        if not all(self._fits(label) for label in self.labels):
+            raise ValueError(f"a value of a column is not of its kind, {self.kind}")
+        if self.kind == "bins":
+            present = [label for label in self.labels if label is not None]
+            if len(self.edges) != len(present) + 1 or any(not a < b for a, b in pairwise(self.edges)):
+                raise ValueError("the edges of the bins do not increase, or do not fit their labels")
+            if self.labels[: len(present)] != tuple(present):
+                raise ValueError("bins come before the missing value")
+        if self.other and OTHER not in self.labels:
+            raise ValueError(f"a column that has other values needs the label {OTHER!r}")
+        return self
+
+    def _fits(self, label: Label) -> bool:
+        if label is None or (self.other and label == OTHER):
+            return True
+        if self.kind == "integer":
+            return type(label) is int and -raw.LARGEST_INTEGER - 1 <= label <= raw.LARGEST_INTEGER
+        if self.kind == "number":
+            return type(label) in (int, float)
+        return type(label) is (bool if self.kind == "boolean" else str)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def _missing_code(self) -> int:
+        return self.labels.index(None) if None in self.labels else UNSEEN
+
+    def encode(self, array: pa.Array) -> Integers:
+        """The code of every value of an Arrow array: its place in `labels`, or UNSEEN."""
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(array.type):  # encode each different value once
+            codes = self.encode(array.dictionary)
+            indices = array.indices
+            if indices.null_count == 0:
+                return np.asarray(codes[indices.to_numpy(zero_copy_only=False)])
+            table = np.append(codes, self._missing_code)
+            return np.asarray(table[indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)])
+        values, missing = self.recognise(array)
+        if self.kind == "bins":
+            codes = self._bin(values.fill_null(math.nan).to_numpy(zero_copy_only=False))
+        else:
+            codes = self._look_up(values)
+            if self.other:
+                codes = np.where(codes == UNSEEN, self.labels.index(OTHER), codes)
+        codes[missing] = self._missing_code
+        return codes
+
+    def _bin(self, numbers: NDArray[np.float64]) -> Integers:
+        edges = np.array(self.edges)
+        codes = np.searchsorted(edges, numbers, side="right") - 1
+        codes[numbers == edges[-1]] = len(edges) - 2
+        outside = ~((numbers >= edges[0]) & (numbers <= edges[-1]))
+        codes[outside] = UNSEEN
+        return codes.astype(np.int64)
+
+    def _look_up(self, values: pa.Array) -> Integers:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        own = [i for i, label in enumerate(self.labels) if label is not None and not (self.other and label == OTHER)]
+        known = pa.array([self.labels[i] for i in own], type=values.type)
+        if self.kind == "number":
+            known = raw.as_kind(known, self.kind)
+        places = pc.index_in(values, value_set=known).fill_null(len(own)).to_numpy(zero_copy_only=False)
+        return np.asarray(np.array([*own, UNSEEN], dtype=np.int64)[places])
+
+    @cached_property
+    def released_values(self) -> pa.Array:
+        """The labels, without the missing one, as released tables hold them."""
+        import pyarrow as pa
+
+        present = [label for label in self.labels if label is not None]
+        if self.kind == "integer" and not self.other:
+            return pa.array(present, pa.int64())
+        if self.kind == "number" and not self.other:
+            return pa.array(present, pa.float64())
+        if self.kind == "boolean":
+            return pa.array(present, pa.bool_())
+        return pa.array([str(label) for label in present], pa.string())
+
+
+def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
+    """How bins are written in released tables.
+
+    >>> bin_labels([-1e308, 18, 30, 1e308])
+    ('<18', '[18, 30)', '>=30')
+    """
+    words = []
+    for i, (low, high) in enumerate(pairwise(edges)):
+        if low <= -OPEN and high >= OPEN:
+            words.append("any number")
+        elif low <= -OPEN:
+            words.append(f"<{short(high)}")
+        elif high >= OPEN:
+            words.append(f">={short(low)}")
+        else:
+            words.append(f"[{short(low)}, {short(high)}{']' if i == len(edges) - 2 else ')'}")
+    return tuple(words)
+
+
+OPEN = 1e308
+"""An edge this far out stands for no edge: JSON has no infinity."""
+
+
+def short(number: float) -> str:
+    """A number without needless digits."""
+    return str(int(number)) if number == int(number) and abs(number) < 1e16 else repr(number)
+
+
+def column_of(name: str, values: NDArray[Any]) -> tuple[Column, Integers]:
+    """A column whose labels are the different values of an array, and the codes of its entries."""
+    labels, codes = np.unique(values, return_inverse=True)
+    if labels.dtype == object and len({type(label) for label in labels}) == 1:
+        labels = np.array(labels.tolist())  # objects that are all booleans, or all numbers, are these
+    kinds: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "boolean", "f": "number"}
+    kind = kinds.get(labels.dtype.kind, "text")
+    if kind == "integer" and int(labels.max()) > raw.LARGEST_INTEGER:
+        kind = "text"
+    listed = labels.tolist() if kind != "text" else [str(label) for label in labels]
+    return Column(name=name, kind=kind, labels=tuple(listed)), codes.astype(np.int64)
+
+
+def values_of(columns: Sequence[Column], codes: Integers) -> NDArray[Any]:
+    """values[i, j] = columns[j].labels[codes[i, j]]."""
+    if all(column.kind == "integer" and None not in column.labels and not column.other for column in columns):
+        return np.stack([np.array(c.labels)[codes[:, j]] for j, c in enumerate(columns)], axis=1)
+    values = np.empty(codes.shape, dtype=object)
+    for j, column in enumerate(columns):
+        values[:, j] = np.array([*column.labels, None], dtype=object)[codes[:, j]]
+    return values

@@ -1,0 +1,302 @@
+"""Joint: the distribution p(s, x) of the secret and the attributes, on the values of X that occur."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privacyfunnel.distribution.column import Column, column_of, values_of
+from privacyfunnel.errors import InvalidJoint
+from privacyfunnel.numeric.exact import as_numbers, exact_weights
+from privacyfunnel.numeric.information import entropy
+from privacyfunnel.typing import Exact, Integers, Matrix, Vector
+
+SMALLEST_PROBABILITY = 1e-290
+"""Below this, quotients of probabilities leave the range of float64."""
+
+
+class Joint:
+    """p(s, x), kept exactly and only where P(x) > 0.
+
+    `array` has shape (c, a) or (c, a1, …, am): counts of people, or probabilities (which are
+    normalised). The values of X that occur are numbered in C order; arrays below have one entry
+    (or column) for each of these n_x values.
+
+    >>> joint = Joint([[30, 10, 0], [10, 50, 0]])
+    >>> joint.n_x, joint.p_x.tolist(), joint.values.ravel().tolist()
+    (2, [0.4, 0.6], [0, 1])
+    """
+
+    weights: Exact
+    """weights[s, x] ∝ p(s, x), exact integers."""
+    p: Matrix
+    """p[s, x] = P(s, x)."""
+    codes: Integers
+    """codes[x, j]: the number of the value that x has for attribute j."""
+    columns: tuple[Column, ...]
+    """For every attribute, its values and how a table's column becomes them."""
+    secret: str
+    secret_values: tuple[Hashable, ...]
+    secret_columns: tuple[Column, ...] = ()
+    """How the secret was read, if it was read from a table."""
+    counted: bool
+    """Whether the weights are numbers of people (rather than probabilities)."""
+
+    def __init__(
+        self,
+        array: ArrayLike,
+        *,
+        attributes: Sequence[str] | None = None,
+        secret: str = "S",
+        secret_values: Sequence[Hashable] | None = None,
+    ) -> None:
+        dense = as_numbers(array)
+        if dense.ndim < 2:
+            raise InvalidJoint(
+                f"a joint distribution needs shape (c, a) or (c, a1, …, am); this array has shape {dense.shape}"
+            )
+        if dense.size == 0:
+            raise InvalidJoint(f"the array is empty: its shape is {dense.shape}")
+        c, shape = dense.shape[0], dense.shape[1:]
+        flat = dense.reshape(c, -1)
+        support = np.flatnonzero((flat > 0).any(axis=0))
+        codes = np.stack(np.unravel_index(support, shape), axis=1).astype(np.int64)
+        columns = tuple(
+            Column(name=name, kind="integer", labels=tuple(range(size)))
+            for name, size in zip(_names(attributes, len(shape)), shape, strict=True)
+        )
+        self._settle(flat[:, support], codes, columns, secret, secret_values)
+
+    @classmethod
+    def from_support(
+        cls,
+        weights: ArrayLike,
+        values: ArrayLike,
+        *,
+        attributes: Sequence[str] | None = None,
+        secret: str = "S",
+        secret_values: Sequence[Hashable] | None = None,
+    ) -> Joint:
+        """The joint whose weights[s, x] belong to the attribute values values[x, :].
+
+        For products too large to hold as an array: only the combinations that occur are listed.
+        """
+        flat = as_numbers(weights)
+        try:
+            rows = np.asarray(values)
+        except ValueError:
+            raise InvalidJoint("the rows of values have different lengths") from None
+        if rows.ndim == 1:
+            rows = rows[:, None]
+        if flat.ndim != 2 or rows.ndim != 2 or rows.shape[0] != flat.shape[1]:
+            raise InvalidJoint(
+                f"weights of shape (c, n) need n rows of values; got {flat.shape} and values of shape {rows.shape}"
+            )
+        seen = (flat > 0).any(axis=0)
+        names = _names(attributes, rows.shape[1])
+        try:
+            pairs = [column_of(name, rows[seen, j]) for j, name in enumerate(names)] if seen.any() else []
+        except TypeError:
+            raise InvalidJoint("the values of an attribute are of kinds that cannot be compared") from None
+        except ValueError:  # the column says which, but quotes it
+            raise InvalidJoint("a value of an attribute is not a finite number; give missing ones a text") from None
+        codes = np.stack([code for _, code in pairs], axis=1) if pairs else np.empty((0, 0), dtype=np.int64)
+        return cls.from_codes(flat[:, seen], codes, tuple(column for column, _ in pairs), secret, secret_values)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        secret: str | Sequence[str],
+        attributes: str | Sequence[str] | None = None,
+        *,
+        bins: Mapping[str, Sequence[float] | int | str] | None = None,
+        top: Mapping[str, int] | None = None,
+        dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        missing: str | Sequence[str] = (),
+    ) -> Joint:
+        """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow or a DuckDB relation.
+
+        Without `attributes`, every column but the secret is one. Numbers are cut into bins of about
+        equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
+        `top` keeps the most frequent values of a column and calls the rest "other", `dates` says how
+        precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones.
+        """
+        from privacyfunnel.tables.counting import count_table
+        from privacyfunnel.tables.fitting import Wishes
+
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
+        return count_table(table, secret, attributes, wishes=wishes).joint
+
+    @classmethod
+    def from_spark(
+        cls,
+        frame: Any,
+        secret: str | Sequence[str],
+        attributes: str | Sequence[str] | None = None,
+        *,
+        bins: Mapping[str, Sequence[float] | int | str] | None = None,
+        top: Mapping[str, int] | None = None,
+        dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        missing: str | Sequence[str] = (),
+    ) -> Joint:
+        """Count a Spark DataFrame on its cluster; the rest is as for `from_table`, and so is the result.
+
+        Only different values and their counts come to the driver.
+        """
+        from privacyfunnel.tables.fitting import Wishes
+        from privacyfunnel.tables.spark.source import count_spark
+
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
+        return count_spark(frame, secret, attributes, wishes=wishes).joint
+
+    @classmethod
+    def from_codes(
+        cls,
+        weights: ArrayLike,
+        codes: Integers,
+        columns: tuple[Column, ...],
+        secret: str,
+        secret_values: Sequence[Hashable] | None,
+        secret_columns: tuple[Column, ...] = (),
+    ) -> Joint:
+        """The joint whose weights[s, x] belong to the values numbered codes[x, j] of columns[j]."""
+        self = cls.__new__(cls)
+        self._settle(as_numbers(weights), codes, columns, secret, secret_values)
+        self.secret_columns = secret_columns
+        if len(np.unique(codes, axis=0)) < self.n_x:
+            raise InvalidJoint("the same combination of attribute values is listed twice")
+        return self
+
+    def _settle(
+        self,
+        flat: NDArray[Any],
+        codes: Integers,
+        columns: tuple[Column, ...],
+        secret: str,
+        secret_values: Sequence[Hashable] | None,
+    ) -> None:
+        """Check once, freeze, and keep exact weights beside float probabilities."""
+        c, n_x = flat.shape
+        if n_x == 0 or c == 0:
+            raise InvalidJoint("the distribution is zero everywhere")
+        empty = np.flatnonzero(~(flat > 0).any(axis=1))
+        if empty.size:
+            raise InvalidJoint(
+                f"{empty.size} of {c} values of the secret never occur (first: number {empty[0]}); drop them"
+            )
+        self.codes, self.columns, self.secret = codes, columns, secret
+        self.secret_values = _labels(secret_values, c)
+        self.weights, self.counted = exact_weights(flat)
+        # Scaled first, so that neither huge counts nor tiny probabilities leave the range of float64.
+        scaled = (flat / flat.max()).astype(np.float64)
+        self.p = scaled / scaled.sum()
+        if min(self.p_x.min(), self.p_s.min()) < SMALLEST_PROBABILITY:
+            raise InvalidJoint(f"a value has probability below {SMALLEST_PROBABILITY}; drop it or merge it")
+        for array in (self.weights, self.codes, self.p):
+            _frozen(array)
+
+    def over(self, attributes: Sequence[str]) -> Joint:
+        """The joint of the secret and some of the attributes, in this order; the others are summed out.
+
+        >>> tuple(map(tuple, Joint([[[4, 1], [0, 2]], [[1, 1], [1, 0]]]).over(["X2"]).weights.tolist()))
+        ((4, 3), (2, 1))
+        """
+        places = [self.attributes.index(name) for name in attributes]
+        codes, of = np.unique(self.codes[:, places], axis=0, return_inverse=True)
+        weights = np.zeros((self.n_s, len(codes)), dtype=self.weights.dtype)
+        for row, own in zip(weights, self.weights, strict=True):
+            np.add.at(row, of.ravel(), own)
+        smaller = Joint.__new__(Joint)
+        smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
+        smaller.secret_columns, smaller.counted = self.secret_columns, self.counted
+        return smaller
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """values[x, j]: the value of attribute j that x stands for."""
+        return _frozen(values_of(self.columns, self.codes))
+
+    @property
+    def n_s(self) -> int:
+        """c, the number of values of the secret."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n_x(self) -> int:
+        """The number of values of X with positive probability."""
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def p_s(self) -> Vector:
+        """P(s)."""
+        return _frozen(np.asarray(self.p.sum(axis=1)))
+
+    @cached_property
+    def p_x(self) -> Vector:
+        """P(x), over the support of X."""
+        return _frozen(np.asarray(self.p.sum(axis=0)))
+
+    @cached_property
+    def p_s_given_x(self) -> Matrix:
+        """B[s, x] = P(s | x)."""
+        return _frozen(self.p / self.p_x)
+
+    @cached_property
+    def p_x_given_s(self) -> Matrix:
+        """P(x | s), at [s, x]."""
+        return _frozen(self.p / self.p_s[:, None])
+
+    @property
+    def total(self) -> int:
+        """The sum of the exact weights; the number of people, if `counted`."""
+        return int(self.weights.sum())
+
+    @cached_property
+    def entropy(self) -> float:
+        """H(X) in nats: what would be kept if X itself were released."""
+        return max(0.0, float(entropy(self.p_x)))
+
+    def __repr__(self) -> str:
+        what = f"{self.total:,} people" if self.counted else "probabilities"
+        return (
+            f"<Joint of {self.secret} ({self.n_s} values) and {' × '.join(self.attributes)} ({self.n_x} seen), {what}>"
+        )
+
+
+def _names(attributes: Sequence[str] | None, m: int) -> tuple[str, ...]:
+    if attributes is None:
+        return tuple(f"X{j + 1}" for j in range(m))
+    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+        raise InvalidJoint("attributes are a list of names")
+    names = tuple(attributes)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidJoint("the names of attributes are texts")
+    if len(names) != m or len(set(names)) != m:
+        raise InvalidJoint(f"{m} attributes need {m} different names, got {len(set(names))}")
+    return names
+
+
+def _labels(values: Sequence[Hashable] | None, c: int) -> tuple[Hashable, ...]:
+    try:
+        labels = tuple(values) if values is not None else tuple(range(c))
+        different = len(set(labels))
+    except TypeError:
+        raise InvalidJoint("the values of the secret are a list of labels") from None
+    if len(labels) != c or different != c:
+        raise InvalidJoint(f"{c} values of the secret need {c} different labels")
+    return labels
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array

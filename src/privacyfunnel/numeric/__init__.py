@@ -1,0 +1,1 @@
+"""Arithmetic and the machine: exact fractions, entropies, compiled loops, cores and signals."""

@@ -1,0 +1,1 @@
+"""Products of protocols for blocks of attributes, kept to one promise together."""

@@ -1,0 +1,246 @@
+"""Composition: several blocks of attributes, each released by itself, with a promise for all of them together.
+
+The level of a product is not the sum of its blocks' levels (docs/side-channels.md has two counterexamples),
+so a product is promised only what its exact check finds. Blocks are found by one of three methods:
+
+- chained: each block keeps its share of the limits given the outputs of the blocks before; the shares add up.
+- tuned: the chain's budgets are scaled until the true level meets the promise, then each block in turn is made
+  as good as the others leave room for; several splits and orders are tried.
+- paper: equal budgets, each block given the others' attributes; what it promises can be wrong, and is refused then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import permutations
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
+from privacyfunnel.optimiser.blocks.builds import Build, Rows, chain, chained_rows, polished, scaled_chain, whole_rows
+from privacyfunnel.optimiser.blocks.parts import Parts
+from privacyfunnel.optimiser.bounds.one_view import bound_by_views
+from privacyfunnel.optimiser.optimise import LEAST_SLACK, check_task, optimise
+from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.program.state import Progress, State, interruptible
+from privacyfunnel.promises.limits import Limits
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.released import kept
+
+Method = Literal["tuned", "chained", "paper"]
+ALL_ORDERS = 3
+"""Up to so many blocks, every order is tried."""
+Order = tuple[int, ...]
+SEARCH_SECONDS = 60.0
+"""For how long orders and splits are tried, unless told otherwise; a dozen attributes need longer than three."""
+SPLITS = 6
+"""Splits of the budget that are tried beside the equal one, drawn at random around the best."""
+BOUND_SECONDS = 10.0
+"""Time for an upper bound from single views."""
+SHRINKS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
+"""By how much limits are drawn in, until the exact check passes."""
+
+
+def compose(
+    joint: Joint,
+    notion: Notion,
+    blocks: Sequence[Sequence[str]] | None = None,
+    method: Method = "tuned",
+    *,
+    channels: Sequence[ArrayLike] | None = None,
+    time_limit: float | None = SEARCH_SECONDS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Protocol:
+    """A protocol that releases blocks of attributes, each by itself, and keeps the promise as a whole.
+
+    Without `blocks`, every attribute is one. One block with all attributes is the joint optimum, which keeps
+    the most; products are for what is too large for it. The promise of what comes back was checked in exact
+    arithmetic on the finished protocol. With the method "paper", a product whose true level
+    exceeds the budget raises `NotCertified`, which says that level; its `channels` may be given. The search
+    stops after `time_limit` seconds, or at Ctrl-C, with the best so far.
+
+    >>> joint = Joint([[[30, 10], [5, 5]], [[10, 10], [5, 25]]])
+    >>> protocol = compose(joint, SRLIP(0.5))
+    >>> [block.attributes for block in protocol.blocks], certify(protocol, joint).holds
+    ([('X1',), ('X2',)], True)
+    """
+    names = _check(joint, notion, blocks, method, channels, time_limit)
+    if len(names) == 1 and channels is None:
+        whole = optimise(joint, notion, time_limit=time_limit, progress=progress)
+        return replace(whole, how=f"one block: {whole.how}")
+    with interruptible() as interrupted:
+        nothing = Polytope(np.empty((0, joint.n_x)), joint.p_x)
+        state = State(nothing, joint.entropy, 0.0, time_limit, progress, interrupted)
+        task = _Task(Parts(joint, names, notion.views(joint)), notion, state)
+        if channels is not None:
+            return task.kept_or_refused([Channel.from_dense(Q) for Q in channels])
+        return {"tuned": task.tuned, "chained": task.chained, "paper": task.paper}[method]()
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One call of `compose`."""
+
+    parts: Parts
+    notion: Notion
+    state: State
+
+    def tuned(self) -> Protocol:
+        """The best of several orders and splits, each scaled to the true level and polished."""
+        limits, stopped = self._limits, self.state.stopped
+        nothing = best = Build.nothing(self.parts)
+        starts: list[tuple[Callable[[], Build], Order]] = [(lambda: nothing, order) for order in self._orders()]
+        starts += [(partial(self._scaled, shares, order), order) for shares, order in self._splits()]
+        for start, order in starts:
+            best = max(best, self._seen(polished(start(), limits, order, stopped)), key=Build.utility)
+            if stopped():
+                break
+        return self._exact(best, range(len(self.parts)), whole_rows, "tuned product")
+
+    def chained(self) -> Protocol:
+        """The best chain with equal shares, among several orders."""
+        shares = self._equal()
+        tried = {order: self._seen(self._chain(shares, order)) for order in self._orders()}
+        order = max(tried, key=lambda order: tried[order].utility())
+        return self._exact(tried[order], order, partial(chained_rows, shares=shares, order=order), "chained product")
+
+    def paper(self) -> Protocol:
+        """Equal budgets, each block given what may be known of the others; refused unless that keeps the promise."""
+        build, order = Build.nothing(self.parts), range(len(self.parts))
+        rows = {b: chained_rows(self._limits, self._equal(), (b,)) for b in order}
+        solved = [build.solved(b, rows[b], self.state.stopped) for b in order]
+        return self.kept_or_refused([solved[b].rounded(b, rows[b], LEAST_SLACK)[1] for b in order])
+
+    def kept_or_refused(self, channels: list[Channel]) -> Protocol:
+        """The product of these channels, if it keeps the promise."""
+        for channel, joint in zip(channels, self.parts.joints, strict=True):
+            if channel.n_inputs != joint.n_x or channel.n_outputs > joint.n_x:
+                name, shape = " × ".join(joint.attributes), (channel.n_outputs, channel.n_inputs)
+                raise InvalidInput(
+                    f"the channel of {name} needs {joint.n_x} columns and at most as many rows; got {shape}"
+                )
+        protocol = self._protocol(channels, range(len(channels)), "the paper's product of equal budgets")
+        certificate = certify(protocol, self.parts.joint)
+        if not certificate.holds:
+            raise NotCertified(
+                f"the product was to keep {self.notion} by the paper's budget theorem, but its true level is "
+                f"{certificate.level:.9g}; use the method 'tuned' or 'chained'",
+                level=certificate.level,
+            )
+        return protocol
+
+    def _splits(self) -> Iterator[tuple[list[float], Order]]:
+        """Splits of the budget, each with an order."""
+        orders = list(self._orders())
+        yield from ((self._equal(), order) for order in orders)
+        rng = np.random.default_rng(0)
+        for i in range(SPLITS):
+            yield rng.dirichlet(np.full(len(self.parts), 3.0)).tolist(), orders[i % len(orders)]
+
+    def _orders(self) -> Iterator[Order]:
+        """All orders of few blocks; else as given, and by how much a block alone could tell."""
+        blocks = range(len(self.parts))
+        if len(self.parts) <= ALL_ORDERS:
+            return permutations(blocks)
+        most_first = tuple(sorted(blocks, key=lambda b: -self._alone[b]))
+        return iter(dict.fromkeys([most_first, most_first[::-1], tuple(blocks)]))
+
+    @cached_property
+    def _alone(self) -> list[float]:
+        """What is kept if a single block is released, with all of the budget."""
+        nothing, rows = Build.nothing(self.parts), whole_rows(self._limits)
+        return [nothing.solved(b, rows, self.state.stopped).utility() for b in range(len(self.parts))]
+
+    def _equal(self) -> list[float]:
+        return [1 / len(self.parts)] * len(self.parts)
+
+    @property
+    def _limits(self) -> Limits:
+        return self.notion.limits.granted()
+
+    def _chain(self, shares: list[float], order: Order) -> Build:
+        return chain(self.parts, self._limits, shares, order, self.state.stopped)
+
+    def _scaled(self, shares: list[float], order: Order) -> Build:
+        return scaled_chain(self.parts, self._limits, shares, order, self.state.stopped)
+
+    def _seen(self, build: Build) -> Build:
+        """Tell how far things are."""
+        self.state.utility = max(self.state.utility, build.utility())
+        self.state.report()
+        return build
+
+    def _exact(self, build: Build, order: Sequence[int], rows_for: Callable[[Limits], Rows], how: str) -> Protocol:
+        """Rounded block by block, each given the exact channels of those before it, until the exact check passes."""
+        # Multiples of 2⁻³² may miss limits that are hardly above 0; releasing nothing meets any.
+        for start, shrink in [*((build, shrink) for shrink in SHRINKS), (Build.nothing(self.parts), 0.0)]:
+            rows, exact, channels = rows_for(self._limits.times(1 - shrink)), start, {}
+            for b in order:
+                exact, channels[b] = exact.rounded(b, rows, LEAST_SLACK)
+            protocol = self._protocol([channels[b] for b in order], order, how)
+            if certify(protocol, self.parts.joint).holds:
+                return protocol
+        raise NotCertified(f"no exact product was found that keeps {self.notion}; please report this")
+
+    def _protocol(self, channels: list[Channel], order: Sequence[int], how: str) -> Protocol:
+        """The blocks in this order, with their channels."""
+        joint = self.parts.joint
+        blocks = tuple(block_of(self.parts.joints[b], channel) for b, channel in zip(order, channels, strict=True))
+        silent = [name for block in blocks if block.channel.n_outputs == 1 for name in block.attributes]
+        how += f"; nothing is told of {', '.join(silent)}" if silent else ""
+        readings = tuple(column.reading() for column in joint.secret_columns)
+        seen = np.stack([self.parts.inputs[b] for b in order])
+        entropy = joint.entropy
+        protocol = Protocol(self.notion, blocks, 0.0, entropy, entropy, how, joint.secret, readings, seen)
+        utility = kept(protocol, joint)
+        return replace(protocol, utility=utility, upper_bound=max(utility, self._upper_bound()))
+
+    def _upper_bound(self) -> float:
+        """What no protocol, product or not, can exceed: found from one view at a time, or H(X)."""
+        joint, state = self.parts.joint, self.state
+        bound = State(state.polytope, joint.entropy, 0.0, BOUND_SECONDS, None, state.interrupted)
+        bound_by_views(joint, self.notion.limits, self.parts.views, bound)
+        return bound.upper_bound
+
+
+def _check(
+    joint: Joint,
+    notion: Notion,
+    blocks: Sequence[Sequence[str]] | None,
+    method: str,
+    channels: Sequence[ArrayLike] | None,
+    time_limit: float | None,
+) -> tuple[tuple[str, ...], ...]:
+    """The blocks, each attribute in exactly one, in the order of the joint's attributes."""
+    check_task(joint, notion, 1.0, time_limit, None)
+    if notion.confidence is not None:
+        raise InvalidPromise("products of blocks are not optimised over a confidence set; use optimise, one block")
+    if method not in get_args(Method):
+        raise InvalidInput(f"method is one of {', '.join(get_args(Method))}, not {method!r}")
+    names: tuple[tuple[str, ...], ...]
+    if blocks is None:
+        names = tuple((name,) for name in joint.attributes)
+    elif isinstance(blocks, str) or any(isinstance(block, str) for block in blocks):
+        raise InvalidInput('blocks are lists of attributes, such as [["age", "sex"], ["town"]]')
+    else:
+        names = tuple(tuple(block) for block in blocks)
+    listed = [name for block in names for name in block]
+    for name in listed:
+        if name not in joint.attributes:
+            raise InvalidInput(f"a block names {name!r}, which is none of the attributes")
+    if len(set(listed)) < len(listed) or not all(names):
+        raise InvalidInput("every block needs an attribute, and no attribute can be in two blocks")
+    left = [name for name in joint.attributes if name not in listed]
+    if left:
+        raise InvalidInput(f"the blocks leave out {', '.join(left)}; every attribute needs a block")
+    if channels is not None and (method != "paper" or len(channels) != len(names)):
+        raise InvalidInput("channels are given for the method 'paper' only, one for each block")
+    return tuple(tuple(sorted(block, key=joint.attributes.index)) for block in names)

@@ -1,0 +1,1 @@
+"""Upper bounds from easier problems: fewer attackers, chains of attackers, fewer secrets."""

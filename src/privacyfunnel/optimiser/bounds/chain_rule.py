@@ -1,0 +1,120 @@
+"""A bound for promises with several views, by the chain rule: I(X;Y) = I(X^J;Y) + Σ P(x^J) I(X;Y | x^J).
+
+For any set J of attributes, no protocol keeps more of X^J than the one that is best at just that, and none keeps
+more of X given x^J than the best for those who know x^J. Both are smaller problems: the first has one entropy
+term per cell of J, the second is a promise of the same kind on the values of one cell.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.information import entropy
+from privacyfunnel.optimiser.generation.branch import prove
+from privacyfunnel.optimiser.generation.columns import generate
+from privacyfunnel.optimiser.generation.pricing import CellOracle, essential, local_search
+from privacyfunnel.optimiser.program.master import Master
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.reduce import Classes
+from privacyfunnel.optimiser.program.state import ROUND_OFF, VERTEX_ERROR, State
+from privacyfunnel.promises.limits import View
+from privacyfunnel.typing import Integers, Matrix
+
+RANDOM_STARTS = 30
+FIRST_LOOK = 0.4
+"""The share of the time in which all views are tried."""
+BEST = 2
+"""So many views share the rest."""
+
+
+def bound_by_chains(polytope: Polytope, views: list[View], state: State, seconds: float) -> None:
+    """Lower the bound of `state` to the least that one view's chain gives.
+
+    Every view gets some of the time; those with the least bounds share the rest.
+    """
+    polytope = Polytope(essential(polytope.G), polytope.p_x)
+    end = time.monotonic() + seconds
+    chains = [view.cell for view in views if 1 < view.n_cells < polytope.n_x]
+    for finalists in (len(chains), BEST):
+        last = finalists <= BEST
+        until = end if last else time.monotonic() + FIRST_LOOK * seconds
+        bounds = []
+        for place, cell in enumerate(chains[:finalists]):
+            now = time.monotonic()
+            if state.stopped() or state.closed() or now >= until:
+                return
+            bounds.append(_chain(polytope, cell, state, (until - now) / (min(finalists, len(chains)) - place)))
+            state.upper_bound = min(state.upper_bound, bounds[-1])
+            state.report()
+        if last:
+            return
+        chains = [chains[i] for i in np.argsort(bounds)]
+
+
+def _chain(polytope: Polytope, cell: Integers, state: State, seconds: float) -> float:
+    """No protocol keeps more than this: what can be known of the cell, and of X given the cell."""
+    now = time.monotonic()
+    inside = _kept_inside(polytope, cell, state, now + seconds / 2)
+    between = _kept_between(polytope, cell, state.gap / 4, lambda: state.stopped() or time.monotonic() >= now + seconds)
+    return between + inside
+
+
+def _kept_between(polytope: Polytope, cell: Integers, gap: float, stopped: Callable[[], bool]) -> float:
+    """No protocol keeps more than this of which cell X is in: column generation on the masses of cells."""
+    masses = np.bincount(cell, weights=polytope.p_x).astype(np.float64)
+    all_of_it = bound = float(entropy(masses))
+    oracle = CellOracle(polytope, cell)
+    rng = np.random.default_rng(0)
+    master = Master(masses)
+    try:
+        better, largest = oracle.largest()
+        while len(better) and not stopped():
+            master.add(Columns.from_dense(better))
+            _, y, _ = master.solve()
+            better = local_search(oracle, y, _starts(rng, better, len(masses)), gap / 4, stopped)
+            if not len(better) and not stopped():
+                y = master.central_prices()
+                proof = prove(oracle, y, largest, gap, stopped)
+                doubt = ROUND_OFF + VERTEX_ERROR * float(np.abs(y).max())
+                bound = min(bound, all_of_it - float(y @ masses) + max(0.0, -proof.bound) + doubt)
+                better = proof.improving
+    except SolverFailure:
+        pass  # the bound so far stands
+    return bound
+
+
+def _starts(rng: np.random.Generator, some: Matrix, cells: int) -> Matrix:
+    return np.vstack([0.5 * some + 0.5 / cells, rng.dirichlet(np.full(cells, 0.5), size=RANDOM_STARTS)])
+
+
+def _kept_inside(polytope: Polytope, cell: Integers, state: State, until: float) -> float:
+    """No protocol keeps more than this of X for those who know its cell: Σ P(cell) · the best inside."""
+    masses = np.bincount(cell, weights=polytope.p_x).astype(np.float64)
+    kept = 0.0
+    left = 1.0
+    for k in np.argsort(-masses):  # the cells that matter most go first
+        x = np.flatnonzero(cell == k)
+        now = time.monotonic()
+        share = max(0.0, until - now) * float(masses[k]) / max(left, float(masses[k]))
+        kept += float(masses[k]) * _kept_in(polytope, x, state, share)
+        left -= float(masses[k])
+    return kept
+
+
+def _kept_in(polytope: Polytope, x: Integers, state: State, seconds: float) -> float:
+    """The same for one cell, in nats."""
+    p = polytope.p_x[x] / polytope.p_x[x].sum()
+    elsewhere = np.delete(polytope.G, x, axis=1).any(axis=1)
+    all_of_it = float(entropy(p))
+    classes = Classes.find(Polytope(polytope.G[~elsewhere][:, x], p))
+    if len(x) == 1 or not len(classes.polytope.G):
+        return all_of_it
+    inner = State(classes.polytope, all_of_it, state.gap / 4, seconds, None, state.interrupted)
+    with suppress(SolverFailure):  # the bound so far stands
+        generate(inner, None)
+    return inner.upper_bound

@@ -1,0 +1,60 @@
+"""Many secrets: a bound from promises about fewer of them, which can be gone through completely."""
+
+from __future__ import annotations
+
+import time
+from math import comb
+
+import numpy as np
+
+from privacyfunnel.errors import SolverFailure
+from privacyfunnel.optimiser.few_secrets.generate import sweep_affordable, sweeps
+from privacyfunnel.optimiser.program.reduce import Classes
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.typing import Integers
+
+LONGEST = 60.0
+"""Seconds that such bounds may take."""
+CLOSE = 2e-3
+"""Nats to which a relaxed problem is solved."""
+MOST_SUPPORTS = 80_000_000
+TRIED = 3
+"""Pencils of rows that are tried as the next one."""
+
+
+def bound_by_fewer(state: State, pencils: list[Integers], *, seconds: float) -> None:
+    """Lower the bound to what two, three, … pencils of rows allow together, chosen greedily while that is quick.
+
+    `pencils` are groups of rows, the one that allows least first.
+    """
+    until = time.monotonic() + min(LONGEST, seconds)
+    chosen, rest = pencils[:1], pencils[1:]
+    while chosen and rest:
+        allowed = []
+        for pencil in rest[:TRIED]:
+            bound = _allowed(state, np.concatenate([*chosen, pencil]), len(chosen) + 2, until - time.monotonic())
+            if bound is None:
+                break
+            allowed.append(bound)
+        if not allowed:
+            return
+        best = int(np.argmin(allowed))
+        state.upper_bound = min(state.upper_bound, allowed[best])
+        state.report()
+        chosen, rest = [*chosen, rest[best]], [*rest[:best], *rest[best + 1 :]]
+
+
+def _allowed(state: State, rows: Integers, rank: int, seconds: float) -> float | None:
+    """A bound on what these rows alone allow; None if there is no time to find it."""
+    classes = Classes.find(state.polytope.with_rows(rows))
+    if seconds <= 0 or state.stopped() or comb(classes.polytope.n_x, rank) > MOST_SUPPORTS:
+        return None
+    inner = State(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted)
+    inner.vertex_error = state.vertex_error
+    try:
+        faces = sweep_affordable(inner.polytope, inner.stopped)
+        if faces is not None and faces.rank > 1:
+            sweeps(inner, faces)
+    except SolverFailure:
+        pass  # any bound found so far is one
+    return inner.upper_bound

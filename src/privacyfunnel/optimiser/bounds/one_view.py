@@ -1,0 +1,54 @@
+"""A bound for promises with several views: what could be kept if attackers knew one thing only, and it were public.
+
+For any set J of attributes, I(X;Y) ≤ I(X; Y, X^J) = H(X^J) + Σ P(x^J) I(X;Y | x^J), and given x^J the promise
+is one with a single prior, on the values that agree with x^J: a small problem, solved by listing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.information import entropy
+from privacyfunnel.optimiser.program import supports
+from privacyfunnel.optimiser.program.listing import list_vertices
+from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.program.reduce import Classes
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.typing import Integers
+
+CELL_GAP = 1e-7
+MOST_CANDIDATES = 100_000
+"""Cells with more candidates for vertices are not worth listing: all of them may be kept, then."""
+SHARE = 0.2
+"""Of the time limit, when no further view is tried: what is left is for finding a protocol."""
+
+
+def bound_by_views(joint: Joint, limits: Limits, views: list[View], state: State) -> None:
+    """Lower the bound of `state` to the least that one view alone gives."""
+    for view in views:
+        if state.stopped() or state.spent() > SHARE:
+            return
+        masses = np.bincount(view.cell, weights=joint.p_x).astype(np.float64)
+        inside = [_kept_in(joint, limits, np.flatnonzero(view.cell == k), state) for k in range(view.n_cells)]
+        state.upper_bound = min(state.upper_bound, float(entropy(masses)) + float(masses @ inside))
+
+
+def _kept_in(joint: Joint, limits: Limits, x: Integers, state: State) -> float:
+    """No protocol that keeps the limits keeps more than this of X, given that X is one of the values x."""
+    if len(x) == 1:
+        return 0.0
+    p = joint.p[:, x]
+    cell = Joint.from_support(p[(p > 0).any(axis=1)], np.arange(len(x)))
+    classes = Classes.find(Polytope(limits.rows(cell, [View.of((), cell)]), cell.p_x))
+    rank = min(cell.n_s, cell.n_x)
+    if supports.candidates(classes.polytope, rank) > MOST_CANDIDATES:
+        return cell.entropy
+    inner = State(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted)
+    try:
+        list_vertices(inner, rank)
+    except SolverFailure:
+        return cell.entropy
+    return inner.upper_bound

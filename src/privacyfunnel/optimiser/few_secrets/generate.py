@@ -1,0 +1,193 @@
+"""Few secrets, too many extreme posteriors to store: sweep through all of them for those that undercut their price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from privacyfunnel.numeric.cores import cores
+from privacyfunnel.numeric.information import entropy
+from privacyfunnel.optimiser.few_secrets.coarse import clusters, interpolated, means, merged
+from privacyfunnel.optimiser.few_secrets.faces import Faces, find_faces
+from privacyfunnel.optimiser.few_secrets.sweep import sweep_points, sweep_sets
+from privacyfunnel.optimiser.generation.first_mixture import peel
+from privacyfunnel.optimiser.generation.pricing import Oracle
+from privacyfunnel.optimiser.program.master import Master
+from privacyfunnel.optimiser.program.polytope import FEASIBLE, Columns, Polytope
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+KEPT = 4
+"""Posteriors remembered for each of their values in one sweep."""
+LEANING = 1e-9
+"""Weight of p_x itself in a mixture that is more than rounding error."""
+PORTIONS = 40
+"""A sweep is done in so many portions, and ends early when enough has been found."""
+IMPROVES = 1e-12
+COARSEST = 50
+COARSER = 4
+"""Each level has so many times fewer values than the next."""
+COARSE_GAP = 1e-4
+MOST_STEPS = 2e10
+"""About a minute of one core for a complete sweep."""
+
+
+def sweeps(state: State, faces: Faces) -> str:
+    """Column generation; each round sweeps until enough improving posteriors are known, or through all of them."""
+    master = Master(state.polytope.p_x)
+    start, weights = peel(state.polytope, Oracle(state.polytope), state.stopped)
+    state.keep(start, weights)
+    state.report()
+    # What peeling left over is no vertex: a mixture that leaned on it would hide that a sweep misses some.
+    master.add(start.take(np.arange(len(start) - 1)))
+    rounds, complete, _ = _generate(state, faces, master, _coarse_prices(state, faces))
+    state.keep(master.columns, master.solve_without_artificial())
+    return (
+        f"few secrets: {rounds} rounds, {len(master.columns):,} of all extreme posteriors with up to "
+        f"{faces.rank} values, {complete} complete sweeps"
+    )
+
+
+def _generate(state: State, faces: Faces, master: Master, y: Vector) -> tuple[int, int, Vector]:
+    """Rounds, complete sweeps among them, and the last prices; y are prices to start with."""
+    sweep = Sweep(state.polytope, faces)
+    new, _ = sweep.under(y, np.inf, state.stopped)
+    rounds = complete = 0
+    while not state.stopped() and not state.closed():
+        rounds += 1
+        if len(new):
+            master.add(new)
+        q, y, artificial = master.solve()
+        if artificial <= 0:
+            state.keep(master.columns, q)
+        new, least = sweep.under(y, -IMPROVES, state.stopped)
+        if least is not None:
+            complete += 1
+            if q[0] <= LEANING:
+                state.bound(y, least)
+        state.report()
+        if not len(new) and (artificial <= 0 or not master.raise_penalty()):
+            break
+    return rounds, complete, y
+
+
+def _coarse_prices(state: State, faces: Faces) -> Vector:
+    """Prices of a coarser problem, carried over: they lead straight to posteriors that matter."""
+    n = state.polytope.n_x
+    if n < 2 * COARSEST:
+        return np.full(n, np.log(n))
+    of = clusters(faces.C[1:].T, state.polytope.p_x, n // COARSER)
+    polytope = merged(state.polytope, of)
+    coarse = Faces(means(faces.C, state.polytope.p_x, of), faces.points, faces.sets)
+    whole = float(entropy(polytope.p_x))
+    inner = State(polytope, whole, max(state.gap, COARSE_GAP), state.left(), None, state.interrupted)
+    _, _, y = _generate(inner, coarse, Master(polytope.p_x), _coarse_prices(inner, coarse))
+    return interpolated(y, coarse.C[1:].T, faces.C[1:].T)
+
+
+def sweep_affordable(polytope: Polytope, stopped: Callable[[], bool]) -> Faces | None:
+    """The faces to sweep along; None if a complete sweep would take minutes."""
+    faces = find_faces(polytope, stopped)
+    if faces is None:
+        return None
+    n = polytope.n_x
+    steps = comb(n, faces.rank) * (len(faces.points) + faces.rank**2)
+    steps += sum(comb(n, k + 1) * len(sets) * (k + 1) for k, sets in faces.sets.items())
+    return faces if steps <= MOST_STEPS else None
+
+
+@dataclass(eq=False)
+class Sweep:
+    """All extreme posteriors in portions, by their number of values and the lowest of them."""
+
+    polytope: Polytope
+    faces: Faces
+
+    def __post_init__(self) -> None:
+        n = self.polytope.n_x
+        self._order = np.random.default_rng(0).permutation(n)  # any portion then holds posteriors of all kinds
+        self._U = np.ascontiguousarray(self.faces.C[:, self._order].T)
+        self._G = np.ascontiguousarray(self.polytope.G[:, self._order])
+        tasks = [
+            (k, first, float(comb(n - 1 - first, k - 1))) for k in range(2, self.faces.rank + 1) for first in range(n)
+        ]
+        tasks = [task for task in tasks if task[2]]
+        np.random.default_rng(1).shuffle(tasks)
+        share = sum(task[2] for task in tasks) / PORTIONS
+        self._portions: list[list[tuple[int, int]]] = [[]]
+        filled = 0.0
+        for k, first, size in tasks:
+            self._portions[-1].append((int(k), int(first)))
+            filled += size
+            if filled >= share:
+                self._portions.append([])
+                filled = 0.0
+        self._next = 0
+        alone = (self.polytope.G <= 0).all(axis=0)
+        self._singles = np.flatnonzero(alone)
+
+    def under(self, y: Vector, threshold: float, stopped: Callable[[], bool]) -> tuple[Columns, float | None]:
+        """Posteriors with H(v) − y·v < threshold, the best of each value; and the least of all if all were seen."""
+        n, threads = self.polytope.n_x, cores()
+        boards = [_Board.empty(n, self.faces.rank) for _ in range(threads)]
+        least = float((-y[self._singles]).min(initial=np.inf))
+        sorted_y = y[self._order]
+        seen = 0
+        with ThreadPoolExecutor(threads) as pool:
+            while seen < len(self._portions) and not stopped():
+                portion = self._portions[self._next]
+                parts = [portion[i::threads] for i in range(threads)]
+                found = pool.map(lambda board, part: self._run(board, part, sorted_y), boards, parts)
+                least = min(least, *found)
+                self._next = (self._next + 1) % len(self._portions)
+                seen += 1
+                if sum(board.improving(threshold) for board in boards) > n / 2 and np.isfinite(threshold):
+                    break
+        columns = [board.columns(threshold, self._order) for board in boards]
+        singles = self._singles[-y[self._singles] < threshold]
+        columns.append(Columns(singles[:, None], np.ones((len(singles), 1))))
+        return _distinct(Columns.join(columns)), least if seen == len(self._portions) else None
+
+    def _run(self, board: _Board, tasks: list[tuple[int, int]], y: Vector) -> float:
+        least = np.inf
+        for k, first in tasks:
+            boards = board.best, board.supports, board.masses
+            if k == self.faces.rank:
+                found = sweep_points(first, self._U, self.faces.points, self._G, FEASIBLE, y, *boards)
+            else:
+                found = sweep_sets(first, self._G, self.faces.sets[k - 1], FEASIBLE, y, *boards)
+            least = min(least, found)
+        return least
+
+
+@dataclass(frozen=True, eq=False)
+class _Board:
+    """For every value, the posteriors that use it at the least reduced cost."""
+
+    best: Matrix
+    supports: Integers
+    masses: Matrix
+
+    @classmethod
+    def empty(cls, n: int, rank: int) -> _Board:
+        shape = (n, KEPT, rank)
+        return cls(np.full((n, KEPT), np.inf), np.zeros(shape, np.int64), np.zeros(shape))
+
+    def improving(self, threshold: float) -> int:
+        return int((self.best[:, 0] < threshold).sum())
+
+    def columns(self, threshold: float, order: Integers) -> Columns:
+        at = np.isfinite(self.best) & (self.best < threshold)
+        mass = self.masses[at]
+        return Columns(order[self.supports[at]], mass / mass.sum(axis=1, keepdims=True))
+
+
+def _distinct(columns: Columns) -> Columns:
+    """Without repetitions, which the boards of several values have."""
+    key = np.concatenate([columns.support, np.round(columns.mass, 12)], axis=1)
+    _, first = np.unique(key, axis=0, return_index=True)
+    return columns.take(first)

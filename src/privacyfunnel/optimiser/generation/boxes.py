@@ -1,0 +1,288 @@
+"""Boxes l ≤ v ≤ u: how little a sum of entropy terms and costs can be in one, compiled.
+
+min Σ_{x curved} −v[x] ln v[x] − y·v  s.t.  low ≤ A v ≤ high. Each −v ln v lies above its chord over [l, u], so a
+linear program bounds the sum from below. Weak duality turns any prices π of the rows into a bound:
+cost·v ≥ Σ_i π_i·(low_i if π_i > 0 else high_i) + Σ_x reduced[x]·v[x] with reduced = cost − Aᵀπ, and each term
+is least at an end of the box.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.optimiser.generation.box_simplex import compiled, minimise, refresh, slack_basis
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+CUT_INSIDE = 0.1
+"""A box is cut at the relaxation's solution, but at least this fraction away from its ends."""
+HELPS = 0.02
+"""Shrinking a box goes on while each time closes at least this share of the distance to −gap."""
+SWEEPS = 2
+"""How often rows are gone through to shrink a box."""
+REFRESH = 50
+"""Boxes cut before the tableau is computed anew."""
+EMPTY = 1e-9
+"""A row overstepped by this much everywhere in a box: the box holds no posterior."""
+SMALL = 1e-7
+"""What a posterior found by the way may overstep: it will be polished."""
+ROUNDING = 1e-12
+"""Boxes are left this much larger than arithmetic says."""
+LOST_DIGITS = 2e-15
+"""What rounding may cost a bound, relative to the prices it is made of."""
+
+
+@compiled
+def curve(v: float) -> float:
+    """−v ln v."""
+    return -v * math.log(v) if v > 0 else 0.0
+
+
+class Rows(NamedTuple):
+    """low ≤ A v ≤ high; row i has the entries entry[k] in column[k], for starts[i] ≤ k < starts[i+1]."""
+
+    A: Matrix
+    starts: Integers
+    column: Integers
+    entry: Vector
+    low: Vector
+    high: Vector
+    curved: NDArray[np.bool_]
+    """Which v[x] have a term −v ln v."""
+
+    @classmethod
+    def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> Rows:
+        """The rows, with their entries sorted out."""
+        row, column = np.nonzero(A)
+        return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), column, A[row, column], low, high, curved)
+
+
+@compiled
+def shrink(rows: Rows, lower: Vector, upper: Vector) -> bool:
+    """Shrink the box to what each row leaves of it; False if that is nothing."""
+    for _ in range(SWEEPS):
+        for i in range(len(rows.low)):
+            least, most = _range(rows, i, lower, upper)
+            if least > rows.high[i] + EMPTY or most < rows.low[i] - EMPTY:
+                return False
+            above, below = rows.high[i] - least + ROUNDING, rows.low[i] - most - ROUNDING
+            for k in range(rows.starts[i], rows.starts[i + 1]):
+                x, entry = rows.column[k], rows.entry[k]
+                least_x, most_x = lower[x], upper[x]
+                if entry > 0:
+                    upper[x] = min(most_x, least_x + above / entry)
+                    lower[x] = max(least_x, most_x + below / entry)
+                else:
+                    lower[x] = max(least_x, most_x + above / entry)
+                    upper[x] = min(most_x, least_x + below / entry)
+        for x in range(len(lower)):
+            if lower[x] > upper[x]:
+                if lower[x] > upper[x] + EMPTY:
+                    return False
+                lower[x], upper[x] = upper[x], lower[x]
+    return True
+
+
+@compiled
+def _range(rows: Rows, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
+    """The least and the largest value of a row in the box."""
+    least = most = 0.0
+    for k in range(rows.starts[i], rows.starts[i + 1]):
+        a, b = rows.entry[k] * lower[rows.column[k]], rows.entry[k] * upper[rows.column[k]]
+        least += min(a, b)
+        most += max(a, b)
+    return least, most
+
+
+@compiled
+def bound_box(
+    rows: Rows,
+    y: Vector,
+    gap: float,
+    lower: Vector,
+    upper: Vector,
+    T: Matrix,
+    basic: Integers,
+    outside: Integers,
+    x: Vector,
+) -> float:
+    """A bound on the sum in the box, which is shrunk in place to where less than −gap is still possible; x[:n] is v.
+
+    The bound is a sum of terms that are each least at an end of the box: a v[x] so far from that end that the
+    sum reaches −gap can be cut off. Smaller boxes have better chords, so this is repeated while it helps.
+    """
+    m, n = rows.A.shape
+    low, high = np.empty(n + m), np.empty(n + m)
+    cost, reduced = np.empty(n), np.empty(n)
+    best = before = -np.inf
+    while True:
+        if not shrink(rows, lower, upper):
+            return np.inf
+        height = 0.0
+        for j in range(n):
+            cost[j] = -y[j]
+            if rows.curved[j] and upper[j] > lower[j]:
+                slope = (curve(upper[j]) - curve(lower[j])) / (upper[j] - lower[j])
+                height += curve(lower[j]) - slope * lower[j]
+                cost[j] += slope
+            elif rows.curved[j]:
+                height += curve(lower[j])
+        low[:n], high[:n] = lower, upper
+        for i in range(m):
+            least, most = _range(rows, i, lower, upper)
+            low[n + i] = rows.low[i] if math.isfinite(rows.low[i]) else min(least, rows.high[i])
+            high[n + i] = rows.high[i] if math.isfinite(rows.high[i]) else max(most, rows.low[i])
+        prices = minimise(cost, low, high, ROUNDING - gap - height, T, basic, outside, x)
+        bound = height
+        reduced[:] = cost
+        for i in range(m):
+            price = prices[i]
+            end = rows.low[i] if price > 0 else rows.high[i]
+            if price != 0.0 and math.isfinite(end):
+                bound += price * end - LOST_DIGITS * abs(price)
+                for k in range(rows.starts[i], rows.starts[i + 1]):
+                    reduced[rows.column[k]] -= price * rows.entry[k]
+        for j in range(n):
+            bound += min(reduced[j] * lower[j], reduced[j] * upper[j])
+        best = max(best, bound)
+        room = ROUNDING - gap - bound
+        if room <= 0 or not math.isfinite(bound):
+            return best
+        for j in range(n):
+            if reduced[j] < 0:
+                lower[j] = max(lower[j], upper[j] + room / reduced[j])
+            elif reduced[j] > 0:
+                upper[j] = min(upper[j], lower[j] + room / reduced[j])
+        if bound < before + HELPS * room:
+            return best
+        before = bound
+
+
+@compiled
+def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> tuple[int, float]:
+    """The value where curve and chord differ most at v, and where to cut the box there; −1 if they agree."""
+    widest, x = 0.0, -1
+    for j in range(len(lower)):
+        width = upper[j] - lower[j]
+        if curved[j] and width > 0:
+            at = min(max(v[j], lower[j]), upper[j])
+            share = (at - lower[j]) / width
+            apart = curve(at) - (1 - share) * curve(lower[j]) - share * curve(upper[j])
+            if apart > widest:
+                widest, x = apart, j
+    if x < 0:
+        return -1, 0.0
+    inside = CUT_INSIDE * (upper[x] - lower[x])
+    return x, min(max(v[x], lower[x] + inside), upper[x] - inside)
+
+
+@compiled
+def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int, float]:
+    """The widest side of the box, and its middle; −1 if the box is a point."""
+    widest, x = EMPTY, -1
+    for j in range(len(lower)):
+        if curved[j] and upper[j] - lower[j] > widest:
+            widest, x = upper[j] - lower[j], j
+    return x, (lower[x] + upper[x]) / 2
+
+
+@compiled
+def explore(
+    rows: Rows,
+    y: Vector,
+    gap: float,
+    boxes: Matrix,
+    bounds: Vector,
+    heap: Integers,
+    size: int,
+    cuts: Integers,
+    cut_at: Vector,
+    found: Matrix,
+    n_found: int,
+    budget: int,
+) -> tuple[int, int, float]:
+    """Cut the boxes with the least bounds in two, `budget` times or until none is left below −gap.
+
+    boxes[k] holds (lower, upper) of box k, whose bound is bounds[k], and which is to be cut at cut_at[k] in the
+    direction cuts[k]. heap[:size] are the open boxes as a binary heap, heap[size:] are free places. Returns the
+    number of open boxes, the number of points with a sum below −gap now in `found`, and the least bound among the
+    boxes that are done with.
+    """
+    m, n = rows.A.shape
+    T = np.empty((m, n))
+    basic, outside = np.empty(m, np.int64), np.empty(n, np.int64)
+    slack_basis(rows.A, T, basic, outside)
+    x = np.empty(n + m)
+    parent = np.empty(2 * n)
+    settled = np.inf
+    for step in range(budget):
+        if size == 0 or size + 1 >= len(heap):
+            break
+        if step % REFRESH == REFRESH - 1:
+            refresh(rows.A, T, basic, outside)
+        k = heap[0]
+        size -= 1
+        heap[0], heap[size] = heap[size], k
+        _sift_down(heap, bounds, size)
+        parent[:] = boxes[k]
+        above, direction, at = bounds[k], cuts[k], cut_at[k]
+        for side in range(2):
+            k = heap[size]
+            box = boxes[k]
+            box[:] = parent
+            box[direction + (n if side == 0 else 0)] = at
+            bound = bound_box(rows, y, gap, box[:n], box[n:], T, basic, outside, x)
+            bound = max(bound, above)
+            if bound >= -gap:
+                settled = min(settled, bound)
+                continue
+            value = 0.0
+            for j in range(n):
+                value += (curve(x[j]) if rows.curved[j] else 0.0) - y[j] * x[j]
+            if value < -gap and n_found < len(found) and _inside(rows, x):
+                found[n_found] = x[:n]
+                n_found += 1
+            cuts[k], cut_at[k] = cut(rows.curved, box[:n], box[n:], x[:n])
+            if cuts[k] < 0 and not _inside(rows, x):  # the simplex method gave up: cut anywhere
+                cuts[k], cut_at[k] = _halve(rows.curved, box[:n], box[n:])
+            if cuts[k] < 0:  # chord and curve agree: the bound is r(v), and v is among those found
+                settled = min(settled, bound)
+                continue
+            bounds[k] = bound
+            size += 1
+            _sift_up(heap, bounds, size - 1)
+    return size, n_found, settled
+
+
+@compiled
+def _inside(rows: Rows, x: Vector) -> bool:
+    """Whether x = (v, A v) meets v ≥ 0 and the rows, nearly."""
+    n = len(x) - len(rows.low)
+    for i in range(len(rows.low)):
+        if x[n + i] > rows.high[i] + SMALL or x[n + i] < rows.low[i] - SMALL:
+            return False
+    return bool(x[:n].min() > -SMALL)
+
+
+@compiled
+def _sift_down(heap: Integers, bounds: Vector, size: int) -> None:
+    place = 0
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and bounds[heap[child + 1]] < bounds[heap[child]]:
+            child += 1
+        if bounds[heap[place]] <= bounds[heap[child]]:
+            break
+        heap[place], heap[child] = heap[child], heap[place]
+        place = child
+
+
+@compiled
+def _sift_up(heap: Integers, bounds: Vector, place: int) -> None:
+    while place > 0 and bounds[heap[(place - 1) // 2]] > bounds[heap[place]]:
+        up = (place - 1) // 2
+        heap[place], heap[up] = heap[up], heap[place]
+        place = up

@@ -1,0 +1,101 @@
+"""Many secrets or side channels: posteriors are generated where they undercut their price (column generation)."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from privacyfunnel.optimiser.generation.branch import prove
+from privacyfunnel.optimiser.generation.first_mixture import peel
+from privacyfunnel.optimiser.generation.pricing import Oracle, essential, extremes, local_search
+from privacyfunnel.optimiser.program.master import Master
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.typing import Matrix, Vector
+
+RANDOM_STARTS = 16
+USED_STARTS = 64
+SCATTERED = 400
+FIRST_EFFORT = 100
+"""How often the first proof looks at the clock (every tenth of a second or so) before another bound is tried."""
+SHARE = 0.4
+"""Of the time there is, when another bound is tried at the latest."""
+
+OTHERWISE = 0.75
+"""Of the time that is left then, what it may take."""
+
+
+class Otherwise(Protocol):
+    """Another way to lower the bound of a state, for when a proof takes too long."""
+
+    def __call__(self, *, seconds: float) -> None: ...
+
+
+def generate(state: State, known: Columns | None, otherwise: Otherwise | None = None) -> str:
+    """Posteriors are generated where they undercut their price, until none can.
+
+    `otherwise` is called once, if the first proof takes too long or time is running out.
+    """
+    polytope = Polytope(essential(state.polytope.G), state.polytope.p_x)
+    oracle = Oracle(polytope)
+    rng = np.random.default_rng(0)
+    master = Master(polytope.p_x)
+    start, weights = peel(polytope, oracle, state.stopped)
+    state.keep(start, weights)
+    state.report()
+    master.add(start)
+    if known is not None:
+        master.add(known)
+    largest: Vector | None = None
+    rounds = proofs = 0
+    while not state.stopped() and not state.closed():
+        if otherwise is not None and state.spent() >= SHARE:
+            otherwise(seconds=OTHERWISE * state.left())
+            otherwise = None
+        rounds += 1
+        q, y, artificial = master.solve()
+        if artificial <= 0:
+            state.keep(master.columns, q)
+        state.report()
+        starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x)
+        better = local_search(oracle, y, starts, state.gap / 4, state.stopped)
+        if not len(better) and not state.stopped():
+            if largest is None:
+                better, largest = extremes(oracle)
+            else:
+                y = master.central_prices()
+                better = local_search(oracle, y, _scattered(rng, polytope.n_x), state.gap / 2, state.stopped)
+                if not len(better):
+                    proofs += 1
+                    effort = math.inf if otherwise is None else FIRST_EFFORT
+                    proof = prove(oracle, y, largest, state.gap, state.stopped, effort)
+                    state.bound(y, proof.bound)
+                    better = proof.improving
+                    state.report()
+                    if otherwise is not None and not len(better) and proof.bound < -state.gap:
+                        otherwise(seconds=OTHERWISE * state.left())
+                        otherwise = None
+                        continue
+        new = Columns.from_dense(polytope.draw_in(better))
+        new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -state.gap / 8))
+        if len(new):
+            master.add(new)
+        elif proofs and (artificial <= 0 or not master.raise_penalty()):
+            break  # proven, or all that is left to gain lies outside of Δ by rounding errors
+    state.keep(master.columns, master.solve_without_artificial())
+    return f"column generation: {rounds} rounds, {len(master.columns)} posteriors, {proofs} proofs by branch and bound"
+
+
+def _starts(rng: np.random.Generator, used: Columns, p_x: Vector) -> Matrix:
+    """Points to search from: some of the posteriors in use, drawn to the middle, and random ones."""
+    some = used.take(rng.permutation(len(used))[:USED_STARTS]).dense(len(p_x))
+    random = rng.dirichlet(np.full(len(p_x), 0.5), size=RANDOM_STARTS)
+    return np.vstack([0.5 * some + 0.5 * p_x, random])
+
+
+def _scattered(rng: np.random.Generator, n: int) -> Matrix:
+    """Many points of all kinds, from nearly single values to nearly uniform: cheaper than a proof that fails."""
+    sharpness = np.repeat([0.03, 0.1, 0.3, 1.0], min(SCATTERED, 10 * n) // 4)
+    return np.stack([rng.dirichlet(np.full(n, alpha)) for alpha in sharpness])

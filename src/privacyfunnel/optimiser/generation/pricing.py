@@ -1,0 +1,177 @@
+"""Cheap pricing: posteriors in Δ whose entropy undercuts their price, found by local search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.numeric.cores import cores
+from privacyfunnel.optimiser.generation.boxes import Rows
+from privacyfunnel.optimiser.program.lp import LinearProgram
+from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+FLOOR = 1e-12
+"""Where the slope of −v ln v is taken for v = 0, where it is infinite."""
+IMPROVES = 1e-12
+ROUNDS = 30
+SHARED = 20_000
+"""Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
+
+
+class Oracle:
+    """Linear programs over Δ ∩ {lower ≤ v ≤ upper}, warm from one to the next."""
+
+    def __init__(self, polytope: Polytope) -> None:
+        G, n = polytope.G, polytope.n_x
+        self.G, self.n_x = G, n
+        self._polytope = polytope
+        self._team: list[Oracle] = []
+        self._row_lower = np.concatenate([np.full(len(G), -np.inf), [1.0]])
+        self._row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
+        self._A = np.vstack([G, np.ones((1, n))])
+        self._lp = LinearProgram(self._A, self._row_lower, self._row_upper, upper=1.0)
+
+    def minimise(self, cost: Vector) -> Vector:
+        """A vertex with the least cost·v."""
+        self._lp.set_costs(cost)
+        return self._lp.solve()[0].clip(0)
+
+    def relax(self, cost: Vector, lower: Vector, upper: Vector) -> tuple[Vector, float, Vector]:
+        """A minimiser of cost·v in the box, a bound below the minimum that owes the solver nothing, reduced costs.
+
+        Weak duality: for any μ and any λ ≥ 0, cost·v ≥ μ + Σ_x reduced[x]·v[x] with
+        reduced = cost − μ + Gᵀλ, because Σv = 1 and G v ≤ 0; each term is least at an end of the box.
+        """
+        self._lp.set_bounds(lower, upper)
+        self._lp.set_costs(cost)
+        v, duals = self._lp.solve()
+        reduced = cost - duals[-1] + self.G.T @ (-duals[:-1]).clip(0)
+        return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
+
+    def rows(self) -> Rows:
+        """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
+        return Rows.of(self._A, self._row_lower, self._row_upper, np.ones(self.n_x, dtype=bool))
+
+    def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
+        """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
+        self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self._row_lower), self._row_upper)
+        self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
+
+    def team(self) -> list[Oracle]:
+        """This oracle and others like it, one for each core, where programs are large enough to share them out."""
+        if not self._team:
+            helpers = cores() - 1 if type(self) is Oracle and self.G.size >= SHARED else 0
+            self._team = [self, *(Oracle(self._polytope) for _ in range(helpers))]
+        return self._team
+
+    def unrestrict(self) -> None:
+        """Back to the whole of Δ."""
+        self._lp.set_row_bounds(self._row_lower, self._row_upper)
+        self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
+
+
+class CellOracle(Oracle):
+    """The same for the masses m of cells of values, for v in Δ: m[k] = Σ v[x] over the x with cell[x] = k."""
+
+    def __init__(self, polytope: Polytope, cell: Integers) -> None:
+        super().__init__(polytope)
+        self._cell, self.n_x = cell, int(cell.max()) + 1
+
+    def minimise(self, cost: Vector) -> Vector:
+        """Masses with the least cost·m."""
+        return self._masses(super().minimise(cost[self._cell]))
+
+    def largest(self) -> tuple[Matrix, Vector]:
+        """For every cell, masses with the largest m[k] (row k), and a proven bound on that m[k]."""
+        everything = np.zeros(len(self._cell)), np.ones(len(self._cell))
+        solved = [self.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
+        corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
+        return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
+
+    def rows(self) -> Rows:
+        """What (m, v) must meet."""
+        cells, values = self.n_x, len(self._cell)
+        A = np.zeros((len(self._A) + cells, cells + values))
+        A[: len(self._A), cells:] = self._A
+        A[len(self._A) + np.arange(cells), np.arange(cells)] = -1.0
+        A[len(self._A) + self._cell, cells + np.arange(values)] = 1.0
+        low, high = (np.append(end, np.zeros(cells)) for end in (self._row_lower, self._row_upper))
+        return Rows.of(A, low, high, np.arange(cells + values) < cells)
+
+    def _masses(self, v: Vector) -> Vector:
+        return np.bincount(self._cell, weights=v, minlength=self.n_x).astype(np.float64)
+
+
+def essential(G: Matrix) -> Matrix:
+    """G without rows that another one with the same non-zeros implies: g ≤ α·g′ with α ≥ 0 means g·v ≤ α·g′·v ≤ 0.
+
+    With two secrets, a limit from above on the one and from below on the other are limits on the same number.
+    """
+    alike: dict[bytes, list[int]] = {}
+    for i, pattern in enumerate(np.packbits(G != 0, axis=1)):
+        alike.setdefault(pattern.tobytes(), []).append(i)
+    kept = np.ones(len(G), dtype=bool)
+    for group in alike.values():
+        rows = G[group][:, np.flatnonzero(G[group[0]])]
+        for place, i in enumerate(group):
+            kept[i] = False
+            others = rows[kept[group]]
+            ratio = rows[place] / others
+            least = np.where(others > 0, ratio, 0.0).max(axis=1, initial=0.0)
+            most = np.where(others < 0, ratio, np.inf).min(axis=1, initial=np.inf)
+            kept[i] = not (least <= most).any()
+    return G[kept]
+
+
+def reduced_cost(v: Vector, y: Vector) -> float:
+    """r(v) = H(v) − y·v: negative exactly when v improves the mixture."""
+    seen = v > 0
+    return float(-(v[seen] * np.log(v[seen])).sum() - y @ v)
+
+
+def descend(oracle: Oracle, y: Vector, v: Vector) -> Vector:
+    """From v down to a vertex that is a local minimum of r: r is concave, so its linearisation is above it."""
+    best = np.inf
+    for _ in range(ROUNDS):
+        corner = oracle.minimise(-np.log(np.maximum(v, FLOOR)) - y)
+        value = reduced_cost(corner, y)
+        if value >= best - IMPROVES:
+            break
+        best, v = value, corner
+    return v
+
+
+def extremes(oracle: Oracle) -> tuple[Matrix, Vector]:
+    """For every value x, a vertex with the largest v[x] (row x), and a proven bound on that v[x]."""
+    everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
+    solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
+    corners = np.stack([v for v, _, _ in solved]).clip(0)
+    return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
+
+
+def local_search(oracle: Oracle, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:
+    """The different local minima with r(v) < −threshold reached from `starts`, best first."""
+
+    def search(helper: Oracle, part: Matrix) -> list[Vector]:
+        return [descend(helper, y, v) for v in part if not stopped()]
+
+    team = oracle.team()
+    if len(team) == 1:
+        ends = search(oracle, starts)
+    else:
+        with ThreadPoolExecutor(len(team)) as pool:
+            parts = pool.map(search, team, [starts[i :: len(team)] for i in range(len(team))])
+            ends = [end for part in parts for end in part]
+    found = [(reduced_cost(end, y), end) for end in ends]
+    found = sorted((pair for pair in found if pair[0] < -threshold), key=lambda pair: pair[0])
+    return distinct(np.array([v for _, v in found]).reshape(-1, oracle.n_x))
+
+
+def distinct(V: Matrix) -> Matrix:
+    """The rows of V, without those that repeat an earlier one up to rounding."""
+    _, first = np.unique(np.round(V, 10), axis=0, return_index=True)
+    return V[np.sort(first)]

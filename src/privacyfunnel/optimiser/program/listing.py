@@ -1,0 +1,70 @@
+"""Few secrets: all vertices of Δ are listed, and one linear program over them is the whole problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.information import entropy
+from privacyfunnel.optimiser.program import supports
+from privacyfunnel.optimiser.program.master import Master
+from privacyfunnel.optimiser.program.polytope import Columns
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.typing import Vector
+
+AT_ONCE = 2_000
+"""Up to this many vertices go into the master program at once."""
+LEANING = 1e-9
+"""Weight of p_x itself in a mixture that is more than rounding error."""
+
+
+def list_vertices(state: State, rank: int) -> str:
+    """All vertices are known: the master program over them is the whole problem."""
+    pool = supports.vertices(state.polytope, rank)
+    if not len(pool):
+        raise SolverFailure("no extreme posterior was found")
+    master = Master(state.polytope.p_x)
+    inside = np.zeros(len(pool), dtype=bool)
+    cost = pool.entropy()
+    # p_x is a mixture of vertices, so a mixture that needs p_x itself (column 0) was spoilt by rounding errors
+    # in the vertices, and its prices bound nothing. If p_x is a vertex, it may be used.
+    whole = bool((np.abs(cost - entropy(state.polytope.p_x)) < LEANING).any())
+    artificial, y = 0.0, np.zeros(state.polytope.n_x)
+    if len(pool) > AT_ONCE:
+        y = np.full(state.polytope.n_x, float(cost.mean()))
+    while not state.stopped():
+        r = cost - pool.dot(y)
+        fresh = np.flatnonzero(~inside) if len(pool) <= AT_ONCE else _most_improving(pool, r, inside)
+        if fresh.size:
+            master.add(pool.take(fresh))
+            inside[fresh] = True
+        q, y, artificial = master.solve()
+        settled = artificial <= 0 or not master.raise_penalty()
+        if artificial <= 0:
+            state.keep(master.columns, q)
+        if q[0] <= LEANING or whole:
+            state.bound(y, float((cost - pool.dot(y)).min()))
+        state.report()
+        if state.closed() or (not fresh.size and settled):
+            break
+    if artificial > 0:
+        state.keep(master.columns, master.solve_without_artificial())
+    return f"all {len(pool):,} extreme posteriors listed, linear program"
+
+
+def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
+    """For every value x, the few columns that use it with the least reduced cost."""
+    order = np.argsort(r, kind="stable")
+    order = order[~inside[order]][: 50 * AT_ONCE]
+    order = order[r[order] < 0] if inside.any() else order
+    used = pool.support[order]
+    seen: dict[int, int] = {}
+    chosen = []
+    for i, support in zip(order, used.tolist(), strict=True):
+        if any(seen.get(x, 0) < 3 for x in support):
+            chosen.append(i)
+            for x in support:
+                seen[x] = seen.get(x, 0) + 1
+        if len(chosen) >= AT_ONCE:
+            break
+    return np.array(chosen, dtype=np.int64)

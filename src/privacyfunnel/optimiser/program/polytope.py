@@ -1,0 +1,106 @@
+"""Polytope: the posteriors P(X=·|y) that keep a promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.information import entropy
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+FEASIBLE = 1e-9
+"""How far a row may be overstepped, relative to the size of its terms, before a posterior is refused."""
+
+DUST = 1e-10
+"""Masses below the tolerance of a linear-programming solver."""
+
+
+@dataclass(frozen=True, eq=False)
+class Polytope:
+    """Δ = {v ≥ 0, Σv = 1, G v ≤ 0}, which always contains p_x (releasing nothing keeps any promise)."""
+
+    G: Matrix
+    p_x: Vector
+
+    @classmethod
+    def of(cls, joint: Joint, notion: Notion) -> Polytope:
+        """The posteriors that `notion` allows on `joint`."""
+        return cls(notion.rows(joint), joint.p_x)
+
+    @classmethod
+    def granted(cls, joint: Joint, notion: Notion) -> Polytope:
+        """The posteriors that a certificate lets pass: the same, but for ε = 0 a hair's breadth wider."""
+        return cls(notion.granted_rows(joint), joint.p_x)
+
+    @property
+    def n_x(self) -> int:
+        """The dimension of the space Δ lives in."""
+        return len(self.p_x)
+
+    def with_rows(self, rows: Integers) -> Polytope:
+        """A larger polytope, for which only some rows count."""
+        return Polytope(self.G[rows], self.p_x)
+
+    def draw_in(self, V: Matrix) -> Matrix:
+        """Each v moved towards p_x just far enough that G v ≤ 0; points of Δ stay where they are."""
+        V = without_dust(V)
+        if not self.G.size:
+            return V
+        over = V @ self.G.T
+        over[over <= FEASIBLE * (V @ np.abs(self.G).T)] = 0.0  # what rounding will mend
+        slack = np.minimum(self.G @ self.p_x, 0.0)  # where p_x touches a row, only p_x itself will do
+        theta = np.divide(over, over - slack, out=np.zeros_like(over), where=over > 0).max(axis=1, keepdims=True)
+        return np.asarray((1 - theta) * V + theta * self.p_x)
+
+
+def without_dust(V: Matrix) -> Matrix:
+    """Posteriors without the tiny masses that a solver leaves behind: alone in a cell, they would break a promise."""
+    V = np.where(V < DUST, 0.0, V)
+    return np.asarray(V / V.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Posteriors in sparse form: v_i has mass[i, k] at the value support[i, k]; unused places have mass 0."""
+
+    support: Integers
+    mass: Matrix
+
+    @classmethod
+    def from_dense(cls, V: Matrix) -> Columns:
+        """The rows of V as columns of the master program."""
+        width = max(1, int((V > 0).sum(axis=1).max(initial=1)))
+        support = np.argsort(V <= 0, axis=1, kind="stable")[:, :width]
+        return cls(support.astype(np.int64), np.take_along_axis(V, support, axis=1).clip(0))
+
+    @classmethod
+    def join(cls, parts: list[Columns]) -> Columns:
+        """All columns of all parts."""
+        width = max(part.support.shape[1] for part in parts)
+        padded = [np.pad(part.support, ((0, 0), (0, width - part.support.shape[1]))) for part in parts]
+        masses = [np.pad(part.mass, ((0, 0), (0, width - part.mass.shape[1]))) for part in parts]
+        return cls(np.concatenate(padded), np.concatenate(masses))
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def take(self, index: Integers) -> Columns:
+        """The columns with these numbers."""
+        return Columns(self.support[index], self.mass[index])
+
+    def entropy(self) -> Vector:
+        """H(v) of every column."""
+        return entropy(self.mass)
+
+    def dot(self, y: Vector) -> Vector:
+        """y·v of every column."""
+        return np.asarray((y[self.support] * self.mass).sum(axis=1))
+
+    def dense(self, n_x: int) -> Matrix:
+        """The posteriors as rows of a matrix."""
+        V = np.zeros((len(self), n_x))
+        np.add.at(V, (np.arange(len(self))[:, None], self.support), self.mass)
+        return V

@@ -1,0 +1,92 @@
+"""What a confidence set says about sets of values of X, for two secrets: the conditions h_j of `nested` as pieces.
+
+The largest P(A|s) over the set is what the upper ends allow, what the lower ends of all else leave over, or what may be
+moved into A, whichever is least: min(u(A), 1 − l(not A), c(A) + move). Each is a constant plus a sum over A, and the
+differences grow or fall with A, so the minimum is submodular: one distribution attains it for all sets of a nested
+family at once. The least P(A|t) is 1 less the largest P(not A|t), and a limit says most_s ≤ κ·least_t:
+
+    upper:  most_s ≤ e^upper (P(s) most_s + P(t) least_t),  so κ = e^upper P(t) / (1 − e^upper P(s)) at the least P(s);
+    lower:  least_t ≥ e^-lower (P(t) least_t + P(s) most_s), so κ = 1 + (e^lower − 1) / P(s) at the largest P(s);
+    spread: κ = e^spread.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.optimiser.robust.region import Leeway, Region
+from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
+from privacyfunnel.promises.sets import SCALE, Possible
+from privacyfunnel.typing import Matrix, Vector
+
+LARGEST_FACTOR = 1e100
+"""Beyond, a limit does not bind: no two probabilities over SCALE are further apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """h_j(A) = min over q of K[j, q] + Σ_{x in A} M[j, q, x] ≤ 0, in w = v/p: (most_s − κ·least_t) / (1 + κ)."""
+
+    p: Vector
+    K: Matrix
+    M: NDArray[np.float64]
+    sufficient: Matrix
+    """Rows G[j, x] with h_j(v/p) ≤ G v: all upper ends against all lower ends."""
+
+    @property
+    def n_x(self) -> int:
+        return len(self.p)
+
+    @classmethod
+    def of(cls, region: Region) -> Conditions | None:
+        """The conditions of a promise about two secrets with one view and a single cell; None for others."""
+        (part, *others) = region.sets
+        if others or len(part.cells) != 1 or part.prior.lower.shape[1] != 2 or part.members.shape[1] != region.n_x:
+            return None
+        order = np.argsort(part.members[0])
+        K: list[list[float]] = []
+        M: list[list[Vector]] = []
+        pieces = [[(start, slope[order]) for start, slope in _largest(part, s)] for s in range(2)]
+        factors = factors_of(part, region.limits)
+        for s, factor in enumerate(factors):
+            own, other = pieces[s], pieces[1 - s]
+            few, many = 1 / (1 + factor), factor / (1 + factor)
+            # −least_t(A) = −1 + most_t(not A)
+            K.append([few * a + many * (b + B.sum() - 1) for a, _ in own for b, B in other])
+            M.append([few * A - many * B for _, A in own for _, B in other])
+        sufficient = np.stack([rows[1] for rows in M])  # upper ends of the one, lower ends of the other
+        return cls(region.p_x, np.array(K), np.array(M), np.asarray(sufficient / region.p_x))
+
+
+def _largest(part: Possible, s: int) -> list[tuple[float, Vector]]:
+    """The pieces of the largest P(A|s): upper ends, lower ends, and what may be moved."""
+    given = Leeway(part.given)
+    lower, upper = given.lower[0, s], given.upper[0, s]
+    pieces = [(0.0, upper), (1.0 - float(lower.sum()), lower)]
+    if part.given.move[0, s] < SCALE:
+        pieces.append((float(part.given.move[0, s] / SCALE), part.given.centre[0, s] / SCALE))
+    return pieces
+
+
+def factors_of(part: Possible, limits: Limits) -> list[float]:
+    """κ_s for both secrets."""
+    each, prior = np.eye(2)[:, None], Leeway(part.prior)
+    factors = []
+    for s in range(2):
+        most, least = (float(prior.extreme(each, sign).value[s, 0]) for sign in (1, -1))
+        factor = _e_to(limits.spread)
+        up = _e_to(limits.upper)
+        if up * least < 1:
+            factor = min(factor, up * (1 - least) / (1 - up * least))
+        if most > 0:
+            factor = min(factor, 1 + (_e_to(limits.lower) - 1) / most)
+        factors.append(min(factor, LARGEST_FACTOR))
+    return factors
+
+
+def _e_to(limit: float) -> float:
+    return math.exp(min(limit, -math.log(SMALLEST_FACTOR)))

@@ -1,0 +1,55 @@
+"""Two secrets: the most revealing distribution of a confidence set among those with the P(X) that was counted.
+
+Any distribution of the set gives rows that are necessary. One with the same P(X) is a plain problem with another
+joint distribution, which is solved in closed form (`binary`). It adds to P(x|s = 0) where x speaks for 0, takes from it
+where x speaks against, and does the reverse to P(x|s = 1) in proportion, as far as the set allows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.robust.conditions import factors_of
+from privacyfunnel.optimiser.robust.region import Region
+from privacyfunnel.promises.sets import SCALE
+from privacyfunnel.typing import Vector
+
+INSIDE = 1 - 1e-9
+"""How much of what the set allows is used, so that rounding does not lead out of it."""
+SAME = 1e-12
+"""How close the centre of the set must be to the counted distribution."""
+
+
+def leaning_polytope(joint: Joint, region: Region) -> Polytope | None:
+    """The posteriors that keep the promise for that distribution; None if the set lies around another one."""
+    (part,) = region.sets
+    order = np.argsort(part.members[0])
+    lower, upper, centre = (
+        ends[0][:, order] / SCALE for ends in (part.given.lower, part.given.upper, part.given.centre)
+    )
+    move = part.given.move[0] / SCALE
+    if np.abs(centre - joint.p_x_given_s).max() > SAME:
+        return None
+    weight = joint.p_s[1] / joint.p_s[0]  # P(x|0) + δ and P(x|1) − δ/weight keep P(x)
+    more = np.minimum(upper[0] - centre[0], (centre[1] - lower[1]) * weight).clip(0)
+    less = np.minimum(centre[0] - lower[0], (upper[1] - centre[1]) * weight).clip(0)
+    delta = INSIDE * _moved(joint.p_s_given_x[0], more, less, min(move[0], move[1] * weight))
+    P = np.stack([centre[0] + delta, centre[1] - delta / weight])
+    first, second = factors_of(part, region.limits)
+    rows = np.stack([P[0] - first * P[1], P[1] - second * P[0]]) / joint.p_x
+    rows = rows[rows.max(axis=1) > 0]
+    return Polytope(rows / np.abs(rows).max(axis=1, keepdims=True, initial=0.0), joint.p_x)
+
+
+def _moved(leaning: Vector, more: Vector, less: Vector, most: float) -> Vector:
+    """What each value gains: those that lean most receive up to `more`, from those that lean least, up to `less`."""
+    order = np.argsort(-leaning, kind="stable")
+    room, spare = more[order], less[order]
+    receive, give = np.cumsum(room), np.cumsum(spare[::-1])[::-1]
+    moved = min(most, float(np.minimum(receive, give - spare).max(initial=0.0)))
+    gained = np.clip(moved - (receive - room), 0.0, room) - np.clip(moved - (give - spare), 0.0, spare)
+    back = np.empty_like(gained)
+    back[order] = gained
+    return back

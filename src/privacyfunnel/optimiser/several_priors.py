@@ -1,0 +1,100 @@
+"""Several priors: one protocol that keeps its promise for each of several distributions.
+
+Every promise is linear in a row w of the channel, whatever the distribution. In posteriors of the mean distribution,
+w = v/p_x, the rows of all priors together are again a polytope Δ that contains p_x: the same linear program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.mean import mean_of
+from privacyfunnel.errors import InvalidPromise, NotCertified, SolverFailure
+from privacyfunnel.optimiser.generation.columns import generate
+from privacyfunnel.optimiser.program import supports
+from privacyfunnel.optimiser.program.listing import list_vertices
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.reduce import Classes
+from privacyfunnel.optimiser.program.rounding import round_channel
+from privacyfunnel.optimiser.program.state import Progress, State, interruptible, vertex_error
+from privacyfunnel.promises.limits import PERFECT_LEVEL
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+LIST_VERTICES = 300_000
+"""Up to this many candidates, all vertices are listed."""
+LEAST_SLACK = 2e-16
+MOST_SLACK = 1e-2
+
+
+def optimise_for_each(
+    joints: Sequence[Joint],
+    notion: Notion,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> Protocol:
+    """The protocol that keeps the most of X under the mean of `joints`, among those that keep the promise for each."""
+    if notion.confidence is not None:
+        raise InvalidPromise("a robust promise is for the counts of one joint; give one, or promise without robust")
+    mean, places = mean_of(joints)
+    rows = [notion.rows(joint) for joint in joints]
+    classes = Classes.find(Polytope(_together(rows, joints, places, mean), mean.p_x))
+    single = all(len(notion.views(joint)) == 1 for joint in joints)
+    rank = min(mean.n_x, sum(joint.n_s for joint in joints)) if single else mean.n_x
+    with interruptible() as interrupted:
+        state = State(classes.polytope, mean.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
+        if notion.limits != notion.limits.granted():
+            state.vertex_error = vertex_error(classes.polytope)
+        try:
+            if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
+                how = list_vertices(state, rank)
+            else:
+                how = generate(state, None)
+        except SolverFailure:
+            how = "the best found before the linear-programming solver met numerical trouble"
+        columns, q = classes.split(state.columns, state.q)
+        how = f"{how}, for each of {len(joints)} distributions"
+        return _exact(joints, places, mean, notion, columns, q, state.upper_bound, how)
+
+
+def _together(rows: list[Matrix], joints: Sequence[Joint], places: list[Integers], mean: Joint) -> Matrix:
+    """G of all priors in posteriors of the mean: v_i[x] ∝ p_i[x] w[x] becomes v[x] ∝ p_x[x] w[x]."""
+    parts = []
+    for G, joint, place in zip(rows, joints, places, strict=True):
+        part = np.zeros((len(G), mean.n_x))
+        part[:, place] = G * joint.p_x / mean.p_x[place]
+        parts.append(part / np.abs(part).max(axis=1, initial=0.0, keepdims=True))
+    return np.unique(np.concatenate(parts), axis=0)
+
+
+def _exact(
+    joints: Sequence[Joint],
+    places: list[Integers],
+    mean: Joint,
+    notion: Notion,
+    columns: Columns,
+    q: Vector,
+    upper_bound: float,
+    how: str,
+) -> Protocol:
+    """Round the mixture to an exact channel, and return it only if it passes the exact check for every prior."""
+    granted = [notion.granted_rows(joint) for joint in joints]
+    polytope = Polytope(_together(granted, joints, places, mean), mean.p_x)
+    readings = tuple(column.reading() for column in mean.secret_columns)
+    slack = LEAST_SLACK
+    while slack < MOST_SLACK:
+        channel = round_channel(columns, q, polytope, slack)
+        utility = information_kept(channel, mean.p_x)
+        block, bound = block_of(mean, channel), max(upper_bound, utility)
+        protocol = Protocol(notion, (block,), utility, bound, mean.entropy, how, mean.secret, readings)
+        certificates = [certify(protocol, joint) for joint in joints]
+        if all(found.holds and found.level <= (notion.epsilon or PERFECT_LEVEL) for found in certificates):
+            return protocol
+        slack *= 16
+    raise NotCertified(f"no exact channel was found that keeps {notion} for each distribution; please report this")

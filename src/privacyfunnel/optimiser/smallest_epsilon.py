@@ -1,0 +1,151 @@
+"""epsilon_for: the smallest ε at which enough is kept."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.optimiser.optimise import search
+from privacyfunnel.optimiser.program.polytope import Columns
+from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.protocol import Protocol
+
+STEP = 1e-3
+"""ε is found up to this: a promise with more digits means nothing to people."""
+LARGEST_EPSILON = 64.0
+"""Beliefs that may change by the factor e^64 are not protected."""
+KEPT = 1e-9
+"""What rounding a channel to multiples of 2⁻³² may lose of a share: keep=1 means all up to this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """The smallest ε, in steps, whose best protocol keeps the share `keep` of the information in X."""
+
+    keep: float
+    epsilon: float
+    too_small: float | None
+    """No protocol keeps enough at this ε, by its certified bound; None where ε = 0 is enough."""
+    proven: bool
+    """Whether `too_small` is the step before: otherwise a time limit left the steps between in doubt."""
+    protocol: Protocol
+
+    @property
+    def kept(self) -> float:
+        """The share of the information in X that the protocol keeps."""
+        return share_kept(self.protocol.utility, self.protocol.entropy)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers alone."""
+        names = ("keep", "epsilon", "too_small", "proven")
+        return {name: getattr(self, name) for name in names} | {"kept": self.kept}
+
+    def words(self) -> str:
+        """What was found, in a line."""
+        found = f"Keeping {self.keep:.4g} of the information takes ε = {self.epsilon:g} (it keeps {self.kept:.4g})"
+        if self.too_small is None:
+            return f"{found}; whether less is enough is not known." if self.epsilon else f"{found}."
+        if self.proven:
+            return f"{found}; with ε = {self.too_small:g} no protocol can."
+        return f"{found}; down to ε = {self.too_small:g} it is not known whether less is enough."
+
+
+def share_kept(information: float, entropy: float) -> float:
+    """I(X;Y) / H(X); where X tells nothing, all of it is kept."""
+    return information / entropy if entropy else 1.0
+
+
+def epsilon_for(
+    joint: Joint,
+    kind: type[Notion] | Callable[[float], Notion],
+    keep: float,
+    *,
+    step: float = STEP,
+    gap: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Wish:
+    """The smallest multiple of `step` at which I(X;Y) ≥ keep·H(X) is possible, and its best protocol.
+
+    What is kept grows with ε, since every promise at one ε holds at all larger ones: so the steps are halved
+    again and again. A step counts as too small when the certified bound of its search stays below the wish;
+    `time_limit` is for each search. `kind` is a kind of promise such as LIP, or a function from ε to a promise.
+
+    >>> wish = epsilon_for(Joint([[40, 10], [10, 40]]), LIP, keep=0.5)
+    >>> wish.epsilon, round(wish.kept, 3), wish.too_small
+    (0.632, 0.501, 0.631)
+    """
+    make = _maker(kind)
+    _check(keep, step)
+    with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
+        return _search(
+            joint, make, keep, step, stop, partial(search, gap=gap, time_limit=time_limit, progress=progress)
+        )
+
+
+def _search(
+    joint: Joint,
+    make: Callable[[float], Notion],
+    keep: float,
+    step: float,
+    stop: threading.Event,
+    best: Callable[..., tuple[Protocol, Columns]],
+) -> Wish:
+    solved: dict[int, Protocol] = {}
+    posteriors: dict[int, Columns] = {}
+
+    def enough(k: int) -> bool:
+        below = max((i for i in posteriors if i < k), default=None)
+        start = posteriors[below] if below is not None else None
+        solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), known=start)
+        return share_kept(solved[k].utility, joint.entropy) >= keep - KEPT
+
+    if enough(0):
+        return Wish(keep, 0.0, None, True, solved[0])
+    no, yes = _bracket(enough, step, keep, stop)
+    while yes - no > 1 and not stop.is_set():
+        middle = (no + yes) // 2
+        no, yes = (no, middle) if enough(middle) else (middle, yes)
+    refuted = [k for k, p in solved.items() if share_kept(p.upper_bound, joint.entropy) < keep - KEPT]
+    surely = max((k for k in refuted if k < yes), default=None)
+    too_small = _multiple(surely, step) if surely is not None else None
+    return Wish(keep, _multiple(yes, step), too_small, surely == yes - 1, solved[yes])
+
+
+def _bracket(enough: Callable[[int], bool], step: float, keep: float, stop: threading.Event) -> tuple[int, int]:
+    """Steps, the first too small and the second large enough, by doubling."""
+    no, yes = 0, max(1, round(0.25 / step))
+    while not enough(yes):
+        if stop.is_set():
+            raise InvalidInput(f"the search was stopped before an ε was found that keeps {keep:.4g} of the information")
+        no, yes = yes, 2 * yes
+        if yes * step > LARGEST_EPSILON:
+            raise InvalidPromise(f"no ε up to {no * step:g} keeps {keep:.4g} of the information; ask for less")
+    return no, yes
+
+
+def _multiple(k: int, step: float) -> float:
+    """K steps, written without the digits that binary fractions add."""
+    return float(f"{k * step:.12g}")
+
+
+def _maker(kind: type[Notion] | Callable[[float], Notion]) -> Callable[[float], Notion]:
+    if isinstance(kind, type) and issubclass(kind, Notion):
+        return kind.at
+    if isinstance(kind, type | Notion) or not callable(kind):
+        raise InvalidPromise("epsilon_for needs a kind of promise such as LIP, or a function from ε to a promise")
+    return kind
+
+
+def _check(keep: float, step: float) -> None:
+    for name, value, most in (("keep", keep, 1.0), ("step", step, 1.0)):
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or not 0 < value <= most:
+            raise InvalidInput(f"{name} must be a number above 0 and at most {most:g}; got {value!r}")

@@ -1,0 +1,91 @@
+"""tradeoff: how much is kept at every ε."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.numeric.information import mutual_information
+from privacyfunnel.optimiser.optimise import search
+from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.protocol import Protocol, released_joint
+from privacyfunnel.typing import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The best protocol at one ε, and what it keeps and tells. Information in nats."""
+
+    epsilon: float
+    utility: float
+    upper_bound: float
+    leakage: float
+    """I(S;Y)."""
+    lip: float
+    """The exact ε-LIP level."""
+    ldp: float
+    """The exact ε-LDP level."""
+    protocol: Protocol
+
+    def as_dict(self) -> dict[str, float]:
+        """The numbers alone."""
+        return {name: value for name, value in vars(self).items() if name != "protocol"}
+
+
+@dataclass(frozen=True, eq=False)
+class Tradeoff:
+    """A privacy–utility curve, in the order of the ε asked for."""
+
+    kind: type[Notion]
+    entropy: float
+    """H(X): what would be kept if nothing were hidden, in nats."""
+    points: tuple[Point, ...]
+
+    def column(self, name: str) -> list[Any]:
+        """One number of every point, by its name: the "utility", say."""
+        return [getattr(point, name) for point in self.points]
+
+
+def tradeoff(
+    joint: Joint,
+    kind: type[Notion],
+    epsilons: Iterable[float] | Vector,
+    *,
+    gap: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Tradeoff:
+    """The best protocol of one kind of promise at each of several ε; `time_limit` is for each of them.
+
+    Solved from the smallest ε up: what is allowed at one ε is allowed at every larger one, so the
+    posteriors found so far start the next search.
+
+    >>> curve = tradeoff(Joint([[40, 10], [10, 40]]), LIP, [0.1, 0.5])
+    >>> tuple(round(u, 3) for u in curve.column("utility"))
+    (0.013, 0.234)
+    """
+    if not (isinstance(kind, type) and issubclass(kind, Notion)):
+        raise InvalidPromise(f"tradeoff needs a kind of promise such as LIP, not {kind!r}")
+    asked = [kind.at(epsilon) for epsilon in epsilons]
+    if not asked:
+        raise InvalidPromise("tradeoff needs at least one ε")
+    known = None
+    points: dict[int, Point] = {}
+    for i in sorted(range(len(asked)), key=lambda i: asked[i].epsilon):
+        protocol, known = search(joint, asked[i], gap=gap, time_limit=time_limit, progress=progress, known=known)
+        reached = certify(protocol, joint).reached
+        points[i] = Point(
+            asked[i].epsilon,
+            protocol.utility,
+            protocol.upper_bound,
+            mutual_information(released_joint(protocol.blocks[0].channel, joint.p)),
+            max(reached.lower, reached.upper),
+            reached.spread,
+            protocol,
+        )
+    return Tradeoff(kind, joint.entropy, tuple(points[i] for i in range(len(asked))))

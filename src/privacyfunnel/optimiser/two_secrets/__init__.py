@@ -1,0 +1,1 @@
+"""Two secrets: the best mixture pairs values across a border, in closed form."""

@@ -1,0 +1,84 @@
+"""Two secrets: which values are too low, which too high, and how far they lie from the boundaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.typing import Integers, Vector
+
+SAME_PENCIL = 1e-10
+"""Rows whose parts that vary with x have a cosine this close to ±1 are two boundaries for one number."""
+MOST_PENCILS = 256
+LEVEL = 1e-13
+"""A boundary at which p_x itself lies, up to this share of the terms, is an equation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The values in the order of t: `n_low` are too low alone, `n_high` too high, those in between allowed.
+
+    above[x] is how far x lies above the upper boundary, below[x] how far below the lower one, each in a
+    unit of its own; negative on the other side. A boundary that does not bind is far away.
+    """
+
+    p: Vector
+    above: Vector
+    below: Vector
+    order: Integers
+    n_low: int
+    n_high: int
+
+    @classmethod
+    def of(cls, polytope: Polytope) -> Sides:
+        """Each row of G is rising or falling in t; of either kind, the one that is crossed first."""
+        G, p = polytope.G, polytope.p_x
+        n = polytope.n_x
+        upper = lower = None
+        if len(G):
+            widest = G[int((G.max(axis=1) - G.min(axis=1)).argmax())]
+            first, last = int(widest.argmin()), int(widest.argmax())
+            span = G[:, last] - G[:, first]
+            crossing = np.divide(-G[:, first], span, out=np.full(len(G), np.nan), where=span != 0)
+            rising, falling = np.flatnonzero(span > 0), np.flatnonzero(span < 0)
+            if rising.size:
+                upper = G[rising[crossing[rising].argmin()]]
+            if falling.size:
+                lower = G[falling[crossing[falling].argmax()]]
+            # Where p_x lies on one boundary, so does every output, and the other boundary is none.
+            if upper is not None and lower is not None:
+                if upper @ p > -LEVEL * (np.abs(upper) @ p):
+                    lower = None
+                elif lower @ p > -LEVEL * (np.abs(lower) @ p):
+                    upper = None
+        order = np.argsort(upper if upper is not None else -lower if lower is not None else p, kind="stable")
+        above = np.full(n, -1.0) if upper is None else upper[order]
+        below = np.full(n, -1.0) if lower is None else lower[order]
+        return cls(p[order], above, below, order, int((below > 0).sum()), int((above > 0).sum()))
+
+    @property
+    def n(self) -> int:
+        return len(self.p)
+
+    def unsorted(self, y: Vector) -> Vector:
+        """Numbers of the sorted values, in the order of the polytope."""
+        back = np.empty_like(y)
+        back[self.order] = y
+        return back
+
+
+def pencils(polytope: Polytope) -> list[Integers]:
+    """The rows of G in groups that speak of one number each, such as both limits on one secret."""
+    G = polytope.G
+    varying = G - G.mean(axis=1, keepdims=True)
+    size = np.linalg.norm(varying, axis=1)
+    todo = size > 0
+    found: list[Integers] = []
+    for row in np.argsort(-(G @ polytope.p_x), kind="stable"):  # from the tightest on
+        if todo[row] and len(found) < MOST_PENCILS:
+            same = todo & (np.abs(varying @ varying[row]) >= (1 - SAME_PENCIL) * size * size[row])
+            todo &= ~same
+            found.append(np.flatnonzero(same))
+    return found

@@ -1,0 +1,209 @@
+"""Confidence sets from counts: which distributions may n people have been drawn from?
+
+For each cell of each view, the set says what P(·|s) may be for every s, and what P(S) may be. With probability at least
+`confidence` it holds the distribution the people were drawn from. There are two families of sets, and their meet:
+
+- *intervals* of Clopper and Pearson (1934) for every P(x|s) and every P(s), exact at any count;
+- a *ball* in L1 around all shares P(·|s) together, and one around P(S), after Weissman et al. (2003).
+
+Everything is conditional on X being one of the values that were seen, because only those are released. Values
+that were not seen may still have mass; what they may have at most widens the bounds of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidJoint, InvalidPromise
+from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, misplaced, missing_mass
+from privacyfunnel.promises.limits import View
+from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares
+from privacyfunnel.typing import Integers, Vector
+
+ROUNDING = 1024
+"""Units that float64 may misplace in shares over SCALE, beside one for each of them."""
+MOST_ENTRIES = 40_000_000
+"""Intervals held at once."""
+MOST_STATEMENTS = 1e100
+"""Each may then fail with 1e-117 at least. At 1e-200, SciPy's inverse of the beta function is wrong, or none."""
+
+Within = Literal["intervals", "ball", "both"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tally:
+    """The people of a view: counts[cell, s, k], and how many values of X each cell has and could have."""
+
+    counts: Vector
+    real: NDArray[np.bool_]
+    seen: Integers
+    possible: float
+
+    @property
+    def people(self) -> Vector:
+        """At [cell, s]."""
+        return np.asarray(self.counts.sum(axis=2))
+
+    @property
+    def all_people(self) -> Vector:
+        """At [cell]."""
+        return np.asarray(self.counts.sum(axis=(1, 2)))
+
+
+@dataclass(frozen=True)
+class _Family:
+    """A way to bound shares from counts."""
+
+    words: str
+    statements: Callable[[float, float, float], float]
+    """How many must hold at once in a view with so many secrets, possible values of X, and possible cells."""
+    bounds: Callable[[_Tally, float], tuple[Shares, Shares]]
+    """P(x|s) and P(s), where each statement may fail with a given probability."""
+
+
+def confidence_set(joint: Joint, views: list[View], confidence: float, within: Within = "intervals") -> list[Possible]:
+    """The set of distributions that the counts of `joint` leave open, view by view.
+
+    The promise speaks of P(x|s, cell) and P(s|cell) for the cells of `views`. With β = 1 − confidence, each of the
+    m statements in all possible cells may fail with probability β/m; two families share β evenly.
+    """
+    if not joint.counted:
+        raise InvalidJoint("a confidence set needs counts of people; these are probabilities, which say nothing of n")
+    sizes = [len(column) for column in joint.columns]
+    crowded = [np.bincount(view.cell, minlength=view.n_cells) for view in views]
+    entries = sum(int((size > 1).sum()) * int(size.max()) for size in crowded) * joint.n_s
+    if entries > MOST_ENTRIES:
+        raise InvalidPromise(
+            f"the confidence set has {entries:,} intervals, too many; guard against fewer attackers (known=1)"
+        )
+    families = FAMILIES[within]
+    tails = [(1.0 - confidence) / len(families) / _statements(family, joint.n_s, sizes, views) for family in families]
+    return [_possible(joint, view, sizes, list(zip(families, tails, strict=True))) for view in views]
+
+
+def words_for(within: Within) -> str:
+    """The set in a few words."""
+    return " and ".join(family.words for family in FAMILIES[within])
+
+
+def _statements(family: _Family, n_s: int, sizes: list[int], views: list[View]) -> float:
+    """How many statements must hold at once; in float64, as a product of many sizes may be huge."""
+    values = math.prod(map(float, sizes))
+    cells = [math.prod(float(sizes[j]) for j in view.known) for view in views]
+    total = sum(family.statements(float(n_s), values, count) for count in cells)
+    if not total <= MOST_STATEMENTS:
+        raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
+    return total
+
+
+def _possible(joint: Joint, view: View, sizes: list[int], families: list[tuple[_Family, float]]) -> Possible:
+    size = np.bincount(view.cell, minlength=view.n_cells)
+    cells = np.flatnonzero(size > 1)
+    order = np.argsort(view.cell, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(size)])
+    width = int(size[cells].max(initial=1))
+    members = np.full((len(cells), width), NOBODY, dtype=np.int64)
+    for i, k in enumerate(cells):
+        members[i, : size[k]] = order[starts[k] : starts[k + 1]]
+    real = (members != NOBODY)[:, None, :]
+    weights = joint.weights.astype(np.float64)
+    counts = np.where(real, weights.T[members].transpose(0, 2, 1), 0.0)
+    possible = math.prod(float(n) for j, n in enumerate(sizes) if j not in view.known)
+    tally = _Tally(counts, real, size[cells], possible)
+    (given, prior), *others = [family.bounds(tally, tail) for family, tail in families]
+    for other_given, other_prior in others:
+        given, prior = given.meet(other_given), prior.meet(other_prior)
+    return Possible(view, cells, members, given, prior)
+
+
+# --- intervals ------------------------------------------------------------------------------------
+
+
+def _interval_statements(n_s: float, values: float, cells: float) -> float:
+    """Two ends for every x and s, and for every s in every cell; and what was not seen, with each s and with all."""
+    return 2.0 * n_s * values + (3.0 * n_s + 1.0) * cells
+
+
+def _intervals(tally: _Tally, tail: float) -> tuple[Shares, Shares]:
+    people, everybody = tally.people, tally.all_people
+    unseen = missing_mass(tally.possible, tally.seen[:, None], people, tail)
+    unseen_of_all = missing_mass(tally.possible, tally.seen, everybody, tail)
+    lower, upper = clopper_pearson(tally.counts, people[:, :, None], tail)
+    prior_lower, prior_upper = clopper_pearson(people, everybody[:, None], tail)
+    given = _between(tally.counts, lower, _share(upper, unseen[:, :, None]), tally.real)
+    prior = _between(people, prior_lower * (1 - unseen), _share(prior_upper, unseen_of_all[:, None]))
+    return given, prior
+
+
+def _between(counts: Vector, lower: Vector, upper: Vector, real: NDArray[np.bool_] | None = None) -> Shares:
+    centre = _centre(counts)
+    low, high = np.minimum(centre, _down(lower)), np.maximum(centre, _up(upper))
+    if real is not None:
+        low, high = np.where(real, low, 0), np.where(real, high, 0)
+    return Shares(low, high, centre, np.full(centre.shape[:-1], SCALE))
+
+
+def _share(upper: Vector, unseen: Vector) -> Vector:
+    """P(x) ≤ upper given anything becomes P(x) ≤ upper / (1 − unseen) given what was seen."""
+    left = 1 - unseen
+    return np.minimum(1.0, np.divide(upper, left, out=np.ones(np.broadcast(upper, left).shape), where=left > 0))
+
+
+# --- ball -----------------------------------------------------------------------------------------
+
+
+def _ball_statements(n_s: float, _: float, cells: float) -> float:
+    """A ball for every s and one for P(S) in every cell, and a bound on what was not seen."""
+    return (n_s + 2.0) * cells
+
+
+def _ball(tally: _Tally, tail: float) -> tuple[Shares, Shares]:
+    people, everybody = tally.people, tally.all_people
+    n_s = people.shape[1]
+    unseen_of_all = missing_mass(tally.possible, tally.seen, everybody, tail)
+    given = misplaced(tally.possible, tally.seen[:, None], people, tail)
+    # Given what was seen, P(A) ≥ P(A and seen) ≥ P(A) − P(unseen) for every set A of secrets.
+    prior = misplaced(float(n_s), np.full(len(people), n_s), everybody, tail) + unseen_of_all
+    return _around(tally.counts, given, tally.real), _around(people, prior)
+
+
+def _around(counts: Vector, move: Vector, real: NDArray[np.bool_] | None = None) -> Shares:
+    centre = _centre(counts)
+    most = np.minimum(SCALE, _up(np.minimum(1.0, move)) + counts.shape[-1] + ROUNDING)
+    low, high = np.maximum(0, centre - most[..., None]), np.minimum(SCALE, centre + most[..., None])
+    if real is not None:
+        low, high = np.where(real, low, 0), np.where(real, high, 0)
+    return Shares(low, high, centre, most)
+
+
+FAMILIES: dict[Within, tuple[_Family, ...]] = {
+    "intervals": (_INTERVALS := _Family("an interval for every share", _interval_statements, _intervals),),
+    "ball": (_BALL := _Family("a ball around all shares together", _ball_statements, _ball),),
+    "both": (_INTERVALS, _BALL),
+}
+"""The sets that can be asked for, by name; of several families, what lies in all of them."""
+
+
+def _centre(counts: Vector) -> Integers:
+    """The counts' shares, with exactly SCALE in all; where nobody was counted, all of it at the first."""
+    n = counts.sum(axis=-1, keepdims=True)
+    shares: Integers = np.floor(np.ldexp(counts / np.maximum(n, 1.0), 60)).astype(np.int64)
+    most = counts.argmax(axis=-1)[..., None]
+    rest = SCALE - shares.sum(axis=-1, keepdims=True)
+    np.put_along_axis(shares, most, np.take_along_axis(shares, most, axis=-1) + rest, axis=-1)
+    return shares
+
+
+def _down(p: Vector) -> Integers:
+    return np.floor(np.ldexp(p, 60) * (1 - OUTWARDS)).astype(np.int64)
+
+
+def _up(p: Vector) -> Integers:
+    return np.minimum(SCALE, np.ceil(np.ldexp(p, 60) * (1 + OUTWARDS)).astype(np.int64))

@@ -1,0 +1,227 @@
+"""Limits on the lifts, and what they mean for posteriors and channels.
+
+The lift P(s|y) / P(s) = P(y|s) / P(y) is the factor by which seeing y changes the belief in s. Somebody
+who already knows that x lies in a cell has lifts given that cell. A view is a partition of X into
+cells: everything in one cell for those who know nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.numeric.exact import SAFE_FACTOR, quotient
+from privacyfunnel.typing import Exact, Integers, Matrix
+
+PERFECT_LEVEL = 1e-8
+"""ε = 0 asks for equalities that multiples of 2⁻³² cannot meet; they are kept up to this level."""
+SMALLEST_FACTOR = 1e-290
+"""Stands in for e^-ε where that underflows: a value that must stay possible then still does."""
+LARGEST_LOG = 700.0
+"""e^700 is still a float64."""
+MOST_ENTRIES = 150_000_000
+"""Numbers in the rows of a promise: more would take over a gigabyte."""
+ALIKE = 0.5
+"""Lifts closer to each other than this are subtracted exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What an attacker knows beforehand: the attributes `known`, and so the cell that x lies in."""
+
+    known: tuple[int, ...]
+    """Numbers of attributes."""
+    cell: Integers
+    """cell[x], numbered from 0."""
+    n_cells: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_cells", int(self.cell.max()) + 1)
+
+    @classmethod
+    def of(cls, known: tuple[int, ...], joint: Joint) -> View:
+        """The view of somebody who knows these attributes of a person."""
+        if not known:
+            return cls(known, np.zeros(joint.n_x, dtype=np.int64))
+        _, cell = np.unique(joint.codes[:, known], axis=0, return_inverse=True)
+        return cls(known, cell.ravel().astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """−lower ≤ ln lift ≤ upper for every secret, and ln lift − ln lift′ ≤ spread for every two."""
+
+    lower: float = math.inf
+    upper: float = math.inf
+    spread: float = math.inf
+
+    def granted(self) -> Limits:
+        """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, all else stays."""
+        return Limits(*(PERFECT_LEVEL if limit == 0 else limit for limit in (self.lower, self.upper, self.spread)))
+
+    def belief_range(self, prior: float) -> tuple[float, float]:
+        """The least and the most that the belief P(s|y) in a value with P(s) = prior can be.
+
+        Limits on the lifts of single values hold for the lift of "not s" as well, which mixes them. Lifts that are
+        at most e^spread apart move the odds P(s|y) / P(not s|y) by at most that factor.
+
+        >>> tuple(round(p, 3) for p in Limits(lower=math.log(2), upper=math.log(2)).belief_range(0.8))
+        (0.6, 0.9)
+        """
+        if prior >= 1:
+            return 1.0, 1.0
+        up, down = _exp(self.upper), math.exp(-self.lower)
+        apart = _exp(self.spread)
+        least = max(down * prior, 1 - (1 - prior) * up, prior / (prior + (1 - prior) * apart))
+        most = min(up * prior, 1 - (1 - prior) * down, 1 - (1 - prior) / (1 - prior + prior * apart))
+        return least, most
+
+    def times(self, share: float) -> Limits:
+        """All limits in proportion."""
+        return Limits(self.lower * share, self.upper * share, self.spread * share)
+
+    def within(self, others: Limits) -> bool:
+        """Whether what is reached stays within other limits."""
+        return self.lower <= others.lower and self.upper <= others.upper and self.spread <= others.spread
+
+    def rows(self, joint: Joint, views: list[View]) -> Matrix:
+        """The limits in every view as rows G of G v ≤ 0, for v[x] = P(x|y).
+
+        Given a cell, lift[s] = Σ_x P(s|x)v[x] / P(s|cell)Σ_x v[x] over the x in it, so that
+        lift ≤ e^upper, lift ≥ e^-lower and lift ≤ e^spread·lift′ are linear and homogeneous in v. Each row is
+        scaled to a largest coefficient of 1; rows that every v ≥ 0 meets are left out, and so are cells met before.
+        """
+        telling = _telling_cells(views)
+        self._check_size(joint, sum(int(cells.sum()) for cells in telling))
+        parts = [
+            _scaled(part)
+            for view, cells in zip(views, telling, strict=True)
+            for part in self._parts(joint, view, cells)
+        ]
+        return np.concatenate([np.empty((0, joint.n_x)), *parts])
+
+    def _check_size(self, joint: Joint, crowded: int) -> None:
+        """Refuse what would not fit into memory."""
+        one_sided = math.isfinite(self.lower) + math.isfinite(self.upper)
+        rows = crowded * joint.n_s * (one_sided + (joint.n_s - 1) * math.isfinite(self.spread))
+        if rows * joint.n_x > MOST_ENTRIES:
+            raise InvalidPromise(
+                f"the promise has {rows:,} conditions on {joint.n_x:,} values, too many to optimise; "
+                "guard against fewer attackers (known=1), or use fewer attributes or coarser values"
+            )
+
+    def _parts(self, joint: Joint, view: View, cells: NDArray[np.bool_]) -> Iterator[Matrix]:
+        lift, excess, possible = _lifts(joint, view)
+        spread_out = _Spreader(view, cells)
+        up, down = math.exp(-self.upper), max(math.exp(-self.lower), SMALLEST_FACTOR)
+        for s in range(joint.n_s):
+            if math.isfinite(self.upper):
+                # e^-upper·lift − 1 = (lift − 1) + (e^-upper − 1)·lift, whichever loses fewer digits
+                exact = excess[s] + math.expm1(-self.upper) * lift[s]
+                row = np.where(np.abs(excess[s]) < ALIKE, exact, up * lift[s] - 1)
+                yield spread_out(row, possible[s])
+            if math.isfinite(self.lower):
+                row = np.where(np.abs(excess[s]) < ALIKE, math.expm1(-self.lower) - excess[s], down - lift[s])
+                yield spread_out(row, possible[s])
+        if math.isfinite(self.spread):
+            factor = max(math.exp(-self.spread), SMALLEST_FACTOR)
+            for s in range(joint.n_s):
+                for t in range(joint.n_s):
+                    if s != t:
+                        apart = _apart(joint, view, s, t)
+                        near = np.abs(apart) < ALIKE * lift[s]
+                        row = np.where(near, apart + math.expm1(-self.spread) * lift[s], factor * lift[s] - lift[t])
+                        yield spread_out(row, possible[s] & possible[t])
+
+    def reached(self, joint: Joint, channel: Matrix, views: list[View]) -> Limits:
+        """How far down, up and apart the lifts of channel[y, x] go in these views, in float64."""
+        lower = upper = spread = 0.0
+        for view in views:
+            cell = np.zeros((joint.n_x, view.n_cells))
+            cell[np.arange(joint.n_x), view.cell] = 1.0
+            given = np.stack([(channel * p) @ cell for p in joint.p])  # [s, y, cell]
+            prior = joint.p @ cell
+            possible = np.broadcast_to(prior[:, None, :] > 0, given.shape)
+            seen = np.broadcast_to(given.sum(axis=0) > 0, given.shape) & possible
+            conditional = np.divide(given, prior[:, None, :], out=np.ones_like(given), where=seen)
+            overall = given.sum(axis=0) / prior.sum(axis=0)
+            lift = np.divide(conditional, overall, out=np.ones_like(given), where=seen)
+            with np.errstate(divide="ignore"):
+                logs = np.log(lift)
+            most = np.where(seen, logs, -np.inf).max(axis=0)
+            least = np.where(seen, logs, np.inf).min(axis=0)
+            told = most >= least
+            lower = max(lower, float((-least[told]).max(initial=0.0)))
+            upper = max(upper, float(most[told].max(initial=0.0)))
+            spread = max(spread, float((most[told] - least[told]).max(initial=0.0)))
+        return Limits(lower, upper, spread)
+
+
+def _exp(limit: float) -> float:
+    """e^limit, which is infinite rather than too large."""
+    return math.exp(limit) if limit < LARGEST_LOG else math.inf
+
+
+def _telling_cells(views: list[View]) -> list[NDArray[np.bool_]]:
+    """Which cells have rows of their own, view by view: one value says nothing, the same values say the same."""
+    met: set[bytes] = set()
+    telling = []
+    for view in views:
+        members = np.split(np.argsort(view.cell, kind="stable"), np.cumsum(np.bincount(view.cell))[:-1])
+        keys = [own.tobytes() if len(own) > 1 else None for own in members]
+        telling.append(np.array([key is not None and key not in met for key in keys]))
+        met.update(key for key in keys if key is not None)
+    return telling
+
+
+def _scaled(rows: Matrix) -> Matrix:
+    """Rows with a largest coefficient of 1, without those that every v ≥ 0 meets."""
+    binding = rows[rows.max(axis=1, initial=0.0) > 0]
+    return np.asarray(binding / np.abs(binding).max(axis=1, initial=0.0, keepdims=True))
+
+
+class _Spreader:
+    """Puts what belongs to the x of each of some cells into a row of its own."""
+
+    def __init__(self, view: View, cells: NDArray[np.bool_]) -> None:
+        self._row = np.where(cells, np.cumsum(cells) - 1, -1)[view.cell]
+        self._rows = int(cells.sum())
+
+    def __call__(self, values: Matrix, possible: NDArray[np.bool_]) -> Matrix:
+        G = np.zeros((self._rows, len(values)))
+        x = np.flatnonzero((self._row >= 0) & possible)
+        G[self._row[x], x] = values[x]
+        return G
+
+
+def _lifts(joint: Joint, view: View) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
+    """lift[s, x] = P(s|x) / P(s|cell of x), lift − 1 without cancellation, and where P(s|cell) > 0."""
+    weights, of_x, of_s, of_cell = _sums(joint, view)
+    possible = np.asarray(of_s > 0)
+    over, under = weights * of_cell, of_x * of_s
+    under[~possible] = 1
+    return quotient(over, under), quotient(over - under, under), possible
+
+
+def _apart(joint: Joint, view: View, s: int, t: int) -> Matrix:
+    """lift[s, x] − lift[t, x] without cancellation."""
+    weights, of_x, of_s, of_cell = _sums(joint, view)
+    difference = weights[s] * of_s[t] - weights[t] * of_s[s]
+    scale = of_s[s] * of_s[t]
+    scale[scale == 0] = 1
+    return quotient(difference, scale) * quotient(of_cell, of_x)
+
+
+def _sums(joint: Joint, view: View) -> tuple[Exact, Exact, Exact, Exact]:
+    """Exact weights of (s, x), of x, of s in the cell of x, and of that cell; products of two do not overflow."""
+    weights = joint.weights if joint.total < SAFE_FACTOR else joint.weights.astype(object)
+    of_s = np.zeros((joint.n_s, view.n_cells), dtype=weights.dtype)
+    for s in range(joint.n_s):
+        np.add.at(of_s[s], view.cell, weights[s])
+    return weights, weights.sum(axis=0), of_s[:, view.cell], of_s.sum(axis=0)[view.cell]

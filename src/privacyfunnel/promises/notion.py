@@ -1,0 +1,166 @@
+"""The promises: what a released value may say about the secret.
+
+A promise limits the lifts P(s|y) / P(s) for those who know certain things beforehand, so a notion is
+data: three limits and a list of views. The optimiser reads them as linear rows, the certificate as exact
+inequalities, `level` as numbers; nobody asks which notion it is.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidChannel, InvalidPromise
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
+from privacyfunnel.promises.sets import Possible
+from privacyfunnel.typing import Matrix
+
+
+class Notion(ABC):
+    """A kind of promise together with its ε."""
+
+    name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """The kind of promise in a few words, for people who choose one."""
+    epsilon: float
+    """The ε of the promise, which is kept exactly when `level` is at most this."""
+    confidence: float | None = None
+    """Where this is a number, the promise holds for every distribution that counts leave open at that confidence."""
+
+    @property
+    @abstractmethod
+    def limits(self) -> Limits:
+        """The limits on the lifts."""
+
+    @classmethod
+    @abstractmethod
+    def at(cls, epsilon: float) -> Self:
+        """This kind of promise at another ε."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """The promise in a sentence for people who know no mathematics."""
+
+    def times(self, share: float) -> Self:
+        """The same promise with every ε in proportion."""
+        scaled = {
+            name: share * getattr(self, name) for name in ("epsilon", "lower", "upper") if name in self.parameters()
+        }
+        return cast(Self, replace(cast(Any, self), **scaled))
+
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """The names of what can be given."""
+        return tuple(f.name for f in fields(cast(Any, cls)) if f.init)
+
+    @classmethod
+    def required(cls) -> tuple[str, ...]:
+        """The names of what must be given."""
+        return tuple(f.name for f in fields(cast(Any, cls)) if f.init and f.default is MISSING)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The notion as plain data, for files; `notion_from` reads it back."""
+        return {"notion": self.name} | {name: getattr(self, name) for name in self.parameters()}
+
+    def views(self, joint: Joint) -> list[View]:
+        """What attackers may know beforehand: nothing, unless a notion says otherwise."""
+        return [View.of((), joint)]
+
+    def possible(self, joint: Joint) -> list[Possible]:
+        """Every distribution that a promise with a confidence holds for, view by view."""
+        raise InvalidPromise(
+            "this promise speaks of a single distribution; use robust(LIP(0.5)) for what counts leave open"
+        )
+
+    def rows(self, joint: Joint) -> Matrix:
+        """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps the promise."""
+        return self.limits.rows(joint, self.views(joint))
+
+    def granted_rows(self, joint: Joint) -> Matrix:
+        """The same for what a certificate lets pass, which is a hair's breadth more at ε = 0."""
+        return self.limits.granted().rows(joint, self.views(joint))
+
+    def rank(self, joint: Joint) -> int:
+        """The most non-zeros a vertex of Δ can have: with one view, tight rows lie in the span of the c lifts."""
+        return min(joint.n_s, joint.n_x) if len(self.views(joint)) == 1 else joint.n_x
+
+    def level(self, joint: Joint, channel: ArrayLike) -> float:
+        """The smallest ε at which channel[y, x] = P(y|x) keeps this kind of promise.
+
+        Computed in float64, for exploring; `certify` gives the exact answer. A protocol may stand for its channel.
+        """
+        if hasattr(channel, "channel_on"):
+            channel = channel.channel_on(joint)
+        try:
+            Q = np.asarray(channel, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidChannel("a channel is a matrix of numbers Q[y, x]") from None
+        if Q.ndim != 2 or Q.shape[1] != joint.n_x:
+            raise InvalidChannel(f"the channel needs {joint.n_x} columns, its shape is {Q.shape}")
+        if not np.isfinite(Q).all() or (Q < 0).any() or not Q.any(axis=0).all():
+            raise InvalidChannel("a column of the channel is not a distribution")
+        return self.level_of(self.limits.reached(joint, Q, self.views(joint)))
+
+    def level_of(self, reached: Limits) -> float:
+        """The smallest ε whose limits allow what a channel reaches."""
+        asked = self.limits
+        pairs = ((reached.lower, asked.lower), (reached.upper, asked.upper), (reached.spread, asked.spread))
+        return max(0.0, *(self._share(got, limit) for got, limit in pairs if math.isfinite(limit)))
+
+    def _share(self, got: float, limit: float) -> float:
+        """The ε that one limit asks for; with two different ones (ALIP), both scale with ε."""
+        if self.epsilon == 0:
+            return got
+        if limit == 0:
+            return 0.0 if got <= PERFECT_LEVEL else math.inf
+        return got * (self.epsilon / limit)
+
+
+@dataclass(frozen=True)
+class OneEpsilon(Notion):
+    """A notion with a single parameter."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked(self.epsilon, "ε"))
+
+    @classmethod
+    def at(cls, epsilon: float) -> Self:
+        return cls(epsilon)
+
+
+def factor(epsilon: float) -> str:
+    """e^ε for people, rounded up: a promise may sound weaker than it is, never stronger.
+
+    >>> factor(0.5), factor(0), factor(20.00001)
+    ('1.65', '1.00000001', 'e^20.0001')
+    """
+    epsilon = epsilon or PERFECT_LEVEL
+    if epsilon > 13:
+        return f"e^{math.ceil(epsilon * 1e4) / 1e4:.10g}"
+    excess = math.expm1(epsilon)
+    digits = 2 if excess >= 0.1 else min(20, 2 - math.floor(math.log10(excess)))
+    if epsilon == PERFECT_LEVEL:
+        return "1.00000001"
+    whole, rest = divmod(math.ceil(excess * 10**digits), 10**digits)
+    return f"{1 + whole:,}.{rest:0{digits}d}"
+
+
+def checked(epsilon: float, name: str) -> float:
+    """An ε that makes sense, as a float."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.floating | np.integer):
+        raise InvalidPromise(f"{name} must be a number, not {type(epsilon).__name__}")
+    try:
+        value = float(epsilon)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value) or value < 0:
+        raise InvalidPromise(f"{name} must be a finite number that is at least 0; got {value}")
+    return value

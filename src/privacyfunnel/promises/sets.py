@@ -1,0 +1,85 @@
+"""Sets of distributions, as data: an interval for every share, and how much mass may be moved from a centre at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacyfunnel.promises.limits import View
+from privacyfunnel.typing import Integers
+
+SCALE = 2**60
+"""Shares are integers over SCALE; bounds on them are rounded outwards."""
+NOBODY = -1
+"""Fills up the members of small cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Sets of distributions r over a last axis, one set at each place of the other axes, in units of 1/SCALE.
+
+    lower ≤ r ≤ upper,  Σr = 1,  Σ|r − centre| ≤ 2·move.
+
+    The centre is one of them, and no interval reaches further from it than `move`: where only sufficient or
+    necessary conditions are wanted, the intervals alone contain the set.
+    """
+
+    lower: Integers
+    upper: Integers
+    centre: Integers
+    move: Integers
+    """At the places of the other axes; SCALE where nothing but the intervals limits r."""
+
+    def meet(self, other: Shares) -> Shares:
+        """What is in both, around the same centre."""
+        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
+        return Shares(lower, upper, self.centre, np.minimum(self.move, other.move))
+
+    def leaning(self, place: tuple[int, ...], order: Sequence[int]) -> list[int]:
+        """The distribution of the set at `place` with the largest Σ_k r[k]·w[k], for every w that falls along `order`.
+
+        Entries that `order` does not name stay as they are at the centre.
+        """
+        lower, upper, centre = (part[place].tolist() for part in (self.lower, self.upper, self.centre))
+        return leant(lower, upper, centre, int(self.move[place]), order)
+
+
+def leant(lower: list[int], upper: list[int], centre: list[int], move: int, order: Sequence[int]) -> list[int]:
+    """Up to `move` taken from the last in `order` that have any to spare, and given to the first that have room.
+
+    Whatever is moved goes from a smaller to a larger w, the smallest first and to the largest first: no other way to
+    move as much gains more, and moving on until nothing is gained, or nothing may be moved, is best.
+
+    >>> leant([0, 0, 0], [10, 10, 10], [2, 3, 5], 4, [0, 1, 2])
+    [6, 3, 1]
+    """
+    shares = list(centre)
+    first, last = 0, len(order) - 1
+    while first < last and move:
+        to, source = order[first], order[last]
+        step = min(upper[to] - shares[to], shares[source] - lower[source], move)
+        shares[to] += step
+        shares[source] -= step
+        move -= step
+        if shares[to] == upper[to]:
+            first += 1
+        if shares[source] == lower[source]:
+            last -= 1
+    return shares
+
+
+@dataclass(frozen=True, eq=False)
+class Possible:
+    """What counts leave open in one view, for each of its cells that holds several values of X."""
+
+    view: View
+    cells: Integers
+    """The numbers of these cells in the view."""
+    members: Integers
+    """At [cell, k]: member k of the cell is this value of X, or NOBODY, who has no share."""
+    given: Shares
+    """P(x|s) given the cell, at [cell, s, k]."""
+    prior: Shares
+    """P(s) given the cell, at [cell, s]."""

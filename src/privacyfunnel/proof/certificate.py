@@ -1,0 +1,239 @@
+"""The exact recheck: integers in, verdict out. Nothing here is imported from the optimiser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
+from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof import worst_case
+from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.typing import Integers
+
+ONE = Fraction(1)
+PRECISION = 60
+"""Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
+MOST_WORK = 150_000_000
+"""Multiplications of integers for a certificate: about half a minute."""
+MOST_ENTRIES = 1_000_000
+"""Non-zero entries of a product of blocks, multiplied out."""
+LARGEST_EXPONENT = 10_000.0
+"""e^ε is not computed beyond this ε; what is smaller is a rational below e^ε all the same."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """Where the promise is tightest: the lift P(y|s) / P(y) as an exact fraction.
+
+    For promises about two secrets (LDP), `against` is the other one and `lift` the ratio P(y|s) / P(y|s′);
+    the lift is None where that is infinite. `known` is what the attacker knows beforehand.
+    """
+
+    secret: Hashable
+    output: int
+    lift: Fraction | None
+    against: Hashable | None = None
+    known: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Whether a channel keeps its promise on a distribution, in exact arithmetic."""
+
+    holds: bool
+    notion: Notion
+    level: float
+    """The smallest ε at which the channel keeps this kind of promise, rounded up."""
+    worst: Worst | None
+    reached: Limits
+    """How far lifts go down, up and apart, each rounded up."""
+    reason: str
+    """Why it holds, or why it does not, in a line."""
+    chained: bool = False
+    """Whether the level was bounded block by block, the product having too many outputs to go through them all."""
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None = None) -> Certificate:
+    """Check in exact arithmetic that `protocol` keeps its promise on `joint`.
+
+    Probabilities are integers over 2³² (the channel) and over the total weight (the joint); e^ε is
+    replaced by a rational below it, so a promise that passes holds for the real numbers.
+    A bare channel may be given instead of a protocol, with the notion to check it for.
+    """
+    if not isinstance(joint, Joint):
+        raise InvalidJoint(f"certify needs a Joint, not {type(joint).__name__}")
+    if not isinstance(notion, Notion | None):
+        raise InvalidPromise(f"certify needs a notion such as LIP(0.5), not {type(notion).__name__}")
+    if isinstance(protocol, Protocol):
+        return _certify_protocol(protocol, joint, notion or protocol.notion)
+    if notion is None:
+        raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
+    try:
+        channel = Channel.from_dense(protocol)
+    except InvalidChannel as broken:
+        return _refused(notion, str(broken))
+    return certify_channel(channel, joint, notion)
+
+
+def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certificate:
+    """Whether `channel` keeps `notion` on `joint`, its inputs being the joint's values of X in order."""
+    if channel.n_inputs != joint.n_x:
+        return _refused(notion, f"the channel takes {channel.n_inputs} values of X, the distribution has {joint.n_x}")
+    return _check(Entries.of(channel), joint, notion)
+
+
+def product_of(protocol: Protocol, joint: Joint) -> Product:
+    """The blocks of `protocol`, each at the inputs that the joint's values of X have."""
+    return Product([Factor(block.inputs_of(joint), block.channel) for block in protocol.blocks], joint)
+
+
+def entries_of(protocol: Protocol, joint: Joint) -> Entries:
+    """The protocol as one channel for the joint's values of X, products multiplied out."""
+    if len(protocol.blocks) == 1:
+        return Entries.of(protocol.blocks[0].channel).at(protocol.blocks[0].inputs_of(joint))
+    return product_of(protocol, joint).multiplied()
+
+
+def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certificate:
+    if set(protocol.attributes) != set(joint.attributes):
+        return _refused(notion, "the protocol and the distribution have different attributes")
+    inputs = np.stack([block.inputs_of(joint) for block in protocol.blocks])
+    strangers = int((inputs < 0).any(axis=0).sum())
+    if strangers:
+        return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
+    if len(protocol.blocks) == 1:
+        return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
+    product = product_of(protocol, joint)
+    if notion.confidence is not None and product.entries() > MOST_ENTRIES:
+        return _refused(notion, "the blocks have too many outputs together to be certified over a set of distributions")
+    if notion.confidence is not None or product.work(notion.views(joint)) <= MOST_WORK:
+        return _check(product, joint, notion)
+    return _check_chained(product, notion)
+
+
+def _check(
+    told: Entries | Product,
+    joint: Joint,
+    notion: Notion,
+    blocks: Collection[int] | None = None,
+    extra: Fraction = ONE,
+) -> Certificate:
+    """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
+    if notion.confidence is not None:
+        entries = told.multiplied() if isinstance(told, Product) else told
+        return _check_over(entries, joint, notion)
+    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
+    holds, worst, share = True, None, -1.0
+    for view in notion.views(joint):
+        lifts = told.lifts(view, blocks) if isinstance(told, Product) else Lifts.of(told, joint, view)
+        for name, ratios in lifts.ratios():
+            ratio, place = ratios.largest()
+            got = _log(ratio if ratio is None else ratio * extra)
+            reached = replace(reached, **{name: max(got, getattr(reached, name))})
+            limit = getattr(asked, name)
+            if math.isfinite(limit):
+                holds = holds and ratios.keep(e_to(limit) / extra)
+                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{name: got}))
+                if own > share:
+                    share, worst = own, _worst(joint, view, place, ratio, falls=name == "lower")
+    level = notion.level_of(reached)
+    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+
+
+def _check_chained(product: Product, notion: Notion) -> Certificate:
+    """For products with too many outputs: some blocks over all their outputs, then each other block by itself.
+
+    P(y|s, cell) / P(y|cell) is a product over the blocks, in any order, of the same for y_b given the cell
+    and the outputs before. Each factor is at most the block's own largest P(y_b|x) / P(y_b|x′), so the blocks
+    with the largest are the ones to go through together.
+    """
+    views, spreads = notion.views(product.joint), [factor.own_spread() for factor in product.factors]
+    together: list[int] = []
+    for b in sorted(range(len(spreads)), key=lambda b: -_log(spreads[b])):
+        if product.work(views, [*together, b]) <= MOST_WORK:
+            together.append(b)
+    rest = [spreads[b] for b in range(len(spreads)) if b not in together]
+    if None in rest:
+        return _refused(notion, "the blocks have too many outputs together to be certified; use fewer or larger blocks")
+    extra = math.prod((spread for spread in rest if spread is not None), start=Fraction(1))
+    found = _check(product, product.joint, notion, together, extra)
+    line = f"{found.reason}; block by block, so the true level may be lower"
+    return replace(found, reason=line, chained=True)
+
+
+def _level_line(notion: Notion, level: float) -> str:
+    return f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
+
+
+def _log(ratio: Fraction | None) -> float:
+    return math.inf if ratio is None else log_above(ratio)
+
+
+def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
+    """Every limit in every view for every distribution that the counts leave open, and where each is tightest."""
+    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
+    holds, worst, share = True, Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
+    for part in notion.possible(joint):
+        largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
+        for kind, (extreme, told) in largest.items():
+            ratio, limit = extreme.ratio(), getattr(asked, kind)
+            got = _log(ratio)
+            reached = replace(reached, **{kind: max(got, getattr(reached, kind))})
+            if math.isfinite(limit):
+                holds = holds and ratio is not None and ratio <= e_to(limit)
+                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
+                if own > share:
+                    place = np.array([told.output, part.cells[told.place], extreme.secret, extreme.against])
+                    share, worst = own, _worst(joint, part.view, place, ratio, falls=kind == "lower")
+    level = notion.level_of(reached)
+    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+
+
+def _worst(joint: Joint, view: View, place: Integers, ratio: Fraction | None, falls: bool) -> Worst:
+    output, cell, s, t = (int(part) for part in place)
+    lift = ratio
+    if falls:
+        lift = 1 / ratio if ratio is not None else Fraction(0)
+    x = int(np.flatnonzero(view.cell == cell)[0])
+    known = {joint.attributes[j]: joint.values[x, j] for j in view.known}
+    return Worst(joint.secret_values[s], output, lift, joint.secret_values[t] if t >= 0 else None, known)
+
+
+def e_to(epsilon: float) -> Fraction:
+    """A rational just below e^ε, and at least 1."""
+    context = Context(prec=PRECISION, Emax=10**6, Emin=-(10**6))
+    value = Fraction(context.exp(Decimal(min(epsilon, LARGEST_EXPONENT))))
+    return max(Fraction(1), value * (1 - Fraction(1, 10 ** (PRECISION - 1))))
+
+
+def log_above(ratio: Fraction) -> float:
+    """ln(ratio) for a ratio ≥ 1, rounded up."""
+    excess = ratio - 1
+    if excess <= 0:
+        return 0.0
+    if excess < 1:
+        value = spare = math.log1p(float(excess))
+    else:
+        spare = math.log(ratio.numerator)
+        value = spare - math.log(ratio.denominator)
+    return value + 4 * math.ulp(spare)
+
+
+def _refused(notion: Notion, reason: str) -> Certificate:
+    """What is not even a channel for this distribution promises nothing."""
+    return Certificate(False, notion, math.inf, None, Limits(), reason)

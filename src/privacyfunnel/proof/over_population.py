@@ -1,0 +1,233 @@
+"""level_over: what a promise is worth for the population, and which values are too rare to be released sharply."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidPromise, NotCertified
+from privacyfunnel.promises.confidence import Within
+from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import Robust, percent, robust
+from privacyfunnel.promises.sets import NOBODY
+from privacyfunnel.proof import worst_case
+from privacyfunnel.proof.certificate import Certificate, certify, entries_of
+from privacyfunnel.proof.lifts import Entries
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.typing import Exact, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationLevel:
+    """A protocol's level on the sample, and the worst over the confidence set of its counts, side by side."""
+
+    notion: Notion
+    """The promise, for one distribution."""
+    confidence: float
+    within: Within
+    """The kind of confidence set."""
+    sample: Certificate
+    population: Certificate
+    values: Integers
+    """The numbers of the joint's values of X that the worst distribution is about: all, or those of a cell."""
+    distribution: Exact
+    """P(s, x) at [s, i] for x = values[i], given what the attacker knows: exact fractions. It attains the level, or
+    comes as close to it as one likes where a secret it speaks of has probability 0."""
+
+    @property
+    def sample_level(self) -> float:
+        """The smallest ε that is kept for the counted people, rounded up."""
+        return self.sample.level
+
+    @property
+    def level(self) -> float:
+        """The smallest ε that is kept for every distribution in the set, rounded up."""
+        return self.population.level
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promised ε is kept for every distribution in the set."""
+        return self.population.holds
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers alone, for JSON."""
+        return {
+            "confidence": self.confidence,
+            "within": self.within,
+            "promised": self.notion.epsilon,
+            "sample_level": self.sample_level,
+            "population_level": self.level,
+            "holds": self.holds,
+        }
+
+
+def level_over(
+    joint: Joint,
+    protocol: Protocol,
+    confidence: float | None = None,
+    notion: Notion | None = None,
+    within: Within | None = None,
+) -> PopulationLevel:
+    """The worst level of `protocol` over all distributions that the counts of `joint` leave open.
+
+    Exact for that set, with a distribution that attains it. The notion is the protocol's own unless another is given;
+    confidence and kind of set are those of a robust promise, or else 0.95 and intervals.
+
+    >>> joint = Joint([[400, 100], [100, 400]])
+    >>> found = level_over(joint, optimise(joint, LIP(0.3)), 0.95)
+    >>> round(found.sample_level, 3), round(found.level, 3)
+    (0.3, 0.381)
+    """
+    notion = notion or protocol.notion
+    plain = plain_promise(notion)
+    over = notion if isinstance(notion, Robust) else robust(notion)
+    over = robust(
+        plain, over.confidence if confidence is None else confidence, over.within if within is None else within
+    )
+    population = certify(protocol, joint, over)
+    if population.worst is None:
+        raise NotCertified(f"nothing can be said of this table: {population.reason}")
+    values, distribution = _attained(entries_of(protocol, joint), joint, over)
+    sample = certify(protocol, joint, plain)
+    return PopulationLevel(plain, over.confidence, over.within, sample, population, values, distribution)
+
+
+def plain_promise(notion: Notion) -> Notion:
+    """What a robust promise says of each distribution; any other promise is its own."""
+    return notion.promise if isinstance(notion, Robust) else notion
+
+
+def _attained(entries: Entries, joint: Joint, over: Robust) -> tuple[Integers, Exact]:
+    """The worst distribution of the set, and the values of X it is about."""
+    best: tuple[float, Integers, Exact] = -1.0, np.empty(0, dtype=np.int64), np.empty((joint.n_s, 0), dtype=object)
+    for part in over.possible(joint):
+        largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
+        for kind, (extreme, told) in largest.items():
+            share = over.level_of(_only(kind, extreme.log()))
+            if np.isfinite(getattr(over.limits, kind)) and share > best[0]:
+                members = part.members[told.place]
+                best = share, members[members != NOBODY], told.attained(kind, extreme)
+    return best[1], best[2]
+
+
+def _only(kind: str, reached: float) -> Limits:
+    return replace(Limits(0.0, 0.0, 0.0), **{kind: reached})
+
+
+@dataclass(frozen=True)
+class Sharpness:
+    """What an output that is given for a single value of X, and always, would tell of the secret."""
+
+    values: tuple[Hashable, ...]
+    """The attributes' values."""
+    people: int
+    sample_level: float
+    """The level of such an output if the counts were the population's shares."""
+    population_level: float
+    """Its worst level over the confidence set; infinite where a secret may be impossible for this value."""
+    too_rare: bool
+    """The counts would allow it and their uncertainty does not: there are too few such people to release it sharply."""
+
+
+def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
+    """For every value of X of `joint`, whether it could be released as it is, and if not, whether for rarity alone.
+
+    >>> found = sharpness(Joint([[400, 20], [500, 30]]), robust(LIP(0.5)))
+    >>> tuple(value.too_rare for value in found)
+    (False, True)
+    """
+    if not isinstance(notion, Robust):
+        raise InvalidPromise("sharpness needs a robust promise, such as robust(LIP(0.5))")
+    inputs = np.arange(joint.n_x)
+    population = np.zeros(joint.n_x)
+    for part in notion.possible(joint):
+        for told in worst_case.told(inputs, inputs, np.ones(joint.n_x, dtype=np.int64), part):
+            for kind in worst_case.KINDS:
+                extreme = told.extreme(kind)
+                if extreme is not None and np.isfinite(getattr(notion.limits, kind)):
+                    level = notion.level_of(_only(kind, extreme.log()))
+                    population[told.output] = max(population[told.output], level)
+    sample = [_alone(joint, notion, x) for x in range(joint.n_x)]
+    people = joint.weights.sum(axis=0)
+    return tuple(
+        Sharpness(
+            tuple(joint.values[x].tolist()),
+            int(people[x]),
+            sample[x],
+            float(population[x]),
+            bool(sample[x] <= notion.epsilon < population[x]),
+        )
+        for x in range(joint.n_x)
+    )
+
+
+def _alone(joint: Joint, notion: Notion, x: int) -> float:
+    """The level on the sample of an output that x alone gives."""
+    views = [_around(view, x) for view in notion.views(joint)]
+    row = (np.arange(joint.n_x) == x).astype(np.float64)[None]
+    return notion.level_of(notion.limits.reached(joint, row, views))
+
+
+def _around(view: View, x: int) -> View:
+    """The view in which all that matters is whether a value shares the cell of x."""
+    return View(view.known, (view.cell != view.cell[x]).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class PopulationFindings:
+    """What the counts' uncertainty means for a protocol, as numbers that command line, report and page show."""
+
+    confidence: float
+    within: Within
+    promised: float
+    """ε."""
+    sample_level: float
+    population_level: float
+    holds: bool
+    """Whether the promise is kept for the population, at this confidence."""
+    values: int
+    """How many values of X there are."""
+    too_rare: int
+    """How many of them could be released sharply if the counts were the population's shares, but are too rare."""
+    people_too_rare: int
+    """How many people have such values."""
+    rarest: tuple[Sharpness, ...]
+    """All values that are too rare, those of the fewest people first."""
+
+    def words(self) -> str:
+        """The levels of sample and population side by side, and what rarity costs, in a line."""
+        rare = f"{self.too_rare:,} of {self.values:,} combinations of values ({self.people_too_rare:,} people)"
+        return (
+            f"Level: {self.sample_level:.4g} for the counted people, {self.population_level:.4g} for the population "
+            f"with {percent(self.confidence)} confidence; {rare} are too rare to be released sharply."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers alone, for JSON: no values, which may be those of very few people."""
+        return {name: value for name, value in vars(self).items() if name != "rarest"}
+
+
+def population_findings(
+    protocol: Protocol, joint: Joint, confidence: float | None = None, within: Within | None = None
+) -> PopulationFindings:
+    """Levels on the sample and over the confidence set, and which values of X are too rare to be released sharply."""
+    found = level_over(joint, protocol, confidence, within=within)
+    values = sharpness(joint, Robust(found.notion, found.confidence, found.within))
+    rare = sorted((value for value in values if value.too_rare), key=lambda value: value.people)
+    return PopulationFindings(
+        confidence=found.confidence,
+        within=found.within,
+        promised=found.notion.epsilon,
+        sample_level=found.sample_level,
+        population_level=found.level,
+        holds=found.holds,
+        values=joint.n_x,
+        too_rare=len(rare),
+        people_too_rare=sum(value.people for value in rare),
+        rarest=tuple(rare),
+    )

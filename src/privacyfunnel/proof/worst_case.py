@@ -1,0 +1,164 @@
+"""The worst that a channel can tell about the secret over a confidence set, in exact arithmetic.
+
+For one output and one cell, P(y|s) = Σ_x P(x|s) w[x] is extreme where P(·|s) leans in the order of w as far as the set
+allows, and P(y) = Σ_s P(s) P(y|s) where P(S) leans in the order of P(y|s). So each lift is largest, and smallest, at a
+distribution that sorting finds. All numbers are integers: shares over SCALE, the channel over a scale of its own,
+which cancels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares, leant
+from privacyfunnel.typing import Exact, Integers
+
+Kind = Literal["lower", "upper", "spread"]
+KINDS: tuple[Kind, ...] = ("lower", "upper", "spread")
+HALF = 30
+"""Bits of a share that are summed by themselves, so that int64 holds the sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """The largest over / under of one kind: 1 / lift (lower), lift (upper), or lift / lift′ (spread)."""
+
+    over: int
+    under: int
+    secret: int
+    against: int = -1
+
+    def ratio(self) -> Fraction | None:
+        """The ratio; None if it is infinite. Where nothing is possible, nothing is told: 1."""
+        if self.under == 0:
+            return None if self.over else Fraction(1)
+        return Fraction(self.over, self.under)
+
+    def log(self) -> float:
+        """The logarithm of the ratio in float64, for comparing; at least 0."""
+        if self.under == 0:
+            return math.inf if self.over else 0.0
+        return max(0.0, math.log(self.over) - math.log(self.under)) if self.over else 0.0
+
+    def beats(self, other: Extreme | None) -> bool:
+        """Whether this ratio is the larger one."""
+        if other is None:
+            return True
+        return self.over * other.under > other.over * self.under or (self.under == 0 < other.under and self.over > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What one output tells in one cell: P(y|s) is between least[s] and most[s], in units of 1/SCALE."""
+
+    part: Possible
+    place: int
+    """The number of the cell among those of `part`."""
+    output: int
+    members: Integers
+    """Which members of the cell have w > 0, largest w first."""
+    w: list[int]
+    most: list[int]
+    least: list[int]
+
+    def extreme(self, kind: Kind) -> Extreme | None:
+        """The worst ratio of a kind over all distributions of the set; None if there is but one secret."""
+        secrets = range(len(self.most))
+        found: Extreme | None = None
+        for s in secrets:
+            if kind == "spread":
+                some = [Extreme(self.most[s], self.least[t], s, t) for t in secrets if t != s]
+            elif kind == "upper":
+                some = [Extreme(self.most[s] * SCALE, self._mean(s, kind)[0], s)]
+            else:
+                some = [Extreme(self._mean(s, kind)[0], self.least[s] * SCALE, s)]
+            for one in some:
+                if one.beats(found):
+                    found = one
+        return found
+
+    def attained(self, kind: Kind, at: Extreme) -> Exact:
+        """The distribution P(s, x) given the cell where that ratio is reached, at [s, member], as fractions."""
+        s = at.secret
+        up = [t == s for t in range(len(self.most))] if kind != "lower" else [t != s for t in range(len(self.most))]
+        prior = self._mean(s, kind)[1] if kind != "spread" else self.part.prior.centre[self.place].tolist()
+        n = int((self.part.members[self.place] != NOBODY).sum())
+        rest = [k for k in range(n) if k not in set(self.members.tolist())]
+        falling = [*self.members.tolist(), *rest]
+        table = np.empty((len(self.most), n), dtype=object)
+        for t, most in enumerate(up):
+            given = self.part.given.leaning((self.place, t), falling if most else falling[::-1])
+            table[t] = [Fraction(prior[t] * p, SCALE * SCALE) for p in given[:n]]
+        return table
+
+    def _mean(self, s: int, kind: Kind) -> tuple[int, list[int]]:
+        """P(y) at its least (upper) or most (lower) with P(y|s) at the other end; and the P(S) that does it."""
+        values = list(self.least if kind == "upper" else self.most)
+        values[s] = self.most[s] if kind == "upper" else self.least[s]
+        order = sorted(range(len(values)), key=lambda t: values[t], reverse=kind == "lower")
+        prior = self.part.prior.leaning((self.place,), order)
+        return _dot(prior, values), prior
+
+
+def largest(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> dict[Kind, tuple[Extreme, Told]]:
+    """The worst ratio of each kind that a channel's entries reach in a view, and where."""
+    found: dict[Kind, tuple[Extreme, Told]] = {}
+    for one in told(inputs, outputs, numerators, part):
+        for kind in KINDS:
+            extreme = one.extreme(kind)
+            if extreme is not None and extreme.beats(found[kind][0] if kind in found else None):
+                found[kind] = extreme, one
+    return found
+
+
+def told(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> Iterator[Told]:
+    """What each output tells in each cell of a view, from a channel's entries P(output|input) ∝ numerator."""
+    crowded = np.full(part.view.n_cells, NOBODY)
+    crowded[part.cells] = np.arange(len(part.cells))
+    member = np.zeros(len(part.view.cell), dtype=np.int64)
+    for row in part.members:
+        real = row[row != NOBODY]
+        member[real] = np.arange(len(real))
+    place = crowded[part.view.cell[inputs]]
+    here = np.flatnonzero(place >= 0)
+    here = here[np.lexsort((place[here], outputs[here]))]
+    first = np.flatnonzero(np.append(True, (np.diff(outputs[here]) != 0) | (np.diff(place[here]) != 0)))
+    totals = [_totals(ends) for ends in (part.given.lower, part.given.upper, part.given.centre)]
+    for entries in np.split(here, first[1:]) if len(here) else []:
+        w = numerators[entries].tolist()
+        falling = sorted(range(len(w)), key=lambda i: -w[i])
+        w = [w[i] for i in falling]
+        cell, members = int(place[entries[0]]), member[inputs[entries]][falling]
+        both = [_between(part.given, (cell, s), members, w, totals) for s in range(part.given.move.shape[1])]
+        least, most = [low for low, _ in both], [high for _, high in both]
+        yield Told(part, cell, int(outputs[entries[0]]), members, w, most, least)
+
+
+def _between(
+    given: Shares, place: tuple[int, int], members: Integers, w: list[int], totals: list[Exact]
+) -> tuple[int, int]:
+    """The least and the most Σ_k r[k]·w[k] over the set at `place`, for members by falling w; elsewhere, w is 0.
+
+    All values with w = 0 are one here: it does not matter which of them gives or takes.
+    """
+    own = [part[place][members].tolist() for part in (given.lower, given.upper, given.centre)]
+    lower, upper, centre = ([*part, total[place] - sum(part)] for part, total in zip(own, totals, strict=True))
+    order, move, values = range(len(w) + 1), int(given.move[place]), [*w, 0]
+    most, least = (leant(lower, upper, centre, move, falling) for falling in (order, order[::-1]))
+    return _dot(least, values), _dot(most, values)
+
+
+def _dot(shares: list[int], w: list[int]) -> int:
+    return sum(share * value for share, value in zip(shares, w, strict=True))
+
+
+def _totals(ends: Integers) -> Exact:
+    """Sums over the last axis, as Python integers: upper ends together may be far above SCALE."""
+    high, low = ends >> HALF, ends & ((1 << HALF) - 1)
+    return np.asarray(high.sum(axis=-1).astype(object) * (1 << HALF) + low.sum(axis=-1).astype(object))

@@ -1,0 +1,222 @@
+"""The protocol file: one JSON that can be published. It is data, checked strictly, and refused if anything changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from privacyfunnel.distribution.column import Column, Label, Reading
+from privacyfunnel.errors import InvalidInput, InvalidProtocol
+from privacyfunnel.promises.notions import notion_from
+from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.typing import Integers
+
+SCHEMA = "privacyfunnel-protocol/1"
+MOST_BYTES = 256 * 2**20
+MOST_VALUES = 5_000_000
+
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Block(BaseModel):
+    model_config = STRICT
+
+    columns: tuple[Column, ...] = Field(min_length=1, max_length=1_000)
+    values: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    """For every input, the numbers of its values in the columns' labels."""
+    outputs: int = Field(ge=1, le=MOST_VALUES)
+    channel: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    """For every input x: y, 2³²·P(y|x), y′, 2³²·P(y′|x), …"""
+    labels: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
+    marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
+
+
+class _File(BaseModel):
+    model_config = STRICT
+
+    schema_: Literal["privacyfunnel-protocol/1"] = Field(alias="schema")
+    guarantee: str = Field(max_length=10_000)
+    promise: dict[str, Any]
+    secret: str = Field(max_length=10_000)
+    secret_readings: tuple[Reading, ...] = Field(max_length=1_000)
+    utility_nats: float = Field(ge=0, allow_inf_nan=False)
+    upper_bound_nats: float = Field(ge=0, allow_inf_nan=False)
+    entropy_nats: float = Field(ge=0, allow_inf_nan=False)
+    how: str = Field(max_length=10_000)
+    blocks: tuple[_Block, ...] = Field(min_length=1, max_length=1_000)
+    digest: str = Field(max_length=100)
+
+
+def to_text(protocol: Protocol) -> str:
+    """The protocol as the text of its file."""
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "guarantee": protocol.notion.words(),
+        "promise": protocol.notion.as_dict(),
+        "secret": protocol.secret,
+        "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
+        "utility_nats": float(protocol.utility),
+        "upper_bound_nats": float(protocol.upper_bound),
+        "entropy_nats": float(protocol.entropy),
+        "how": protocol.how,
+        "blocks": [_plain_block(block) for block in protocol.blocks],
+    }
+    return _write({**content, "digest": _digest(content)})
+
+
+def load(path: str | Path) -> Protocol:
+    """The protocol in a file; an edited, broken or foreign file is refused."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InvalidProtocol(f"{path} is larger than {MOST_BYTES // 2**20} MiB, so it is no protocol")
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise InvalidProtocol(f"there is no file {path}") from None
+    except OSError as trouble:
+        raise InvalidProtocol(f"{path} cannot be read: {trouble.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidProtocol(f"{path} is not text, so it is no protocol") from None
+    return from_text(text, str(path))
+
+
+def from_text(text: str, name: str = "the protocol") -> Protocol:
+    """The protocol that `to_text` wrote."""
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise InvalidProtocol(f"{name} is not complete JSON; was it cut short?") from None
+    if not isinstance(content, dict) or not str(content.get("schema", "")).startswith("privacyfunnel-protocol/"):
+        raise InvalidProtocol(f"{name} is JSON, but not a protocol of privacyfunnel")
+    if content["schema"] != SCHEMA:
+        raise InvalidProtocol(f"{name} has the schema {str(content['schema'])[:60]!r}; this version reads {SCHEMA!r}")
+    digest = content.pop("digest", None)
+    try:
+        unchanged = digest == _digest(content) and text == _write({**content, "digest": digest})
+    except (ValueError, RecursionError):
+        unchanged = False
+    if not unchanged:
+        raise InvalidProtocol(f"{name} was changed after it was saved (its digest does not fit); get the original")
+    try:
+        file = _File.model_validate_json(text)
+        return _to_protocol(file)
+    except ValidationError as invalid:
+        where = ".".join(str(part) for part in invalid.errors()[0]["loc"][:4])
+        raise InvalidProtocol(
+            f"{name} is not a valid protocol: {invalid.error_count()} faults, first in {where}"
+        ) from None
+    except InvalidInput as invalid:
+        raise InvalidProtocol(f"{name} is not a valid protocol: {invalid}") from None
+
+
+def digest_of(protocol: Protocol) -> str:
+    """The digest that the protocol's file carries."""
+    return str(json.loads(to_text(protocol))["digest"])
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise ValueError("not a number")
+
+
+def _write(content: dict[str, Any]) -> str:
+    """JSON with one top-level entry a line; the only form that is accepted back."""
+    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return "sha256:" + hashlib.sha256(_write(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain_block(block: Block) -> dict[str, Any]:
+    channel = block.channel
+    entries = np.stack([channel.outputs, channel.numerators], axis=1)
+    return {
+        "columns": [column.model_dump() for column in block.columns],
+        "values": block.codes.tolist(),
+        "outputs": channel.n_outputs,
+        "channel": [part.ravel().tolist() for part in np.split(entries, channel.starts[1:-1])],
+        "labels": block.labels.tolist(),
+        "marginal": block.marginal.tolist(),
+    }
+
+
+def _to_protocol(file: _File) -> Protocol:
+    notion = notion_from(file.promise)
+    if file.guarantee != notion.words():
+        raise InvalidProtocol("the guarantee in words is not that of the promise")
+    if file.utility_nats > file.upper_bound_nats:
+        raise InvalidProtocol("the utility is above its bound")
+    if file.secret_readings and file.secret != " and ".join(reading.name for reading in file.secret_readings):
+        raise InvalidProtocol("the secret that is named is not the one that is read")
+    names = [column.name for block in file.blocks for column in block.columns]
+    if len(set(names)) < len(names):
+        raise InvalidProtocol("an attribute is released twice")
+    return Protocol(
+        notion,
+        tuple(_to_block(block) for block in file.blocks),
+        file.utility_nats,
+        file.upper_bound_nats,
+        file.entropy_nats,
+        file.how,
+        file.secret,
+        file.secret_readings,
+    )
+
+
+def _to_block(block: _Block) -> Block:
+    """A block whose parts fit together; all numbers are in range."""
+    codes = _integers(block.values)
+    labels, marginal = _integers((block.labels,))[0], _integers((block.marginal,))[0]
+    sizes = [len(column) for column in block.columns]
+    if not all(_fits(column, label) for column in block.columns for label in column.labels):
+        raise InvalidProtocol("a value is not of the kind of its column")
+    if codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any():
+        raise InvalidProtocol("a value has a number that its column does not have")
+    if len(np.unique(codes, axis=0)) < len(codes):
+        raise InvalidProtocol("the same values are listed twice")
+    if len(block.channel) != len(codes):
+        raise InvalidProtocol("the channel and the values do not fit together")
+    if any(len(part) % 2 or not part for part in block.channel):
+        raise InvalidProtocol("a column of the channel is incomplete")
+    lengths = np.array([len(part) // 2 for part in block.channel])
+    entries = _integers((tuple(number for part in block.channel for number in part),)).reshape(-1, 2)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    channel = Channel(block.outputs, starts, entries[:, 0].copy(), entries[:, 1].copy())
+    if len(labels) != block.outputs or len(set(block.labels)) != block.outputs:
+        raise InvalidProtocol("the outputs do not have a different label each")
+    if labels.min() < 0 or labels.max() >= len(codes):
+        raise InvalidProtocol("an output is labelled with a value that does not exist")
+    if len(marginal) != block.outputs or min(block.marginal) < 0 or sum(block.marginal) != UNIT:
+        raise InvalidProtocol("the marginal of the outputs is not a distribution")
+    return Block(block.columns, codes, channel, labels, marginal)
+
+
+def _fits(column: Column, label: Label) -> bool:
+    """Whether a label is one that this kind of column can have."""
+    if label is None:
+        return True
+    if column.kind == "boolean":
+        return isinstance(label, bool)
+    if column.kind == "integer":
+        return type(label) is int and abs(label) < 2**63
+    if column.kind == "number":
+        return type(label) is float or (type(label) is int and abs(label) < 2**53)
+    return isinstance(label, str)
+
+
+def _integers(rows: tuple[tuple[int, ...], ...]) -> Integers:
+    """Rows of equal length as an array; numbers beyond int64 or uneven rows are refused."""
+    try:
+        array = np.array(rows, dtype=np.int64)
+    except (ValueError, OverflowError):
+        raise InvalidProtocol("a list of numbers is uneven or out of range") from None
+    if array.ndim != 2:
+        raise InvalidProtocol("a list of numbers is uneven")
+    return array

@@ -1,0 +1,280 @@
+"""Protocol: an exact channel, the promise it keeps, and how good it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.column import Column, Reading, values_of
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidChannel
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+DENSE_ASSIGNMENT = 250_000
+"""Up to this many (output, value) pairs, all of them are weighed against each other for labels."""
+SPARSE_ASSIGNMENT = 50_000
+"""Up to this many entries of a channel, labels are the best assignment; beyond, a greedy one."""
+
+MARGINAL_PEOPLE = 2**20
+"""The marginal of the outputs is published as finely as a sample of so many would tell it, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A channel for some of the attributes: its input x stands for the values numbered codes[x, :]."""
+
+    columns: tuple[Column, ...]
+    codes: Integers
+    channel: Channel
+    labels: Integers
+    """labels[y]: the input whose values the output y is written as; no two outputs share one."""
+    marginal: Integers
+    """About 2³²·P(y), coarsely: how a value never seen when fitting may be drawn, since it says nothing of x."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes this block releases."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """values[x, j]: the value of attribute j that input x stands for."""
+        return values_of(self.columns, self.codes)
+
+    def inputs_of(self, joint: Joint) -> Integers:
+        """For every value of X in `joint`, the input that stands for the same values; −1 if none does."""
+        if self.columns == joint.columns and np.array_equal(self.codes, joint.codes):
+            return np.arange(joint.n_x)
+        places = [joint.attributes.index(name) for name in self.attributes]
+        known = {values: x for x, values in enumerate(map(tuple, self.values.tolist()))}
+        return np.array([known.get(values, -1) for values in map(tuple, joint.values[:, places].tolist())])
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """What is certified, saved, sampled and published: one object, exact to the last bit."""
+
+    notion: Notion
+    blocks: tuple[Block, ...]
+    utility: float
+    """I(X;Y) of this very channel, in nats."""
+    upper_bound: float
+    """No protocol that keeps the promise has a larger I(X;Y)."""
+    entropy: float
+    """H(X) in nats: what releasing X itself would tell."""
+    how: str
+    """The route that found it."""
+    secret: str
+    """The name of the secret; nothing here tells its values."""
+    secret_readings: tuple[Reading, ...] = ()
+    """How the secret was read, if it was read from a table."""
+    seen: Integers | None = None
+    """Of a product: seen[block, x] is the input of each block for the values of X it was made from. Not in the file."""
+
+    @property
+    def channel(self) -> Matrix:
+        """Q[y, x] = P(y|x) in float64: multiples of 2⁻³², columns that sum to exactly 1.
+
+        A product of blocks is multiplied out, for the values of X that it was made from (for all
+        combinations of the blocks' values, if it was loaded from a file). `channel_on` takes the values from a joint.
+        """
+        if len(self.blocks) == 1:
+            return self.blocks[0].channel.dense()
+        seen = self.seen
+        if seen is None:
+            sizes = [block.channel.n_inputs for block in self.blocks]
+            seen = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes))
+        return self._multiplied(seen)
+
+    def channel_on(self, joint: Joint) -> Matrix:
+        """Q[y, x] = P(y|x) in float64, for the values of X of `joint`; outputs in C order of the blocks."""
+        inputs = np.stack([block.inputs_of(joint) for block in self.blocks])
+        if (inputs < 0).any():
+            raise InvalidChannel("the distribution has values of X that the protocol was not fitted on")
+        return self._multiplied(inputs)
+
+    def _multiplied(self, inputs: Integers) -> Matrix:
+        """The product of the blocks' channels at inputs[block, x]."""
+        outputs = math.prod(block.channel.n_outputs for block in self.blocks)
+        if outputs * inputs.shape[1] > DENSE_LIMIT:
+            raise InvalidChannel(
+                f"a dense {outputs} × {inputs.shape[1]} matrix would not fit; use the blocks' channels"
+            )
+        Q = np.ones((1, inputs.shape[1]))
+        for block, x in zip(self.blocks, inputs, strict=True):
+            Q = (Q[:, None, :] * block.channel.dense()[None, :, x]).reshape(-1, inputs.shape[1])
+        return Q
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the released attributes."""
+        return tuple(name for block in self.blocks for name in block.attributes)
+
+    @property
+    def gap(self) -> float:
+        """At most this many nats are lost to the best protocol."""
+        return self.upper_bound - self.utility
+
+    def save(self, path: str | Path, *, force: bool = True) -> None:
+        """Write the publishable file: the promise, the channel, the encoders; no counts and no records."""
+        from privacyfunnel.protocols.file import to_text
+        from privacyfunnel.tables.writing import check_output, whole_file
+
+        check_output(Path(path), force)
+        with whole_file(Path(path), force) as file:
+            file.write(to_text(self).encode("utf-8"))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Protocol:
+        """Read a file written by `save`; an edited, broken or foreign one is refused."""
+        from privacyfunnel.protocols.file import load
+
+        return load(path)
+
+    def sanitise(
+        self,
+        table: Any,
+        output: str | Path | None = None,
+        *,
+        keep_order: bool = False,
+        unseen: Literal["refuse", "draw"] = "refuse",
+        seed: int | None = None,
+        force: bool = False,
+    ) -> Any:
+        """Draw a released row for every row of `table`, with the operating system's randomness.
+
+        pandas, polars or Arrow in, the same kind out. A path streams into `output` (.csv, .csv.gz or
+        .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
+        values that were not there when fitting are refused, or drawn from the marginal of the outputs.
+        A `seed` makes the release repeatable and therefore insecure: for tests only.
+        """
+        from privacyfunnel.tables.release import sanitise
+
+        return sanitise(self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force)
+
+    def sanitise_spark(
+        self,
+        frame: Any,
+        output: str | Path | None = None,
+        *,
+        keep_order: bool = False,
+        unseen: Literal["refuse", "draw"] = "refuse",
+        seed: int | None = None,
+        force: bool = False,
+        partition_by: Sequence[str] = (),
+    ) -> Any:
+        """Draw a released row for every row of a Spark DataFrame, on its cluster.
+
+        With `output`, rows go into a folder of Parquet files, which appears whole or not at all, in
+        subfolders by the attributes in `partition_by`. Without, a persisted DataFrame comes back: it
+        shows the same rows however often it is used, until `unpersist`. Work that Spark does twice
+        draws the same rows twice. The rest is as for `sanitise`.
+        """
+        from privacyfunnel.tables.spark.release import sanitise_spark
+
+        return sanitise_spark(
+            self,
+            frame,
+            output,
+            keep_order=keep_order,
+            unseen=unseen,
+            seed=seed,
+            force=force,
+            partition_by=partition_by,
+        )
+
+    def __repr__(self) -> str:
+        shape = " × ".join(f"({b.channel.n_outputs}, {b.channel.n_inputs})" for b in self.blocks)
+        return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
+
+
+def block_of(joint: Joint, channel: Channel) -> Block:
+    """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels."""
+    mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
+    q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs).astype(np.float64)
+    labels = _assign(channel, mass / q[channel.outputs])
+    order = np.argsort(labels, kind="stable")
+    ordered = channel.with_outputs_in(order)
+    marginal = _coarse(q[order], joint.total if joint.counted else None)
+    return Block(joint.columns, joint.codes, ordered, labels[order], marginal)
+
+
+def _assign(channel: Channel, posterior: Vector) -> Integers:
+    """A different input for every output, maximising Σ_y P(x = label(y) | y); greedily if there are very many."""
+    from scipy.optimize import linear_sum_assignment
+
+    if channel.n_outputs * channel.n_inputs > DENSE_ASSIGNMENT:
+        enough = len(posterior) > SPARSE_ASSIGNMENT
+        return _greedy(channel, posterior) if enough else _sparse(channel, posterior)
+    P = np.zeros((channel.n_outputs, channel.n_inputs))
+    P[channel.outputs, channel.inputs] = posterior
+    return np.asarray(linear_sum_assignment(P, maximize=True)[1])
+
+
+def _sparse(channel: Channel, posterior: Vector) -> Integers:
+    """The same, from the channel's entries alone: an output may also stay without, and takes what is left."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    n_y, n_x = channel.n_outputs, channel.n_inputs
+    outputs = np.concatenate([channel.outputs, np.arange(n_y)])
+    choices = np.concatenate([channel.inputs, n_x + np.arange(n_y)])
+    cost = np.concatenate([2.0 - posterior, np.full(n_y, 2.0)])  # an explicit 0 would be no choice
+    # Old versions of SciPy match graphs with 32-bit numbers only.
+    graph = csr_array((cost, (outputs.astype(np.int32), choices.astype(np.int32))), shape=(n_y, n_x + n_y))
+    label = np.asarray(min_weight_full_bipartite_matching(graph)[1], dtype=np.int64)
+    left = np.flatnonzero(label >= n_x)
+    label[left] = np.setdiff1d(np.arange(n_x), label)[: len(left)]
+    return label
+
+
+def _greedy(channel: Channel, posterior: Vector) -> Integers:
+    """The surest outputs choose first; who is left takes what is left."""
+    label = np.full(channel.n_outputs, -1)
+    free = np.ones(channel.n_inputs, dtype=bool)
+    for i in np.argsort(-posterior, kind="stable"):
+        y, x = channel.outputs[i], channel.inputs[i]
+        if label[y] < 0 and free[x]:
+            label[y], free[x] = x, False
+    left = np.flatnonzero(label < 0)
+    label[left] = np.flatnonzero(free)[: len(left)]
+    return label
+
+
+def _coarse(q: Vector, people: int | None) -> Integers:
+    """The distribution q as positive integers that sum to 2³², in proportion to ⌊√(n q)⌉² for n people.
+
+    It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X. A count of
+    about n q has a standard error of √(n q), and this rounding misplaces up to as much: what is published tells the
+    counts hardly better than the released rows do.
+    """
+    n = MARGINAL_PEOPLE if people is None else min(MARGINAL_PEOPLE, people)
+    rounded = np.maximum(1, np.rint(np.sqrt(n * q / q.sum()))) ** 2
+    units: Integers = np.floor(rounded / rounded.sum() * UNIT).astype(np.int64)
+    units[units.argmax()] += UNIT - units.sum()
+    return units
+
+
+def information_kept(channel: Channel, p_x: Vector) -> float:
+    """I(X;Y) = Σ p(x)Q(y|x) ln(Q(y|x) / q(y)) in nats, from the channel's entries and the p of its inputs."""
+    Q = channel.numerators / UNIT
+    mass = Q * p_x[channel.inputs]
+    q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs)
+    seen = mass > 0
+    return max(0.0, float((mass[seen] * np.log(Q[seen] / q[channel.outputs[seen]])).sum()))
+
+
+def released_joint(channel: Channel, p: Matrix) -> Matrix:
+    """P(s, y) at [s, y], from the channel's entries and p[s, x] of its inputs."""
+    Q = channel.numerators / UNIT
+    rows = [np.bincount(channel.outputs, weights=Q * row[channel.inputs], minlength=channel.n_outputs) for row in p]
+    return np.stack(rows).astype(np.float64)

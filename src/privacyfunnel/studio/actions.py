@@ -1,0 +1,134 @@
+"""Desk: what one visitor of the studio works on. Two tabs have two desks, and share nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.optimiser.optimise import optimise
+from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
+from privacyfunnel.promises.confidence import Within
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import KINDS, notion_from
+from privacyfunnel.promises.robust import DEFAULT, robust
+from privacyfunnel.report.account import Account, account
+from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
+from privacyfunnel.report.page import report_page
+from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.preview import Preview, preview
+from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.suggesting import Suggestion, suggest
+
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".tsv.gz")
+POINT_SECONDS = 2.0
+"""For each point of the curves, which are for looking only."""
+Follow = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A table, and what might be done with its columns."""
+
+    path: Path
+    name: str
+    """As its owner calls it."""
+    rows: int
+    columns: tuple[Suggestion, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A protocol for the table, and all that is shown of it."""
+
+    account: Account
+    preview: Preview
+    wish: Wish | None = None
+    """What it was found for, if it was a wish."""
+
+
+def open_table(path: Path, name: str) -> Opened:
+    """Look at a table."""
+    try:
+        source = open_source(path)
+        columns = suggest(source)
+    except InvalidTable as trouble:  # its owner does not know where we put it
+        raise InvalidTable(str(trouble).replace(str(path), name)) from None
+    rows, _ = source.distinct([column.column for column in columns if column.usable][:1])
+    return Opened(path, name, rows, columns)
+
+
+def take_upload(path: Path, name: str, folder: Path) -> Path:
+    """Move an uploaded file into our folder, under a name of our own with the ending that says what it is."""
+    ending = max((e for e in ENDINGS if name.lower().endswith(e)), key=len, default=None)
+    if ending is None:
+        raise InvalidTable(f"{name[-80:]} should end in .csv, .csv.gz, .tsv, .parquet or .jsonl")
+    taken = folder / f"table{ending}"
+    shutil.move(path, taken)
+    return taken
+
+
+def count(opened: Opened, secret: str, attributes: list[str]) -> Counted:
+    """Count the chosen columns."""
+    return count_table(opened.path, secret, attributes)
+
+
+def notion_of(name: str, epsilon: float, known: str) -> Notion:
+    """The promise that is chosen on the page; `known` is how many columns attackers may know, or "any"."""
+    given = {"epsilon": epsilon, "known": int(known) if known.isdigit() else None}
+    return notion_from({"notion": name} | {key: given[key] for key in KINDS[name].parameters()})
+
+
+def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
+    """The promise, for the counted people if no confidence is chosen, or else for what they are a sample of."""
+    return robust(notion, float(confidence), cast(Within, within or DEFAULT)) if confidence else notion
+
+
+def solve(counted: Counted, opened: Opened, notion: Notion, time_limit: float | None, follow: Follow) -> Solved:
+    """The best protocol, and what is to be shown of it."""
+    protocol = optimise(counted.joint, notion, time_limit=time_limit, progress=follow)
+    return Solved(account(protocol, counted.joint), preview(protocol, open_source(opened.path)))
+
+
+def grant(
+    counted: Counted,
+    opened: Opened,
+    make: Callable[[float], Notion],
+    keep: float,
+    time_limit: float | None,
+    follow: Follow,
+) -> Solved:
+    """The smallest ε that keeps enough."""
+    wish = epsilon_for(counted.joint, make, keep, time_limit=time_limit, progress=follow)
+    told = account(wish.protocol, counted.joint)
+    return Solved(told, preview(wish.protocol, open_source(opened.path)), wish)
+
+
+def next_curve(joint: Joint, done: Comparison, follow: Follow) -> Comparison | None:
+    """The curves with that of one more kind of promise; None when there is none left."""
+    names = {curve.kind.name for curve in done.curves} | set(done.left_out)
+    kind = next((kind for kind in comparable(joint) if kind.name not in names), None)
+    if kind is None:
+        return None
+    return done.plus(one_curve(joint, kind, EPSILONS, time_limit=POINT_SECONDS, progress=follow))
+
+
+def release(solved: Solved, opened: Opened, folder: Path) -> Path:
+    """The released table. It is drawn once: who downloads it again gets the same rows, not a second draw."""
+    path = folder / f"{solved.account.digest[7:23]}.csv"
+    if not path.exists():
+        _: Release = solved.account.protocol.sanitise(opened.path, path)
+    return path
+
+
+def report_text(solved: Solved, opened: Opened, compared: Comparison | None, *, public: bool) -> str:
+    """The report, or the page to publish."""
+    if public:
+        return report_page(account(solved.account.protocol))
+    return report_page(solved.account, table_name=opened.name, compared=compared)

@@ -1,0 +1,137 @@
+"""Reading released tables back: from the values that rows are written in to the outputs of the protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from privacyfunnel.distribution.column import UNSEEN, Column
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.tables.sources import Source, open_source
+from privacyfunnel.typing import Integers
+
+FEWEST_ROWS = 30
+"""Intervals rest on the central limit theorem, which says nothing of fewer rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How often each combination of outputs was released."""
+
+    outputs: Integers
+    """outputs[i, k]: the output of block k; each combination once."""
+    counts: Integers
+
+    @property
+    def rows(self) -> int:
+        """The number of released rows."""
+        return int(self.counts.sum())
+
+
+def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Tally:
+    """Count the released rows of a table by the outputs that they stand for."""
+    source = _opened(protocol, table, delimiter, encoding)
+    reader = _Reader(protocol)
+    parts = []
+    for batch in source.groups(list(protocol.attributes)):
+        counts = batch.column(len(protocol.attributes)).to_numpy(zero_copy_only=False)
+        columns = dict(zip(protocol.attributes, batch.columns, strict=False))
+        parts.append(np.column_stack([reader.outputs(columns, counts), counts]))
+    found = np.concatenate(parts) if parts else np.empty((0, len(protocol.blocks) + 1), dtype=np.int64)
+    _check(source, reader, int(found[:, -1].sum()))
+    different, place = np.unique(found[:, :-1], axis=0, return_inverse=True)
+    counts = np.zeros(len(different), dtype=np.int64)
+    np.add.at(counts, place.ravel(), found[:, -1])
+    return Tally(different, counts)
+
+
+def outputs_of_rows(
+    protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> Integers:
+    """y[i, k]: the output of block k that released row i stands for."""
+    source = _opened(protocol, table, delimiter, encoding)
+    reader = _Reader(protocol)
+    parts = []
+    for batch in source.batches(list(protocol.attributes)):
+        columns = {name: batch.column(name) for name in protocol.attributes}
+        parts.append(reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64)))
+    y = np.concatenate(parts)
+    _check(source, reader, len(y))
+    return y
+
+
+def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str) -> Source:
+    source = open_source(table, delimiter=delimiter, encoding=encoding)
+    absent = [name for name in protocol.attributes if name not in source.columns]
+    if absent:
+        raise InvalidTable(
+            f"{source.name} lacks {len(absent)} of the {len(protocol.attributes)} columns that this protocol releases "
+            f"(first: {absent[0]!r}); is it the protocol of this table?"
+        )
+    source.require(protocol.attributes)
+    secrets = [reading.name for reading in protocol.secret_readings if reading.name in source.columns]
+    if secrets:
+        raise InvalidTable(
+            f"{source.name} has the column {secrets[0]!r}, the secret of this protocol, so it is no release; "
+            "pass the released table"
+        )
+    return source
+
+
+def _check(source: Source, reader: _Reader, rows: int) -> None:
+    if reader.strange:
+        where = ", ".join(f"{n:,} in {name}" for name, n in reader.strange.items())
+        raise InvalidTable(
+            f"{source.name} has rows that this protocol never releases ({where}); "
+            "is it the protocol of this table, and was the table left as it was released?"
+        )
+    if rows < FEWEST_ROWS:
+        raise InvalidTable(f"{source.name} has {rows} rows, too few for an estimate; {FEWEST_ROWS} are needed")
+
+
+class _Reader:
+    """Knows the output that every combination of released values stands for."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.strange: dict[str, int] = {}
+        """Rows with values, or combinations of values, that are never released; by column."""
+        self._blocks = [(block, [as_released(c) for c in block.columns], _outputs(block)) for block in protocol.blocks]
+
+    def outputs(self, columns: dict[str, Any], counts: Integers) -> Integers:
+        y = np.empty((len(counts), len(self._blocks)), dtype=np.int64)
+        for k, (block, readers, known) in enumerate(self._blocks):
+            codes = [reader.encode(_one(columns[reader.name])) for reader in readers]
+            for reader, code in zip(readers, codes, strict=True):
+                self._note(repr(reader.name), int(counts[code == UNSEEN].sum()))
+            different, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+            found = np.array([known.get(row, UNSEEN) for row in map(tuple, different.tolist())], dtype=np.int64)
+            y[:, k] = found[place.ravel()] if len(found) else UNSEEN
+            whole = np.all([code != UNSEEN for code in codes], axis=0)
+            many = "the combination of " if len(readers) > 1 else ""
+            self._note(many + " and ".join(map(repr, block.attributes)), int(counts[whole & (y[:, k] == UNSEEN)].sum()))
+        return y
+
+    def _note(self, where: str, rows: int) -> None:
+        if rows:
+            self.strange[where] = self.strange.get(where, 0) + rows
+
+
+def as_released(column: Column) -> Column:
+    """How the values that `column` is released in are read back: ranges and dates are texts by now."""
+    if column.kind in ("bins", "year", "month", "day") or column.other:
+        labels = tuple(None if label is None else str(label) for label in column.labels)
+        return Column(name=column.name, kind="text", labels=labels)
+    return Column(name=column.name, kind=column.kind, labels=column.labels)
+
+
+def _outputs(block: Block) -> dict[tuple[int, ...], int]:
+    return {tuple(row): y for y, row in enumerate(block.codes[block.labels].tolist())}
+
+
+def _one(array: Any) -> pa.Array:
+    """A column as a single array."""
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

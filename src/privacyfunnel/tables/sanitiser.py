@@ -1,0 +1,145 @@
+"""The one caller of the kernel: Arrow batches of raw rows in, codes of released rows out, and back to Arrow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.column import UNSEEN, Column
+from privacyfunnel.distribution.raw import is_text
+from privacyfunnel.drawing.kernel import AliasTables, sample
+from privacyfunnel.drawing.randomness import Randomness
+from privacyfunnel.errors import UnseenValues
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.typing import Integers
+
+Unseen = Literal["refuse", "draw"]
+COMBINATION = "their combination"
+
+
+class Sanitiser:
+    """Draws released rows: `inputs` and `outputs` for each batch, `finish` once, `release` to write codes as values."""
+
+    def __init__(self, protocol: Protocol, unseen: Unseen = "refuse") -> None:
+        self.protocol = protocol
+        self.unseen = unseen
+        self.strangers: Counter[str] = Counter()
+        """Rows with values the protocol was not fitted on, by column."""
+        self._blocks = [(block, _Inputs(block), AliasTables.of(_with_marginal(block))) for block in protocol.blocks]
+        self._faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
+
+    def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+        """x[i, k]: the input of block k for row i; one past the last draws the marginal, and stands for strangers."""
+        x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
+        strange = np.zeros(batch.num_rows, dtype=bool)
+        for k, (block, inputs, _) in enumerate(self._blocks):
+            codes = [column.encode(_one(batch.column(column.name))) for column in block.columns]
+            found = inputs.look_up(codes)
+            unseen = found == UNSEEN
+            if unseen.any():
+                self._note(block, codes, int(unseen.sum()))
+                strange |= unseen
+            x[:, k] = found
+        # Who has an unseen value in one block has no known distribution in the others either.
+        x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]
+        return x
+
+    def outputs(self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None) -> NDArray[np.int32]:
+        """y[i, k]: the output of block k for row i, drawn for its input x[i, k]."""
+        y = np.empty_like(x)
+        for k, (_, _, tables) in enumerate(self._blocks):
+            y[:, k] = sample(tables, x[:, k], randomness, threads)
+        return y
+
+    def _note(self, block: Block, codes: list[Integers], rows: int) -> None:
+        by_column = {c.name: int((code == UNSEEN).sum()) for c, code in zip(block.columns, codes, strict=True)}
+        self.strangers.update({name: n for name, n in by_column.items() if n})
+        alone = np.any([code == UNSEEN for code in codes], axis=0).sum()
+        if rows > alone:
+            self.strangers[COMBINATION] += rows - int(alone)
+
+    def finish(self) -> None:
+        """Refuse the whole table if it had strangers and they were not to be drawn."""
+        if self.strangers and self.unseen == "refuse":
+            counts = ", ".join(f"{n:,} rows in {name}" for name, n in self.strangers.items())
+            raise UnseenValues(
+                f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
+                "in Python unseen='draw'"
+            )
+
+    def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
+        """Released rows as values, one dictionary column for each attribute."""
+        columns = []
+        for k, indices, gone, values in self._faces:
+            drawn = y[:, k]
+            mask = gone[drawn] if gone is not None else None
+            columns.append(pa.DictionaryArray.from_arrays(pa.array(indices[drawn], mask=mask), values))
+        return pa.RecordBatch.from_arrays(columns, names=list(self.protocol.attributes))
+
+    def schema(self) -> pa.Schema:
+        """The schema of released tables, in plain types."""
+        names = self.protocol.attributes
+        return pa.schema([(name, values.type) for name, (_, _, _, values) in zip(names, self._faces, strict=True)])
+
+
+class _Inputs:
+    """From the codes of the attributes to the block's input: a trie, one table for each attribute.
+
+    table[j][prefix, code] is the number of the longer prefix; the last row and column are for dead
+    ends, so that −1 leads to −1.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self._tables = []
+        prefix = np.zeros(len(block.codes), dtype=np.int64)
+        for j, column in enumerate(block.columns):
+            pairs, following = np.unique(np.stack([prefix, block.codes[:, j]], axis=1), axis=0, return_inverse=True)
+            table = np.full((int(prefix.max()) + 2, len(column) + 1), UNSEEN, dtype=np.int64)
+            table[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
+            self._tables.append(table)
+            prefix = following.ravel()
+        self._input = np.append(np.argsort(prefix), UNSEEN)
+
+    def look_up(self, codes: list[Integers]) -> Integers:
+        place = np.zeros(len(codes[0]), dtype=np.int64)
+        for table, code in zip(self._tables, codes, strict=True):
+            place = table[place, code]
+        return np.asarray(self._input[place])
+
+
+def _with_marginal(block: Block) -> Channel:
+    """The block's channel with one more input, whose output is drawn from the marginal."""
+    channel, emitted = block.channel, np.flatnonzero(block.marginal)
+    return Channel(
+        channel.n_outputs,
+        np.append(channel.starts, channel.starts[-1] + len(emitted)),
+        np.concatenate([channel.outputs, emitted]),
+        np.concatenate([channel.numerators, block.marginal[emitted]]),
+    )
+
+
+def _faces(k: int, block: Block) -> list[tuple[int, NDArray[np.int32], NDArray[np.bool_] | None, Any]]:
+    """For each attribute of block k: what its outputs look like, as places in the column's values."""
+    faces = []
+    for j, column in enumerate(block.columns):
+        indices, gone = _places(column, block.codes[block.labels, j])
+        faces.append((k, indices, gone if gone.any() else None, column.released_values))
+    return faces
+
+
+def _places(column: Column, codes: Integers) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Where codes stand among the labels that are not missing, and which are missing."""
+    missing = np.array([label is None for label in column.labels])
+    places = (np.cumsum(~missing) - 1).astype(np.int32)
+    return places[codes], missing[codes]
+
+
+def _one(array: Any) -> pa.Array:
+    """A column as a single array; text in it is put into a dictionary, so that each different one is read once."""
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return whole.dictionary_encode() if is_text(whole.type) else whole

@@ -1,0 +1,256 @@
+"""sanitise_spark: from a Spark DataFrame to the one that is released, safe against work that is done twice.
+
+Spark does work again: a task that failed, a slow one, a lost worker's, or all of it for a second action. If a
+row were then drawn afresh, two draws for one person could be seen. So no task has randomness of its own. A
+release has one key K of 256 bits from the operating system, and the rows of partition p with inputs x are
+drawn with the stream of
+
+    k = HMAC-SHA256(K, p ‖ SHA-256(x)),    x in sorted order, or in the table's if that is to be kept.
+
+- The same people in partition p give the same released rows, bit for bit, in whatever order they arrive: rows
+  with the same input are exchangeable, so sorting them costs nothing.
+- If the partition holds other people the second time, k is another key, and the draws are independent: no
+  random word ever serves two different inputs.
+- K travels with the task, as the rows themselves do, and is never shown. Spark puts tasks of over a megabyte, those of
+  large protocols, into its folder for temporary files until it ends. K alone undoes nothing: x is needed to use it.
+
+p comes with the rows: a task that reads several partitions at once, after `coalesce`, has a number of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
+from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
+from privacyfunnel.tables.spark.folder import SparkFolder
+from privacyfunnel.tables.spark.source import SparkSource, trouble_of, unlogged
+from privacyfunnel.tables.writing import plain
+
+RELEASE_KEY_BYTES = 32
+READ_ROWS = 1 << 17
+"""Rows encoded at a time: Spark's own batches are small, and each costs a little."""
+WRITE_ROWS = 1 << 16
+OTHER_FILES = (".csv", ".csv.gz", ".tsv", ".jsonl")
+"""Names that would be misleading for a folder of Parquet files."""
+PLACE = ""
+"""The column that tells the partition; attributes have names."""
+SPARK_TYPES = {"string": "string", "int64": "bigint", "double": "double", "bool": "boolean"}
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """The work of a task: all rows of its partition in, the released rows out. It is pickled to the workers.
+
+    A task holds its partition as inputs and outputs: 8 bytes for each row and block, 8 more for its rank.
+    """
+
+    protocol: Protocol
+    key: bytes = field(repr=False)
+    keep_order: bool
+    unseen: Unseen
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sanitiser = Sanitiser(self.protocol, self.unseen)
+        parts, partition = [], 0
+        for batch in _larger(batches, (*self.protocol.attributes, PLACE)):
+            parts.append(sanitiser.inputs(batch))
+            partition = batch.column(PLACE)[0].as_py()
+        sanitiser.finish()
+        if parts:
+            yield from self._released(sanitiser, np.concatenate(parts), partition)
+
+    def _released(self, sanitiser: Sanitiser, x: NDArray[np.int32], partition: int) -> Iterator[pa.RecordBatch]:
+        if not self.keep_order:
+            x = in_sorted_order(x)
+        randomness = Randomness.keyed(partition_key(self.key, partition, x))
+        y = sanitiser.outputs(x, randomness, threads=1)  # Spark gives a task one core
+        ranks = np.empty(0 if self.keep_order else len(y), dtype=np.int64)
+        randomness.fill(ranks)
+        if not self.keep_order:  # whatever becomes of them later, rows do not leave in the order of their inputs
+            order = np.argsort(ranks)
+            y, ranks = y[order], ranks[order]
+        schema = sanitiser.schema()
+        for start in range(0, len(y), WRITE_ROWS):
+            columns = plain(sanitiser.release(y[start : start + WRITE_ROWS]), schema).columns
+            if not self.keep_order:
+                columns.append(pa.array(ranks[start : start + WRITE_ROWS]))
+            yield pa.RecordBatch.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
+
+    def schema(self) -> str:
+        """What a task gives back: the attributes as c0, c1, … and, last, the rank."""
+        types = [SPARK_TYPES[str(kind)] for kind in Sanitiser(self.protocol).schema().types]
+        return ", ".join(f"c{i} {kind}" for i, kind in enumerate(types + ([] if self.keep_order else ["bigint"])))
+
+
+@dataclass(frozen=True, eq=False)
+class StrangerCount:
+    """The work of a task that only counts the rows that the protocol was not fitted on, by column."""
+
+    protocol: Protocol
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sanitiser = Sanitiser(self.protocol)
+        for batch in _larger(batches, self.protocol.attributes):
+            sanitiser.inputs(batch)
+        names, rows = list(sanitiser.strangers), list(sanitiser.strangers.values())
+        yield pa.RecordBatch.from_arrays([pa.array(names, pa.string()), pa.array(rows, pa.int64())], ["name", "rows"])
+
+
+def partition_key(key: bytes, partition: int, x: NDArray[np.int32]) -> bytes:
+    """The key of a partition, k = HMAC-SHA256(K, p ‖ SHA-256(x)): as much of it as AES takes."""
+    content = hashlib.sha256(np.ascontiguousarray(x).data).digest()
+    return hmac.digest(key, partition.to_bytes(8, "big") + content, "sha256")[:KEY_BYTES]
+
+
+def in_sorted_order(x: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The rows of x[i, k] in an order that only depends on which rows there are."""
+    return np.sort(x, axis=0) if x.shape[1] == 1 else x[np.lexsort(x.T)]
+
+
+def _larger(batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches, with the columns under their own names."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= READ_ROWS:
+            yield from _together(held, names)
+            held, rows = [], 0
+    if rows:
+        yield from _together(held, names)
+
+
+def _together(batches: list[pa.RecordBatch], names: Sequence[str]) -> list[pa.RecordBatch]:
+    """One batch, or several where one cannot hold so much text."""
+    return list(pa.Table.from_batches(batches).combine_chunks().rename_columns(list(names)).to_batches())
+
+
+def sanitise_spark(
+    protocol: Protocol,
+    frame: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    keep_order: bool = False,
+    unseen: Unseen = "refuse",
+    seed: int | None = None,
+    force: bool = False,
+    partition_by: Sequence[str] = (),
+) -> Any:
+    """Draw a released row for every row of a DataFrame, on the cluster.
+
+    With `output`, the rows are written to that folder as Parquet files and a `Release` comes back. Without,
+    a DataFrame comes back that has been computed and persisted, so that using it twice shows the same rows.
+    """
+    if unseen not in ("refuse", "draw"):
+        raise InvalidInput(f"unseen is 'refuse' or 'draw', not {unseen!r}")
+    strange = [name for name in partition_by if name not in protocol.attributes]
+    if strange or len(partition_by) >= len(protocol.attributes):
+        raise InvalidInput("a release is partitioned by some of its attributes, and not by all")
+    if output is not None and os.fspath(output).endswith(OTHER_FILES):
+        raise OutputRefused("Spark writes a folder of Parquet files: call it something like open.parquet")
+    source = frame if isinstance(frame, SparkSource) else SparkSource.of(frame)
+    source.require(protocol.attributes)
+    folder = SparkFolder.at(source.frame, output, source.name) if output is not None else None
+    if folder is not None:
+        folder.check(force)
+    rows_in = source.frame.select(*(f"c{source.columns.index(name)}" for name in protocol.attributes))
+    drawn = sum(_strangers(protocol, rows_in, source.name).values()) if unseen == "draw" else 0
+    dropped = tuple(name for name in source.columns if name not in protocol.attributes)
+    release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed)
+    drawing = Drawing(protocol, _release_key(seed), keep_order, unseen)
+    released = _plan(drawing, rows_in, release)
+    with _told(protocol, rows_in, source.name):
+        if folder is None:
+            return _computed(released, source.name)
+        with folder.appearing(force) as part:
+            released.write.partitionBy(*partition_by).parquet(part)
+            rows = folder.rows(part)
+            if not rows:
+                raise InvalidTable(f"{source.name} has no rows")
+    return replace(release, rows=rows)
+
+
+def _release_key(seed: int | None) -> bytes:
+    """K: from the operating system or, for tests, from a seed."""
+    if seed is None:
+        return os.urandom(RELEASE_KEY_BYTES)
+    return hashlib.sha256(f"privacyfunnel release {int(seed)}".encode()).digest()
+
+
+def _plan(drawing: Drawing, rows_in: Any, release: Release) -> Any:
+    """The released DataFrame, not computed yet.
+
+    Shuffling: every row has a rank of its own, uniform and independent of all else. Rows are dealt to
+    partitions by a hash of it and sorted by it, so all orders of the whole table are equally likely. Spark drops
+    a sort when another one follows, as for partitioned folders, unless something stands between that it takes for
+    random: numbers of rows, none of which is negative.
+    """
+    from pyspark.sql import functions as F
+
+    placed = rows_in.select("*", F.spark_partition_id().alias("p"))
+    drawn = placed.mapInArrow(drawing, drawing.schema())
+    if not drawing.keep_order:
+        rank = drawn.columns[-1]
+        drawn = drawn.repartition(F.col(rank)).sortWithinPartitions(rank)
+        drawn = drawn.where(F.monotonically_increasing_id() >= 0)
+    metadata = {"privacyfunnel": release.metadata()}
+    named = enumerate(drawing.protocol.attributes)
+    return drawn.select(*(F.col(f"c{i}").alias(name, metadata=metadata) for i, name in named))
+
+
+def _computed(released: Any, name: str) -> Any:
+    released = released.persist()
+    try:
+        if not released.count():
+            raise InvalidTable(f"{name} has no rows")
+    except BaseException:
+        released.unpersist()
+        raise
+    return released
+
+
+def _strangers(protocol: Protocol, rows_in: Any, name: str) -> Counter[str]:
+    from pyspark.sql import functions as F
+
+    with _told(protocol, rows_in, name):
+        counted = rows_in.mapInArrow(StrangerCount(protocol), "name string, rows bigint")
+        return Counter(
+            {row["name"]: row["rows"] for row in counted.groupBy("name").agg(F.sum("rows").alias("rows")).collect()}
+        )
+
+
+@contextmanager
+def _told(protocol: Protocol, rows_in: Any, name: str) -> Iterator[None]:
+    """Spark's errors as ours: they quote nothing, and a refusal counts the rows of the whole table."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        with unlogged():
+            yield
+    except PrivacyFunnelError:
+        raise
+    except (PySparkException, Py4JError) as trouble:
+        words = str(trouble)
+        if "UnseenValues" in words:
+            sanitiser = Sanitiser(protocol)
+            sanitiser.strangers.update(_strangers(protocol, rows_in, name))
+            sanitiser.finish()
+        hint = "is privacyfunnel installed on the workers?" if "ModuleNotFoundError" in words else "its log says more"
+        raise InvalidTable(f"Spark could not sanitise {name}: {trouble_of(trouble)}; {hint}") from None

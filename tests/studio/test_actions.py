@@ -1,0 +1,140 @@
+"""What the studio does behind its page: looking at tables, taking uploads, releasing once."""
+
+import threading
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.tables.preview import preview
+from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.suggesting import suggest
+
+desk = pytest.importorskip("privacyfunnel.studio.actions")
+work = pytest.importorskip("privacyfunnel.studio.work")
+
+
+def test_suggestions_leave_out_what_names_people_and_find_the_secret(table):
+    found = {s.column: s for s in suggest(open_source(table))}
+    assert {name: s.part for name, s in found.items()} == {
+        "name": "leave out",
+        "sex": "release",
+        "age": "release",
+        "town": "release",
+        "height": "release",
+        "weight": "release",
+        "obese": "secret",
+    }
+    assert (found["town"].values, found["sex"].values, found["name"].distinct) == (5, 2, 2_000)
+
+
+def test_columns_that_cannot_be_used_or_say_nothing_are_left_out():
+    table = pa.table({"x": ["a", "b"] * 50, "same": ["s"] * 100, "nested": [[1]] * 100, "income": [1, 2] * 50})
+    found = {s.column: (s.part, s.usable) for s in suggest(open_source(table))}
+    assert found == {
+        "x": ("release", True),
+        "same": ("leave out", True),
+        "nested": ("leave out", False),
+        "income": ("secret", True),
+    }
+
+
+def test_uploads_keep_the_ending_that_says_what_they_are(tmp_path):
+    for name, taken in (("a.csv", "table.csv"), ("../B.CSV.GZ", "table.csv.gz"), ("c d.parquet", "table.parquet")):
+        upload = tmp_path / "0.part"
+        upload.write_text("x")
+        folder = tmp_path / taken
+        folder.mkdir()
+        assert desk.take_upload(upload, name, folder) == folder / taken
+    upload.write_text("x")
+    with pytest.raises(InvalidTable, match="should end in"):
+        desk.take_upload(upload, "table.exe", tmp_path)
+
+
+def test_a_release_is_drawn_once(table, tmp_path):
+    opened = desk.open_table(table, "people.csv")
+    counted = desk.count(opened, "obese", ["sex", "town"])
+    solved = desk.solve(counted, opened, pf.LIP(0.1), None, lambda progress: None)
+    first = desk.release(solved, opened, tmp_path).read_bytes()
+    assert desk.release(solved, opened, tmp_path).read_bytes() == first
+    assert pa_csv.read_csv(tmp_path / next(tmp_path.iterdir()).name).num_rows == 2_000
+
+
+def test_a_preview_shows_the_first_rows_and_values_they_can_be_released_as(table):
+    joint = pf.Joint.from_table(table, "obese", ["sex", "town"])
+    protocol = pf.optimise(joint, pf.LIP(0.05))
+    shown = preview(protocol, open_source(table), rows=50)
+    rows = pa_csv.read_csv(table).select(["sex", "town"]).slice(0, 50).to_pylist()
+    assert shown.columns == ("sex", "town")
+    assert list(shown.before) == [(row["sex"], row["town"]) for row in rows]
+    (block,) = protocol.blocks
+    Q, values = block.channel.dense(), [tuple(v) for v in block.values.tolist()]
+    written = [values[x] for x in block.labels]
+    for before, after in zip(shown.before, shown.after, strict=True):
+        assert Q[written.index(after), values.index(before)] > 0
+
+
+def test_work_tells_its_progress_and_stops_when_asked():
+    joint = pf.Joint.from_support(*_many())
+    begun = threading.Event()
+
+    def task(follow):
+        def both(progress):
+            follow(progress)
+            begun.set()
+
+        return pf.optimise(joint, pf.SRLIP(0.2), gap=1e-12, progress=both)
+
+    running = work.Work(task)
+    assert begun.wait(120)
+    assert running.running
+    running.stop()
+    running.join(120)
+    assert not running.running
+    assert running.progress is not None
+    assert running.trouble is None
+    assert pf.certify(running.result, joint).holds
+
+
+def test_when_the_studio_ends_work_is_stopped_and_waited_for():
+    """A process that ends while a thread is in a compiled library is aborted."""
+    joint = pf.Joint.from_support(*_many())
+    begun = threading.Event()
+    running = work.Work(lambda _: pf.optimise(joint, pf.SRLIP(0.2), gap=1e-12, progress=lambda _: begun.set()))
+    idle = work.Work(lambda _: 1)
+    assert begun.wait(120)
+    work.end_all(120)
+    assert not running.running
+    assert not idle.running
+    assert pf.certify(running.result, joint).holds
+
+
+def _many():
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    values = np.stack(np.unravel_index(np.arange(120), (4, 5, 6)), axis=1)
+    return rng.integers(1, 100, (3, 120)), values
+
+
+def test_work_that_fails_says_why_without_quoting_anything():
+    def known(follow):
+        raise InvalidTable("the table is odd")
+
+    def unknown(follow):
+        raise ValueError("a record of somebody")
+
+    for task, words in ((known, "the table is odd"), (unknown, "unforeseen ValueError; please report it")):
+        done = work.Work(task)
+        done.join(60)
+        assert (done.result, done.trouble) == (None, words)
+
+
+def test_a_promise_is_kept_for_those_who_are_chosen():
+    assert desk.kept_for(pf.LIP(0.5), "", "ball") == pf.LIP(0.5)
+    assert desk.kept_for(pf.LIP(0.5), "0.9", "") == pf.robust(pf.LIP(0.5), 0.9)
+    assert desk.kept_for(pf.LIP(0.5), "0.9", "both") == pf.robust(pf.LIP(0.5), 0.9, "both")
+    with pytest.raises(pf.PrivacyFunnelError, match="one of intervals"):
+        desk.kept_for(pf.LIP(0.5), "0.9", "<script>")
