@@ -223,3 +223,11 @@ OPTIONS = {"--help", "--version", "--debug"} | {
 @pytest.mark.parametrize("span", ["tests/test_nothing.py", "funnel fly", "pf.Nothing", "--no-such", "privacyfunnel.no"])
 def test_what_is_not_there_is_noticed(span):
     assert not is_there(span)
+
+
+def test_the_house_is_drawn_as_it_is():
+    drawn = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [path.parent.relative_to(SOURCE) for path in SOURCE.rglob("__init__.py")]
+    assert all(f" {room.name} " in drawn or f"{room}" in drawn for room in rooms)
+    for file in set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)`", drawn)) - {"tests/test_layers.py"}:
+        assert (SOURCE / file).exists() or (SOURCE / "optimiser" / file).exists(), file
