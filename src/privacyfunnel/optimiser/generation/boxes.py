@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.numeric.heap import pop, push
 from privacyfunnel.optimiser.generation.box_simplex import compiled, minimise, refresh, slack_basis
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -224,9 +225,7 @@ def explore(
         if step % REFRESH == REFRESH - 1:
             refresh(rows.A, T, basic, outside)
         k = heap[0]
-        size -= 1
-        heap[0], heap[size] = heap[size], k
-        _sift_down(heap, bounds, size)
+        size = pop(bounds, heap, size)
         parent[:] = boxes[k]
         above, direction, at = bounds[k], cuts[k], cut_at[k]
         for side in range(2):
@@ -252,8 +251,7 @@ def explore(
                 settled = min(settled, bound)
                 continue
             bounds[k] = bound
-            size += 1
-            _sift_up(heap, bounds, size - 1)
+            size = push(bounds, heap, size)
     return size, n_found, settled
 
 
@@ -265,24 +263,3 @@ def _inside(rows: Rows, x: Vector) -> bool:
         if x[n + i] > rows.high[i] + SMALL or x[n + i] < rows.low[i] - SMALL:
             return False
     return bool(x[:n].min() > -SMALL)
-
-
-@compiled
-def _sift_down(heap: Integers, bounds: Vector, size: int) -> None:
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and bounds[heap[child + 1]] < bounds[heap[child]]:
-            child += 1
-        if bounds[heap[place]] <= bounds[heap[child]]:
-            break
-        heap[place], heap[child] = heap[child], heap[place]
-        place = child
-
-
-@compiled
-def _sift_up(heap: Integers, bounds: Vector, place: int) -> None:
-    while place > 0 and bounds[heap[(place - 1) // 2]] > bounds[heap[place]]:
-        up = (place - 1) // 2
-        heap[place], heap[up] = heap[up], heap[place]
-        place = up

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
+from privacyfunnel.numeric.heap import pop, push
 from privacyfunnel.optimiser.robust.layers import raised_by, relax
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -111,7 +112,7 @@ def explore(
         if size == 0 or size + n + 2 >= len(heap):
             break
         node = heap[0]
-        size = _pop(bounds, heap, size)
+        size = pop(bounds, heap, size)
         # Copies, as the place of the node is free for its first child.
         m, cap, bound = counts[node], caps[node], bounds[node]
         who, interval, price = ids[node].copy(), ends[node].copy(), prices[node].copy()
@@ -160,7 +161,7 @@ def explore(
                 if x >= 0:
                     ids[child, m], ends[child, m, 0], ends[child, m, 1] = x, lower, min(cap, most[x])
                     counts[child], caps[child] = m + 1, ends[child, m, 1]
-                size = _push(bounds, heap, size)
+                size = push(bounds, heap, size)
         elif widest >= 0:
             low, high = interval[widest, 0], interval[widest, 1]
             at = w[who[widest]]
@@ -172,7 +173,7 @@ def explore(
                 ends[child, widest, 1 - side] = at
                 # All but the spikes before it are at most as large as a spike.
                 counts[child], caps[child], bounds[child] = m, min(cap, ends[child, widest, 1]), bound
-                size = _push(bounds, heap, size)
+                size = push(bounds, heap, size)
         else:
             settled = min(settled, bound)
     return size, n_found, settled
@@ -203,32 +204,3 @@ def _note(p: Vector, theta: Vector, w: Vector, gap: float, found: Matrix, n_foun
         found[n_found] = w * p
         return n_found + 1
     return n_found
-
-
-@compiled
-def _push(bounds: Vector, heap: Integers, size: int) -> int:
-    """heap[size] joins the heap, in which no bound is below its parent's."""
-    at = size
-    while at > 0 and bounds[heap[at]] < bounds[heap[(at - 1) // 2]]:
-        above = (at - 1) // 2
-        heap[at], heap[above] = heap[above], heap[at]
-        at = above
-    return size + 1
-
-
-@compiled
-def _pop(bounds: Vector, heap: Integers, size: int) -> int:
-    """The first leaves the heap; its place is the next to be used."""
-    size -= 1
-    heap[0], heap[size] = heap[size], heap[0]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return size
-        if child + 1 < size and bounds[heap[child + 1]] < bounds[heap[child]]:
-            child += 1
-        if bounds[heap[at]] <= bounds[heap[child]]:
-            return size
-        heap[at], heap[child] = heap[child], heap[at]
-        at = child
