@@ -4,6 +4,9 @@ min cost·v  s.t.  low ≤ (v, A v) ≤ high. Every variable and every row has t
 feasible once each variable outside of it sits at the right one of its bounds, and the dual simplex method can go
 on from the basis of any other box. What it returns is never trusted: prices of the rows, from which the caller
 works out a bound by weak duality, whatever they are.
+
+By hand, because tens of thousands of boxes differ by one side each: 6 to 11 times as fast as a warm HiGHS
+(`make bench ARGS=by_hand`), and callable from compiled loops without Python's lock.
 """
 
 from __future__ import annotations
