@@ -1,4 +1,8 @@
-"""Outcomes: every released row that can come of every x, as exact integers; products and repetitions too."""
+"""Outcomes: every released row that can come of every x, as exact integers; products and repetitions too.
+
+Much like `proof.lifts.Entries`, and written apart from it on purpose: what an attacker reaches and what the certificate
+says are checked against each other, so that a mistake in one of them is seen.
+"""
 
 from __future__ import annotations
 
