@@ -22,7 +22,7 @@ ALIKE = 1e-4
 
 
 @dataclass(frozen=True)
-class View:
+class Leakage:
     """What somebody learns of the secret from one thing they see."""
 
     leakage_bits: float
@@ -51,8 +51,8 @@ class Findings:
     """At most this share is lost to the best protocol there is."""
     blind_guess: float
     """How often the best guess of the secret is right for somebody who sees nothing."""
-    original: View
-    released: View
+    original: Leakage
+    released: Leakage
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -89,16 +89,16 @@ def findings(protocol: Protocol, joint: Joint, certificate: Certificate | None =
         entropy_bits=entropy / NATS_PER_BIT,
         gap_share=protocol.gap / protocol.entropy if protocol.entropy else 0.0,
         blind_guess=float(joint.p_s.max()),
-        original=view(joint.p),
-        released=view(released(protocol, joint)),
+        original=leakage(joint.p),
+        released=leakage(released(protocol, joint)),
     )
 
 
-def view(p: Matrix) -> View:
+def leakage(p: Matrix) -> Leakage:
     """What seeing Z tells of S, for p[s, z] = P(s, z)."""
     p = p[:, p.sum(axis=0) > 0]
     lift = p / p.sum(axis=1, keepdims=True) / p.sum(axis=0)
-    return View(
+    return Leakage(
         leakage_bits=mutual_information(p) / NATS_PER_BIT,
         largest_lift=float(lift.max()),
         smallest_lift=float(lift.min()),

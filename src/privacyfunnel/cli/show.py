@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.segment import Segment
 from rich.table import Table
 
-from privacyfunnel.attacks.findings import Findings, View, best_words
+from privacyfunnel.attacks.findings import Findings, Leakage, best_words
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
 from privacyfunnel.optimiser.program.state import Progress as SearchProgress
@@ -89,14 +89,14 @@ def findings_table(found: Findings) -> Table:
     for heading in ("seen", "bits about it", "belief grows at most", "belief falls at most", "best guess right"):
         table.add_column(heading, justify="left" if heading == "seen" else "right")
     table.add_row("nothing", "0", "×1", "×1", f"{found.blind_guess:.1%}")
-    table.add_row("the original row", *_view(found.original))
-    table.add_row("the released row", *_view(found.released))
+    table.add_row("the original row", *_leakage(found.original))
+    table.add_row("the released row", *_leakage(found.released))
     return table
 
 
-def _view(view: View) -> tuple[str, str, str, str]:
-    falls = f"×{view.smallest_lift:.3g}" if view.smallest_lift > 0 else "to nothing"
-    return f"{view.leakage_bits:.3g}", f"×{view.largest_lift:.4g}", falls, f"{view.best_guess:.1%}"
+def _leakage(seen: Leakage) -> tuple[str, str, str, str]:
+    falls = f"×{seen.smallest_lift:.3g}" if seen.smallest_lift > 0 else "to nothing"
+    return f"{seen.leakage_bits:.3g}", f"×{seen.largest_lift:.4g}", falls, f"{seen.best_guess:.1%}"
 
 
 def kept_line(found: Findings) -> str:

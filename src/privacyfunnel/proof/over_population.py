@@ -147,7 +147,7 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     population = np.zeros(joint.n_x)
     for part in notion.possible(joint):
         for told in worst_case.told(inputs, inputs, np.ones(joint.n_x, dtype=np.int64), part):
-            for kind in worst_case.KINDS:
+            for kind in worst_case.SIDES:
                 extreme = told.extreme(kind)
                 if extreme is not None and np.isfinite(getattr(notion.limits, kind)):
                     level = notion.level_of(_only(kind, extreme.log()))

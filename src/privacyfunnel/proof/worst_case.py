@@ -19,8 +19,8 @@ import numpy as np
 from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares, leant
 from privacyfunnel.typing import Exact, Integers
 
-Kind = Literal["lower", "upper", "spread"]
-KINDS: tuple[Kind, ...] = ("lower", "upper", "spread")
+Side = Literal["lower", "upper", "spread"]
+SIDES: tuple[Side, ...] = ("lower", "upper", "spread")
 HALF = 30
 """Bits of a share that are summed by themselves, so that int64 holds the sums."""
 
@@ -67,7 +67,7 @@ class Told:
     most: list[int]
     least: list[int]
 
-    def extreme(self, kind: Kind) -> Extreme | None:
+    def extreme(self, kind: Side) -> Extreme | None:
         """The worst ratio of a kind over all distributions of the set; None if there is but one secret."""
         secrets = range(len(self.most))
         found: Extreme | None = None
@@ -83,7 +83,7 @@ class Told:
                     found = one
         return found
 
-    def attained(self, kind: Kind, at: Extreme) -> Exact:
+    def attained(self, kind: Side, at: Extreme) -> Exact:
         """The distribution P(s, x) given the cell where that ratio is reached, at [s, member], as fractions."""
         s = at.secret
         up = [t == s for t in range(len(self.most))] if kind != "lower" else [t != s for t in range(len(self.most))]
@@ -97,7 +97,7 @@ class Told:
             table[t] = [Fraction(prior[t] * p, SCALE * SCALE) for p in given[:n]]
         return table
 
-    def _mean(self, s: int, kind: Kind) -> tuple[int, list[int]]:
+    def _mean(self, s: int, kind: Side) -> tuple[int, list[int]]:
         """P(y) at its least (upper) or most (lower) with P(y|s) at the other end; and the P(S) that does it."""
         values = list(self.least if kind == "upper" else self.most)
         values[s] = self.most[s] if kind == "upper" else self.least[s]
@@ -106,11 +106,11 @@ class Told:
         return _dot(prior, values), prior
 
 
-def largest(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> dict[Kind, tuple[Extreme, Told]]:
+def largest(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> dict[Side, tuple[Extreme, Told]]:
     """The worst ratio of each kind that a channel's entries reach in a view, and where."""
-    found: dict[Kind, tuple[Extreme, Told]] = {}
+    found: dict[Side, tuple[Extreme, Told]] = {}
     for one in told(inputs, outputs, numerators, part):
-        for kind in KINDS:
+        for kind in SIDES:
             extreme = one.extreme(kind)
             if extreme is not None and extreme.beats(found[kind][0] if kind in found else None):
                 found[kind] = extreme, one

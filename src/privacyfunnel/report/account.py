@@ -86,7 +86,7 @@ class Account:
     digest: str
     encoders: tuple[Encoder, ...]
     attributes: tuple[Attribute, ...]
-    measured: Measured | None = None
+    measured: FromTable | None = None
 
     @property
     def kept_share(self) -> float:
@@ -128,7 +128,7 @@ class Account:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class FromTable:
     """What only somebody with the original table can say."""
 
     protocol: Protocol
@@ -164,7 +164,7 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
     return Account(protocol, digest_of(protocol), encoders, attributes, measured)
 
 
-def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = None) -> Measured:
+def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = None) -> FromTable:
     """Measure `protocol` on `joint`."""
     certificate = certificate or certify(protocol, joint)
     found = findings(protocol, joint, certificate)
@@ -174,7 +174,7 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     beliefs = _beliefs(protocol, joint, together)
     q, attacked = together.sum(axis=0), _attack(protocol, joint)
     population = population_findings(protocol, joint) if protocol.notion.confidence is not None else None
-    return Measured(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population)
+    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population)
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:

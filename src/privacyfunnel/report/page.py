@@ -8,11 +8,11 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
-from privacyfunnel.attacks.findings import View
+from privacyfunnel.attacks.findings import Leakage
 from privacyfunnel.promises.confidence import words_for
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.report import charts, risks, words
-from privacyfunnel.report.account import Account, Measured
+from privacyfunnel.report.account import Account, FromTable
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
@@ -180,14 +180,14 @@ def _encoders(account: Account) -> str:
     return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(told)
 
 
-def attack_part(measured: Measured) -> str:
+def attack_part(measured: FromTable) -> str:
     """What an attacker gains."""
     found = measured.findings
     headings = ("seen", "bits about the secret", "belief grows at most", "belief falls at most", "best guess right")
     rows = [
         ("nothing", "0", "×1", "×1", percent(found.blind_guess)),
-        ("the released row", *_view(found.released)),
-        ("the original row", *_view(found.original)),
+        ("the released row", *_leakage(found.released)),
+        ("the original row", *_leakage(found.original)),
     ]
     told = (
         "The best guess is that of somebody who knows the whole distribution of the table and the protocol, and sees "
@@ -203,7 +203,7 @@ def attack_part(measured: Measured) -> str:
     )
 
 
-def _again_and_again(measured: Measured) -> str:
+def _again_and_again(measured: FromTable) -> str:
     """What several releases of the same table would give away."""
     rows = [
         (
@@ -221,9 +221,9 @@ def _again_and_again(measured: Measured) -> str:
     ) + told
 
 
-def _view(view: View) -> tuple[str, str, str, str]:
-    falls = f"×{view.smallest_lift:.3g}" if view.smallest_lift > 0 else "to nothing"
-    return f"{view.leakage_bits:.3g}", f"×{view.largest_lift:.4g}", falls, percent(view.best_guess)
+def _leakage(found: Leakage) -> tuple[str, str, str, str]:
+    falls = f"×{found.smallest_lift:.3g}" if found.smallest_lift > 0 else "to nothing"
+    return f"{found.leakage_bits:.3g}", f"×{found.largest_lift:.4g}", falls, percent(found.best_guess)
 
 
 def side_channels_part(account: Account) -> str:

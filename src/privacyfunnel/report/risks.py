@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from privacyfunnel.report.account import Belief, Measured
+from privacyfunnel.report.account import Belief, FromTable
 from privacyfunnel.report.pictures import GRID, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
 from privacyfunnel.report.words import example, known_words, percent, shown_attackers
 
@@ -17,7 +17,7 @@ MOST_DOTS = 40
 SHOWN_OUTPUTS = 6
 
 
-def beliefs_chart(measured: Measured) -> Picture:
+def beliefs_chart(measured: FromTable) -> Picture:
     """For every value of the secret, by which factors beliefs change, and which changes the promise allows."""
     some = sorted(measured.beliefs, key=lambda belief: -belief.prior)[:MOST_SECRETS]
     names = [f"{short(belief.secret)} ({percent(belief.prior)})" for belief in some]
@@ -69,7 +69,7 @@ def _lowest(dots: list[dict[str, Any]]) -> float:
     return min((dot["lift"] for dot in dots), default=1.0) / 2
 
 
-def _gathered(belief: Belief, measured: Measured) -> list[tuple[float, float]]:
+def _gathered(belief: Belief, measured: FromTable) -> list[tuple[float, float]]:
     """The factors P(s|y) / P(s), near ones put together, with the share of rows that have them."""
     lift = belief.posterior / belief.prior
     logs = np.log(np.maximum(lift, 1e-3))  # a belief that falls to nothing is drawn at a thousandth
@@ -80,7 +80,7 @@ def _gathered(belief: Belief, measured: Measured) -> list[tuple[float, float]]:
     return [(float(np.exp(middle[i] / share[i])), float(share[i])) for i in np.flatnonzero(share)]
 
 
-def outputs_chart(measured: Measured) -> Picture:
+def outputs_chart(measured: FromTable) -> Picture:
     """From the belief before to the belief after, for the outputs that raise and lower one value of the secret most."""
     belief = example(measured.beliefs)
     order = np.argsort(-belief.posterior, kind="stable")
@@ -127,7 +127,7 @@ def _distinct(names: list[str]) -> list[str]:
 SEEN = ("nothing more", "the released row", "the original row")
 
 
-def attack_chart(measured: Measured) -> Picture:
+def attack_chart(measured: FromTable) -> Picture:
     """How often the best guess of the secret is right: with nothing, the released row, or the original row."""
     found = measured.findings
     guesses = [("nothing", found.blind_guess, found.released.best_guess, found.original.best_guess)]

@@ -26,7 +26,7 @@ PASSES = 4
 WORTH_A_PASS = 1e-4
 """Nats that a pass over all blocks must gain for another to be worth it."""
 
-Rows = Callable[[int, "Build"], Matrix]
+RowsFor = Callable[[int, "Build"], Matrix]
 """The rows that the channel of a block must keep, given the rest of a build."""
 
 
@@ -54,7 +54,7 @@ class Build:
         channels = (*self.channels[:b], channel, *self.channels[b + 1 :])
         return replace(self, channels=channels, mixtures=(*self.mixtures[:b], mixture, *self.mixtures[b + 1 :]))
 
-    def solved(self, b: int, rows: Rows, stopped: Callable[[], bool], *, auditable: bool = True) -> Build:
+    def solved(self, b: int, rows: RowsFor, stopped: Callable[[], bool], *, auditable: bool = True) -> Build:
         """Block b anew, the best that a search finds for these rows; as it was, if that would be too large to audit."""
         p_x = self.parts.joints[b].p_x
         try:
@@ -64,7 +64,7 @@ class Build:
         except InvalidPromise:  # too many conditions
             return self
 
-    def rounded(self, b: int, rows: Rows, slack: float) -> tuple[Build, Channel]:
+    def rounded(self, b: int, rows: RowsFor, slack: float) -> tuple[Build, Channel]:
         """Block b as an exact channel that keeps these rows."""
         p_x, mixture = self.parts.joints[b].p_x, self.mixtures[b]
         constant = np.zeros(len(p_x), dtype=np.int64)
@@ -93,7 +93,7 @@ def chain(
     return build
 
 
-def chained_rows(limits: Limits, shares: Sequence[float], order: Sequence[int]) -> Rows:
+def chained_rows(limits: Limits, shares: Sequence[float], order: Sequence[int]) -> RowsFor:
     """A share of the limits, given the outputs of the blocks before; or for the block by itself."""
     order = list(order)
 
@@ -106,7 +106,7 @@ def chained_rows(limits: Limits, shares: Sequence[float], order: Sequence[int]) 
     return rows
 
 
-def whole_rows(limits: Limits) -> Rows:
+def whole_rows(limits: Limits) -> RowsFor:
     """The limits of the whole product, given the channels of all other blocks."""
     return lambda b, build: build.parts.whole_rows(b, build.channels, limits)
 

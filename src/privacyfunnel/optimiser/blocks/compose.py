@@ -22,7 +22,15 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
-from privacyfunnel.optimiser.blocks.builds import Build, Rows, chain, chained_rows, polished, scaled_chain, whole_rows
+from privacyfunnel.optimiser.blocks.builds import (
+    Build,
+    RowsFor,
+    chain,
+    chained_rows,
+    polished,
+    scaled_chain,
+    whole_rows,
+)
 from privacyfunnel.optimiser.blocks.parts import Parts
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.optimise import LEAST_SLACK, check_task, optimise
@@ -178,7 +186,7 @@ class _Task:
         self.state.report()
         return build
 
-    def _exact(self, build: Build, order: Sequence[int], rows_for: Callable[[Limits], Rows], how: str) -> Protocol:
+    def _exact(self, build: Build, order: Sequence[int], rows_for: Callable[[Limits], RowsFor], how: str) -> Protocol:
         """Rounded block by block, each given the exact channels of those before it, until the exact check passes."""
         # Multiples of 2⁻³² may miss limits that are hardly above 0; releasing nothing meets any.
         for start, shrink in [*((build, shrink) for shrink in SHRINKS), (Build.nothing(self.parts), 0.0)]:

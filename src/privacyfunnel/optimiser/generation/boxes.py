@@ -42,7 +42,7 @@ def curve(v: float) -> float:
     return -v * math.log(v) if v > 0 else 0.0
 
 
-class Rows(NamedTuple):
+class Conditions(NamedTuple):
     """low ≤ A v ≤ high; row i has the entries entry[k] in column[k], for starts[i] ≤ k < starts[i+1]."""
 
     A: Matrix
@@ -55,14 +55,14 @@ class Rows(NamedTuple):
     """Which v[x] have a term −v ln v."""
 
     @classmethod
-    def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> Rows:
+    def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> Conditions:
         """The rows, with their entries sorted out."""
         row, column = np.nonzero(A)
         return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), column, A[row, column], low, high, curved)
 
 
 @compiled
-def shrink(rows: Rows, lower: Vector, upper: Vector) -> bool:
+def shrink(rows: Conditions, lower: Vector, upper: Vector) -> bool:
     """Shrink the box to what each row leaves of it; False if that is nothing."""
     for _ in range(SWEEPS):
         for i in range(len(rows.low)):
@@ -88,7 +88,7 @@ def shrink(rows: Rows, lower: Vector, upper: Vector) -> bool:
 
 
 @compiled
-def _range(rows: Rows, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
+def _range(rows: Conditions, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
     """The least and the largest value of a row in the box."""
     least = most = 0.0
     for k in range(rows.starts[i], rows.starts[i + 1]):
@@ -100,7 +100,7 @@ def _range(rows: Rows, i: int, lower: Vector, upper: Vector) -> tuple[float, flo
 
 @compiled
 def bound_box(
-    rows: Rows,
+    rows: Conditions,
     y: Vector,
     gap: float,
     lower: Vector,
@@ -192,7 +192,7 @@ def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int
 
 @compiled
 def explore(
-    rows: Rows,
+    rows: Conditions,
     y: Vector,
     gap: float,
     boxes: Matrix,
@@ -256,7 +256,7 @@ def explore(
 
 
 @compiled
-def _inside(rows: Rows, x: Vector) -> bool:
+def _inside(rows: Conditions, x: Vector) -> bool:
     """Whether x = (v, A v) meets v ≥ 0 and the rows, nearly."""
     n = len(x) - len(rows.low)
     for i in range(len(rows.low)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.optimiser.generation.boxes import Rows, explore
+from privacyfunnel.optimiser.generation.boxes import Conditions, explore
 from privacyfunnel.optimiser.generation.pricing import Oracle, descend, distinct, reduced_cost
 from privacyfunnel.typing import Matrix, Vector
 
@@ -60,7 +60,7 @@ def prove(
 class Tree:
     """The open boxes, and what is known of the others."""
 
-    def __init__(self, rows: Rows, y: Vector, upper: Vector, gap: float) -> None:
+    def __init__(self, rows: Conditions, y: Vector, upper: Vector, gap: float) -> None:
         n = len(upper)
         capacity = min(MOST_BOXES, max(16, MEMORY // (16 * n)))
         self._rows, self._y, self._gap = rows, y, gap

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.cores import cores
-from privacyfunnel.optimiser.generation.boxes import Rows
+from privacyfunnel.optimiser.generation.boxes import Conditions
 from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -52,9 +52,9 @@ class Oracle:
         reduced = cost - duals[-1] + self.G.T @ (-duals[:-1]).clip(0)
         return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
-    def rows(self) -> Rows:
+    def rows(self) -> Conditions:
         """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
-        return Rows.of(self._A, self._row_lower, self._row_upper, np.ones(self.n_x, dtype=bool))
+        return Conditions.of(self._A, self._row_lower, self._row_upper, np.ones(self.n_x, dtype=bool))
 
     def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
         """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
@@ -92,7 +92,7 @@ class CellOracle(Oracle):
         corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
         return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
 
-    def rows(self) -> Rows:
+    def rows(self) -> Conditions:
         """What (m, v) must meet."""
         cells, values = self.n_x, len(self._cell)
         A = np.zeros((len(self._A) + cells, cells + values))
@@ -100,7 +100,7 @@ class CellOracle(Oracle):
         A[len(self._A) + np.arange(cells), np.arange(cells)] = -1.0
         A[len(self._A) + self._cell, cells + np.arange(values)] = 1.0
         low, high = (np.append(end, np.zeros(cells)) for end in (self._row_lower, self._row_upper))
-        return Rows.of(A, low, high, np.arange(cells + values) < cells)
+        return Conditions.of(A, low, high, np.arange(cells + values) < cells)
 
     def _masses(self, v: Vector) -> Vector:
         return np.bincount(self._cell, weights=v, minlength=self.n_x).astype(np.float64)

@@ -44,7 +44,7 @@ class _Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rounded:
     """Entries of several rows, those of row number `outputs`."""
 
     inputs: Integers
@@ -52,7 +52,7 @@ class Rows:
     numerators: Integers
 
     @classmethod
-    def join(cls, parts: list[Rows]) -> Rows:
+    def join(cls, parts: list[Rounded]) -> Rounded:
         none = np.empty(0, dtype=np.int64)
         parts = [cls(none, none, none), *parts]
         return cls(
@@ -91,7 +91,7 @@ def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float)
         spared += (missing + 0.5) / UNIT
         if spared >= 1:
             break
-    return _assemble(np.full(polytope.n_x, UNIT, dtype=np.int64), Rows.join([]))
+    return _assemble(np.full(polytope.n_x, UNIT, dtype=np.int64), Rounded.join([]))
 
 
 def _room_needed(A: Matrix, sink: Integers) -> float:
@@ -105,7 +105,7 @@ def _room_needed(A: Matrix, sink: Integers) -> float:
     return float(max(needed + bool(needed), -sink.min()))
 
 
-def round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> Rows:
+def round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> Rounded:
     """Every row rounded by itself. Unused places have a target of 0."""
     kept = np.zeros(len(support), dtype=bool)
     plain = np.zeros_like(targets)
@@ -115,13 +115,13 @@ def round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> Ro
             some = slice(i, i + step)
             plain[some], kept[some] = _round_at_once(A.T[support[some]], targets[some])
     at, place = np.nonzero((plain > 0) & kept[:, None])
-    parts = [Rows(support[at, place], at, plain[at, place].astype(np.int64))]
+    parts = [Rounded(support[at, place], at, plain[at, place].astype(np.int64))]
     for i in np.flatnonzero(~kept).tolist():
         used = targets[i] > 0
         row = _round_row(A, support[i][used], targets[i][used], p_x)
         if row is not None:
-            parts.append(Rows(row.support, np.full(len(row.support), i), row.numerators))
-    return Rows.join(parts)
+            parts.append(Rounded(row.support, np.full(len(row.support), i), row.numerators))
+    return Rounded.join(parts)
 
 
 def _round_at_once(a: Matrix, targets: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -229,7 +229,7 @@ def _inward(a: Matrix, target: Vector) -> Vector:
     return -residual[:-1] / residual[-1] if abs(residual[-1]) > 1e-12 else np.zeros_like(target)
 
 
-def _assemble(sink: Integers, rows: Rows) -> Channel:
+def _assemble(sink: Integers, rows: Rounded) -> Channel:
     """The sink and the rows that are left, numbered from 0."""
     used = np.flatnonzero(sink)
     some = rows.numerators > 0

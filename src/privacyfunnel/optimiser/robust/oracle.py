@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from privacyfunnel.optimiser.generation.boxes import Rows
+from privacyfunnel.optimiser.generation.boxes import Conditions
 from privacyfunnel.optimiser.generation.pricing import Oracle
 from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.robust.region import Region
@@ -53,10 +53,10 @@ class RobustOracle(Oracle):
         reduced = cost - duals[0] + self.G.T @ (-duals[1:]).clip(0)
         return v, float(duals[0] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
-    def rows(self) -> Rows:
+    def rows(self) -> Conditions:
         n = len(self.G)
         low, high = np.append(np.full(n, -np.inf), 1.0), np.append(np.zeros(n), 1.0)
-        return Rows.of(np.vstack([self.G, np.ones((1, self.n_x))]), low, high, np.ones(self.n_x, dtype=bool))
+        return Conditions.of(np.vstack([self.G, np.ones((1, self.n_x))]), low, high, np.ones(self.n_x, dtype=bool))
 
     def unrestrict(self) -> None:
         self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
