@@ -24,7 +24,9 @@ MOST_ROWS = 20_000
 MOST_COUNTED = 10**9
 """More people are not drawn one by one, but from their frequencies."""
 FOLDS = 5
+"""A model learns from four fifths of the rows and is tried on the rest; more folds only take longer."""
 TREES = 30
+"""Enough to even out single trees; more only take longer, and the Bayes attacker bounds them all."""
 FEWEST_IN_A_LEAF = 10
 """Rows: fewer would have the trees learn single people by heart."""
 SMALLEST_PROBABILITY = 1e-6

@@ -29,6 +29,7 @@ UNSEEN = -1
 """The code of a value that has no label."""
 OTHER = "other"
 MOST_LABELS = 1_000_000
+"""A file with more values in one column was made to fill up the memory: tables with so many would not be counted."""
 
 
 class Reading(BaseModel):

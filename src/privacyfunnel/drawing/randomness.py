@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from privacyfunnel.errors import InvalidInput
 
 KEY_BYTES = 16
+"""AES-128, which nobody breaks; a longer key would be slower and no safer here."""
 PIECE_BYTES = 2**18
+"""Encrypted at a time, so that the zeros stay in a core's cache and one block of them serves all lengths."""
 _ZEROS = memoryview(bytes(PIECE_BYTES))  # a slice of it is no copy
 
 _forks = 0

@@ -12,6 +12,7 @@ from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.typing import Exact, Matrix
 
 FITS_INT64 = 2**62
+"""Half of what int64 holds: integers whose sum stays below it are added up without overflow."""
 SAFE_FACTOR = 2**31
 """Products of two integers below this fit int64."""
 

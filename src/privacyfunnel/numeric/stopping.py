@@ -10,6 +10,7 @@ from types import FrameType
 SIGNALLED = 128
 """A process ended by signal n has the exit code 128 + n."""
 FROM_OUTSIDE = ("SIGTERM", "SIGHUP")
+"""Who stops a job or closes its terminal sends these."""
 
 _received: list[int] = []
 _waiting = False

@@ -39,7 +39,9 @@ PAIR_VALUES = 10_000
 SWEEP_SUPPORTS = 500_000_000
 """Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
 LEAST_SLACK = 2e-16
+"""About the last digit of a float64: enough where the rows of a promise are rounded no worse than that."""
 MOST_SLACK = 1e-2
+"""If rows that stay this far inside still fail the exact check, it is not slack that is missing."""
 
 
 def optimise(

@@ -29,7 +29,9 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 LIST_VERTICES = 300_000
 """Up to this many candidates, all vertices are listed."""
 LEAST_SLACK = 2e-16
+"""As in `optimise`."""
 MOST_SLACK = 1e-2
+"""As in `optimise`."""
 
 
 def optimise_for_each(

@@ -23,6 +23,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
 ONE = Fraction(1)
+"""No factor on top of a lift: all blocks of a protocol are looked at together."""
 PRECISION = 60
 """Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
 MOST_WORK = 150_000_000

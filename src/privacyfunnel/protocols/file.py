@@ -19,7 +19,9 @@ from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/1"
 MOST_BYTES = 256 * 2**20
+"""Far above what a protocol takes, far below what would exhaust the memory while it is parsed."""
 MOST_VALUES = 5_000_000
+"""As many combinations of values as are counted at most."""
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 

@@ -17,11 +17,13 @@ from privacyfunnel.report.words import percent
 from privacyfunnel.typing import Matrix
 
 MOST_BARS = 20
+"""Values that a chart names; the rest are one bar, or labels would be too small to read."""
 MOST_CELLS = 20
 """Values of X whose rows and columns a heat map shows."""
 NUMBERED_CELLS = 6
 """A heat map with at most so many columns says its numbers."""
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2, 1, 2])
+"""Pixels of line and gap for each kind of promise, for people who do not tell colours apart."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
 

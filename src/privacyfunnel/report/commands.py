@@ -12,6 +12,7 @@ from privacyfunnel.promises.robust import DEFAULT, Robust
 from privacyfunnel.protocols.protocol import Protocol
 
 LONG_LINE = 78
+"""Letters: two fewer than the 80 of an old terminal, for its prompt."""
 DATES = ("year", "month", "day")
 
 

@@ -12,9 +12,11 @@ from privacyfunnel.report.pictures import GRID, INK, MUTED, NARROW, SERIES, Pict
 from privacyfunnel.report.words import example, known_words, percent, shown_attackers
 
 MOST_SECRETS = 12
+"""Lines of a chart that still fits on a screen; the most frequent values are shown."""
 MOST_DOTS = 40
 """Places on a line where beliefs after seeing a row are gathered."""
 SHOWN_OUTPUTS = 6
+"""At either end; those in between change beliefs less."""
 
 
 def beliefs_chart(measured: Measured) -> Picture:

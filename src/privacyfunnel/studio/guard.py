@@ -37,6 +37,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 POLICY_VIOLATION = 1008
+"""Why a connection is closed, by RFC 6455."""
 
 
 class _TooLarge(Exception):

@@ -14,6 +14,7 @@ from privacyfunnel.errors import InvalidTable
 DELIMITERS = ",;\t|"
 ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1", "iso-8859-1": "latin-1"}
 LONGEST_HEADER = 1 << 20
+"""Letters; a first row that has not ended by then is a file of another kind."""
 LINE_END = re.compile(r"\r\n|\r|\n")
 
 

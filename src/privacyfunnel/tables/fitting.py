@@ -21,11 +21,13 @@ from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_al
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
+"""Fine enough to be useful, coarse enough that several columns together stay within reach of a search."""
 MOST_CATEGORIES = 100
 """A text column with more different values keeps the most frequent and calls the rest OTHER."""
 MOST_SECRETS = 10_000
 """More values of a secret than this are a mistake."""
 MOST_BINS = 10_000
+"""More are a mistake: each is a value of its own to the search."""
 LONG_SPAN_YEARS = 3
 """Dates over a longer time than this are kept by year, otherwise by month."""
 

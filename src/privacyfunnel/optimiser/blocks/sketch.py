@@ -16,13 +16,17 @@ from privacyfunnel.optimiser.program.polytope import FEASIBLE, Columns, Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LIST_VERTICES = 20_000
+"""Up to this many candidates, listing takes no longer than a search: a block is solved dozens of times."""
 ROUNDS = 40
+"""At most; a round that is not WORTH_A_ROUND ends them before."""
 STARTS = 8
+"""Points in use, and as many random ones, from which each round searches: a sketch is to be quick."""
 IMPROVES = 1e-5
 """Nats by which a posterior must undercut its price to be worth adding."""
 WORTH_A_ROUND = 2e-3
 """The share by which a round must add to what is kept, for another to be worth it."""
 FIRST_ROWS = 48
+"""Up to this many rows are all used; of more, about so many at first. With fewer, more are found broken later."""
 MORE_ROWS = 48
 """Rows that are added at a time, when posteriors break rows that were left out."""
 

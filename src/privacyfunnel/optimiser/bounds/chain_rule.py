@@ -26,6 +26,7 @@ from privacyfunnel.promises.limits import View
 from privacyfunnel.typing import Integers, Matrix
 
 RANDOM_STARTS = 30
+"""Masses of cells are few numbers, so a search is quick; what all of them miss costs a failed proof, which is slow."""
 FIRST_LOOK = 0.4
 """The share of the time in which all views are tried."""
 BEST = 2

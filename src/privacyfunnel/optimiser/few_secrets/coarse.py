@@ -8,6 +8,7 @@ from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEIGHBOURS = 4
+"""Coarse points whose prices are averaged, by nearness: more would blur prices, fewer leave steps in them."""
 
 
 def merged(polytope: Polytope, of: Integers) -> Polytope:

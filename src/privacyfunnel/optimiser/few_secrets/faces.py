@@ -18,6 +18,7 @@ from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix
 
 NOTHING = 1e-12
+"""Well above what float64 leaves of a zero, after a handful of operations on numbers up to 1."""
 CLEAR = 1e-6
 """What decides (whether rows are independent, whether a point oversteps a row) must be below NOTHING or above CLEAR,
 relative to rows with a largest coefficient of 1. In between it might be a rounding error, a face might be missed, and
@@ -25,6 +26,7 @@ a bound be wrong."""
 RAREST = 1e-8
 """Where some value is rarer than this, posteriors that matter hide in the rounding errors of others."""
 MOST_FACES = 20_000
+"""Each takes a linear program to find, and is swept along for every choice of values; beyond, columns are generated."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,9 +29,11 @@ PORTIONS = 40
 """A sweep is done in so many portions, and ends early when enough has been found."""
 IMPROVES = 1e-12
 COARSEST = 50
+"""Below twice this many values no coarser problem is solved first: a sweep through all posteriors is quick there."""
 COARSER = 4
 """Each level has so many times fewer values than the next."""
 COARSE_GAP = 1e-4
+"""Nats: the prices of a coarser problem are a start, and carrying them over spoils finer digits."""
 MOST_STEPS = 2e10
 """About a minute of one core for a complete sweep."""
 

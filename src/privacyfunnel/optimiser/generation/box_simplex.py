@@ -30,6 +30,7 @@ PIVOT = 1e-9
 SAFE_PIVOT = 1e-7
 """The same, where another pivot will do."""
 TIE = 1e-12
+"""Prices closer than this are equal but for rounding; of such columns the one with the largest pivot is the safest."""
 
 
 def compiled(function: F) -> F:

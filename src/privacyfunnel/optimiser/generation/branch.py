@@ -19,12 +19,15 @@ from privacyfunnel.typing import Matrix, Vector
 MEMORY = 400_000_000
 """Bytes for open boxes."""
 MOST_BOXES = 1_000_000
+"""The arrays hold so many at most, however small boxes are; when they are full, the bound so far is the answer."""
 AT_ONCE = 2_000_000
 """Entries of tableaux gone through before looking at the clock: some tenths of a second."""
 MOST_AT_ONCE = 1_000
+"""Boxes cut before looking at the clock, however small they are."""
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
 MOST_FOUND = 100
+"""Improving posteriors noted in one search: each is polished by linear programs, and new prices lead to others."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,11 @@ from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.typing import Matrix, Vector
 
 RANDOM_STARTS = 16
+"""Searches of a round that start anywhere: they find what is unlike all posteriors in use."""
 USED_STARTS = 64
+"""Searches that start near posteriors in use, where better ones are likely; each takes some linear programs."""
 SCATTERED = 400
+"""Searches before a proof, at most: a proof that fails takes longer than all of them."""
 FIRST_EFFORT = 100
 """How often the first proof looks at the clock (every tenth of a second or so) before another bound is tried."""
 SHARE = 0.4

@@ -18,6 +18,7 @@ FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 IMPROVES = 1e-12
 ROUNDS = 30
+"""Linear programs of one descent, at most: a vertex that is not yet a local minimum is an improving posterior, too."""
 SHARED = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 

@@ -25,16 +25,19 @@ STRETCHES = 4096
 REACHES = (1, 8, 64)
 """Units by which the entries of a row may be moved, nearer places first."""
 SHRINK = 1e-6
+"""The most shrunken copy of a row is smaller by this share at least, however large the row."""
 BLENDS = 4.0 ** -np.arange(14, -1, -1)
 """Shares of a constant row mixed in, when nothing gentler helps."""
 NEARBY = 64
 """Units that an entry may be moved; a row whose tight rows are nearly parallel would otherwise be blown up."""
 PASSES = 12
+"""Each gives the sink the room it lacked; rows that were rounded anew may take a little of it again."""
 AT_ONCE = 400_000
 """Numbers held at once while many rows are rounded."""
 NARROW = 16
 """Rows of at most this many values are rounded many at once."""
 FORGIVEN = 0.25
+"""Of a unit; targets that are whole numbers but for float64's errors are not rounded down to the one below."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ ROUND_OFF = 1e-12
 VERTEX_ERROR = 1e-11
 """How exactly posteriors are known, as a rule."""
 MOST_COMPARED = 500
+"""Columns of G compared with each other, which takes their number squared; of more, the first stand for all."""
 UNHURRIED = 240.0
 """Seconds that are taken to be left where nobody set a limit."""
 

@@ -19,6 +19,7 @@ from privacyfunnel.optimiser.two_secrets.pairing import priced_pairs
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 RANDOM_STARTS = 8
+"""Searches of a round that start anywhere, beside one for every posterior in use: for what is unlike them all."""
 OWN, OTHER, MIDDLE = 0.4, 0.3, 0.3
 """Searches start from a posterior in use mixed with another one and with p_x: better ones are like both."""
 ALONE = 0.5
@@ -26,6 +27,7 @@ ALONE = 0.5
 WIDE_TRIES = 3
 """How often a search that takes its time starts from many more points before it gives up."""
 NODES_AT_ONCE = 500
+"""Nodes looked at before looking at the clock, so that time limits and Ctrl-C are heard soon."""
 MOST_NODES = 60_000
 """Nodes that a proof looks at: it ends with far fewer, or not at all."""
 WORTHWHILE = 1e-3

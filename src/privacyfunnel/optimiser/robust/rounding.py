@@ -24,9 +24,13 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 NEARLY_TIGHT = 1e-3
 """Rows this close to being overstepped, relative to their terms, are watched while a channel is rounded."""
 LEAST_SLACK = 2e-16
+"""As in `optimise`."""
 MOST_SLACK = 1e-2
+"""As in `optimise`."""
 LEAST_SHARE = 1e-9
+"""Of a constant row, mixed in at first: some units of 2⁻³², a little more than rounding down takes away."""
 STEP = 4.0
+"""By this factor the share grows until the promise is kept: at most four times what was needed is lost."""
 
 
 def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q: Vector) -> Channel:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.robust.nested_search import NestedSearch
 
 RANDOM_STARTS = 8
+"""Searches of a round that start anywhere; half as many as in `columns`, since here each may have to generate rows."""
 USED_STARTS = 32
+"""Searches that start near posteriors in use; half as many, for the same reason."""
 BOXES = 200
 """Boxes cut before what was met in them gives rows."""
 PROVABLE = 60

@@ -20,10 +20,11 @@ from privacyfunnel.optimiser.robust.layers import raised_by, relax
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_SPIKES = 12
+"""A node has room for so many; beyond, only intervals are cut, and a bound may stay weaker than it could be."""
 NARROWEST = 1e-9
+"""Intervals are not cut further, relative to their upper end: the chord is exact there, up to rounding."""
 RATIO = 2.0
 """The interval of the last spike is cut until its ends are this close; only then are others looked at."""
-"""Intervals are not cut further, relative to their upper end."""
 SAFE = 1e-10
 """What rounding may cost a bound."""
 EDGE = 0.02
@@ -35,6 +36,7 @@ LOWEST, HIGHEST = 1e-3, 0.9
 MEMORY = 100_000_000
 """Bytes for open nodes."""
 MOST_FOUND = 100
+"""Improving posteriors noted in one search: any of them calls for new prices."""
 
 
 class Spikes:
