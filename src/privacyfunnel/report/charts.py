@@ -10,6 +10,7 @@ import numpy as np
 
 from privacyfunnel.optimiser.tradeoff import Tradeoff
 from privacyfunnel.promises.notion import Notion, factor
+from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.protocol import Block
 from privacyfunnel.report.account import Attribute, text_of
 from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
@@ -150,7 +151,7 @@ def _corner(block: Block, outputs: Any) -> tuple[Matrix, Any]:
     entries = block.channel
     inside = (row[entries.outputs] >= 0) & (place[entries.inputs] >= 0)
     Q = np.zeros((len(outputs), len(inputs)))
-    Q[row[entries.outputs[inside]], place[entries.inputs[inside]]] = entries.numerators[inside] / 2.0**32
+    Q[row[entries.outputs[inside]], place[entries.inputs[inside]]] = entries.numerators[inside] / UNIT
     return Q, inputs
 
 

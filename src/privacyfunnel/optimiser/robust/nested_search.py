@@ -6,7 +6,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.optimiser.generation.pricing import distinct
+from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING, distinct
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, without_dust
 from privacyfunnel.optimiser.program.state import State
@@ -138,7 +138,7 @@ class NestedSearch:
         return np.concatenate([V[used[low:high] - start] for V, start, low, high in parts])
 
     def _worthwhile(self) -> float:
-        return max(self._state.gap / 4, WORTHWHILE * (self._state.upper_bound - self.utility))
+        return max(WORTH_FINDING * self._state.gap, WORTHWHILE * (self._state.upper_bound - self.utility))
 
     def _price(self, y: Vector, starts: Matrix, threshold: float) -> bool:
         """Add posteriors with r(v) below a threshold; whether there are any."""
@@ -160,7 +160,7 @@ class NestedSearch:
     def _starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()
         mixed = OWN * used + OTHER * used[rng.permutation(len(used))] + MIDDLE * p
-        return np.vstack([mixed, rng.dirichlet(np.full(len(p), 0.5), size=RANDOM_STARTS)])
+        return np.vstack([mixed, rng.dirichlet(np.full(len(p), SHARPNESS), size=RANDOM_STARTS)])
 
     def _wide_starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.rounding import NARROW, NEGLIGIBLE, round_channel, round_rows
+from privacyfunnel.optimiser.program.rounding import MORE_SLACK, NARROW, NEGLIGIBLE, round_channel, round_rows
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -54,7 +54,7 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
         V = channel.dense() * joint.p_x
         V = V[(V > 0).sum(axis=1) <= NARROW] if dense.any() else V
         G = np.concatenate([G, region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]])
-        slack *= 16
+        slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
