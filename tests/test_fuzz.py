@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from tools.fuzzing import PIECES, csv_bytes, protocol_bytes
 
 import privacyfunnel as pf
-from privacyfunnel.cli import BAD_INPUT, run
+from privacyfunnel.cli import run
+from privacyfunnel.numeric.stopping import BAD_INPUT
 from privacyfunnel.protocols.file import _digest, _write, to_text
 
 CASES = int(os.environ.get("FUZZ_CASES", "60"))

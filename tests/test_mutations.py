@@ -40,8 +40,8 @@ MUTATIONS = {
     ),
     "levels rounded down": Mutation(
         "proof/certificate.py",
-        "return value + 4 * math.ulp(spare)",
-        "return value - 4 * math.ulp(spare)",
+        "return value + LOG_ERRORS * math.ulp(spare)",
+        "return value - LOG_ERRORS * math.ulp(spare)",
         ("proof/test_certificate.py::test_logarithms_are_rounded_up_by_less_than_1e_12",),
     ),
     "lower and upper bound swapped in the certificate": Mutation(

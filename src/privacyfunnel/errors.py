@@ -18,6 +18,7 @@ Each is one line that a terminal only shows: names from files may hold anything.
 """
 
 LONGEST_MESSAGE = 800
+"""Letters: a name from a hostile file may be megabytes long; of that, beginning and end are enough to find it."""
 
 
 def printable(text: str) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 TOWNS = ("Ashford", "Birch Hill", "Clayton", "Dunmore", "Eastlake")
 TOWN_SHARES = (0.34, 0.26, 0.18, 0.13, 0.09)
+"""Uneven, as towns are."""
 TOWN_EXTRA_BMI = (0.0, 0.4, -0.6, 1.2, 0.1)
 """How much heavier the people of each town are, in kg/m²: towns tell a little about the secret."""
 OBESE = 30.0

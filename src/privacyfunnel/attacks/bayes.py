@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.numeric.information import plogp
+from privacyfunnel.numeric.exact import INT64_BITS
+from privacyfunnel.numeric.information import NATS_PER_BIT, plogp
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import MOST_FAMILIES
 from privacyfunnel.proof.certificate import e_to, log_above
 from privacyfunnel.typing import Exact, Integers, Matrix
 
-NATS_PER_BIT = math.log(2)
-MOST_ATTACKERS = 4096
 ALMOST = 1 - 16 * np.finfo(np.float64).eps
 """Quotients are rounded, so the true extreme is among those that nearly are."""
 
@@ -105,7 +105,7 @@ def _families(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int
         if strange:
             raise InvalidPromise(f"known names {strange[0]!r}, which is none of the attributes")
         usable, most = [joint.attributes.index(name) for name in names], len(names)
-    if sum(math.comb(len(usable), size) for size in range(most + 1)) > MOST_ATTACKERS:
+    if sum(math.comb(len(usable), size) for size in range(most + 1)) > MOST_FAMILIES:
         raise InvalidPromise("there are too many sets of attributes that an attacker may know; name fewer in known")
     return [J for size in range(most + 1) for J in combinations(sorted(usable), size)]
 
@@ -173,7 +173,7 @@ class _Sight:
 
 def _sums(weights: Exact, numerators: Exact, x: Integers, first: Integers, largest: int) -> Exact:
     """Σ weights[s, x]·P(y|x) over each stretch that begins at `first`, at [i, s]."""
-    small = largest.bit_length() < 63 and numerators.dtype != object
+    small = largest.bit_length() < INT64_BITS and numerators.dtype != object
     kind = np.int64 if small and weights.dtype != object else object
     numerators = numerators.astype(kind)
     told = [np.add.reduceat(row[x].astype(kind) * numerators, first) for row in weights]

@@ -8,15 +8,16 @@ from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
-from privacyfunnel.numeric.information import mutual_information
+from privacyfunnel.numeric.information import NATS_PER_BIT, mutual_information
 from privacyfunnel.proof.certificate import Certificate, certify
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.released import kept, released
 from privacyfunnel.typing import Matrix
 
-NATS_PER_BIT = math.log(2)
 NOTHING = 1e-9
 """A share of the information that is not worth mentioning."""
+NOISE = 1e-9
+"""Thousandths: a share this little above a whole number of them is that number, and float64's error."""
 ALIKE = 1e-4
 """A gap for which the words below need no second number."""
 
@@ -69,7 +70,7 @@ def best_words(kept_share: float, gap_share: float) -> str:
         return "nothing is lost"
     if gap_share < ALIKE:
         return f"no protocol with this promise keeps even {ALIKE:.2%} more"
-    most = min(1.0, math.ceil((kept_share + gap_share) * 1000 - 1e-9) / 1000)
+    most = min(1.0, math.ceil((kept_share + gap_share) * 1000 - NOISE) / 1000)
     return f"no protocol with this promise keeps more than {most:.1%}"
 
 

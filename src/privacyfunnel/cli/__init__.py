@@ -21,11 +21,8 @@ from privacyfunnel.cli.sanitise import sanitise
 from privacyfunnel.cli.studio import studio
 from privacyfunnel.cli.tradeoff import tradeoff
 from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
-from privacyfunnel.numeric.stopping import Stopped, exit_code
+from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped, exit_code
 
-BAD_INPUT = 2
-BUG = 70
-INTERRUPTED = 130
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
 
 app = typer.Typer(

@@ -19,6 +19,7 @@ from privacyfunnel.errors import InvalidInput, MissingExtra
 from privacyfunnel.protocols.protocol import Protocol
 
 RELEASES = (1, 2, 3, math.inf)
+"""A few fresh releases of the same table, and what is left of the promise when there is no end to them."""
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli import options, show
 from privacyfunnel.cli.attack import attack_report, show_attack
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.proof.certificate import Certificate
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
-
-BROKEN = 1
 
 
 def audit(

@@ -29,10 +29,14 @@ from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.sources import open_source
 
 PEOPLE = 20_000
+"""Enough that chance hardly shows in the numbers, few enough that the demo takes seconds."""
 ATTRIBUTES = ("sex", "town", "height", "weight")
 HEIGHTS = [120, 160, 165, 170, 175, 180, 185, 220]
+"""Edges in cm that everybody in the made-up population lies between; fixed, so that the demo always tells the same."""
 WEIGHTS = [35, 60, 70, 80, 90, 100, 110, 250]
+"""Edges in kg, likewise."""
 SIDE_SECONDS = 5.0
+"""What somebody who watches a demo may be asked to wait; the best found until then is shown."""
 SIDE_GAP = 0.02
 """The story needs a good SRLIP protocol, not the proof that it is the best."""
 WISHES = Wishes(bins={"height": HEIGHTS, "weight": WEIGHTS})

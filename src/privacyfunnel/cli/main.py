@@ -5,8 +5,6 @@ import sys
 
 from privacyfunnel.numeric import stopping
 
-BAD_INPUT = 2
-INTERRUPTED = 130
 LEAST_MEMORY = 1536 * 2**20
 """Under a limit lower than this, the libraries that we load end the process without a word."""
 
@@ -62,10 +60,10 @@ def _refuse_little_memory() -> int:
 
 
 def _interrupted() -> int:
-    return _complain("interrupted; no file was left unfinished", stopping.exit_code() or INTERRUPTED)
+    return _complain("interrupted; no file was left unfinished", stopping.exit_code() or stopping.INTERRUPTED)
 
 
-def _complain(message: str, code: int = BAD_INPUT) -> int:
+def _complain(message: str, code: int = stopping.BAD_INPUT) -> int:
     if sys.stderr is not None:
         sys.stderr.write(f"funnel: {message}\n")
     return code

@@ -9,13 +9,12 @@ import typer
 
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import account
 from privacyfunnel.report.curves import compare, epsilons_with
 from privacyfunnel.tables.auditing import audit_table
 from privacyfunnel.tables.writing import check_output, whole_file
-
-BROKEN = 1
 
 
 def report(

@@ -23,6 +23,7 @@ from privacyfunnel.optimiser.program.state import Progress as SearchProgress
 from privacyfunnel.tables.counting import Counted
 
 NARROW = 100
+"""Letters in a line where nobody says how wide it is: our tables fit, and a file reads the same on every machine."""
 FEW_PEOPLE = 10
 """With fewer people than this for each combination of values, on average, a release tells readers next to nothing."""
 WIDE_GAP = 0.01

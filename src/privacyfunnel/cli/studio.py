@@ -14,6 +14,7 @@ from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.studio.serve import serve
 
 MEBIBYTE = 2**20
+"""Upload limits are given in these."""
 
 
 def studio(

@@ -7,14 +7,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from privacyfunnel.attacks.findings import NATS_PER_BIT
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.numeric.information import NATS_PER_BIT
 from privacyfunnel.optimiser.tradeoff import Tradeoff
 from privacyfunnel.optimiser.tradeoff import tradeoff as curve_of
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.report.curves import EPSILONS
 
-DEFAULT = "0.05,0.1,0.2,0.5,1,2"
+DEFAULT = ",".join(f"{epsilon:g}" for epsilon in EPSILONS)
+"""Those of the curves in reports."""
 
 
 def tradeoff(

@@ -28,7 +28,12 @@ Label = str | int | float | bool | None
 UNSEEN = -1
 """The code of a value that has no label."""
 OTHER = "other"
+LONGEST_NAME = 1_000
+"""Letters; a column with a longer one comes from no table."""
+MOST_MARKERS = 1_000
+"""Texts that mean "missing": more were made to fill up the memory."""
 MOST_LABELS = 1_000_000
+"""A file with more values in one column was made to fill up the memory: tables with so many would not be counted."""
 
 
 class Reading(BaseModel):
@@ -36,11 +41,11 @@ class Reading(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: str = Field(max_length=1_000)
+    name: str = Field(max_length=LONGEST_NAME)
     kind: Kind
     edges: tuple[float, ...] = Field(default=(), max_length=MOST_LABELS)
     """Bins only: bin i is [edges[i], edges[i+1]), the last one closed; ±1e308 stands for no edge."""
-    missing: tuple[str, ...] = Field(default=(), max_length=1_000)
+    missing: tuple[str, ...] = Field(default=(), max_length=MOST_MARKERS)
     """Texts that mean "missing", beside empty ones."""
 
     def reading(self) -> Reading:
@@ -173,13 +178,15 @@ def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
     return tuple(words)
 
 
+LARGEST_PLAIN = 1e16
+"""From here on Python writes a float with an exponent, and so do we: it has no digits for all its places."""
 OPEN = 1e308
 """An edge this far out stands for no edge: JSON has no infinity."""
 
 
 def short(number: float) -> str:
     """A number without needless digits."""
-    return str(int(number)) if number == int(number) and abs(number) < 1e16 else repr(number)
+    return str(int(number)) if number == int(number) and abs(number) < LARGEST_PLAIN else repr(number)
 
 
 def column_of(name: str, values: NDArray[Any]) -> tuple[Column, Integers]:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "integer", "number", "boolean", "bins", "year", "month", "day"]
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*$"
+"""Without thousands separators, infinities or hexadecimal digits, which readers disagree about."""
 INTEGER = r"^\s*[+-]?\d{1,18}\s*$"
+"""With more digits, it might not fit int64."""
 DATE = r"^\s*\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ][^\n]*)?\s*$"
 PADDED = r"^\s*[+-]?0\d"
 """A number with a leading zero, such as a postal code: it is a name, not a number."""
@@ -24,6 +26,7 @@ COMMA_NUMBER = r"^\s*[+-]?\d+(\.\d{3})*,\d+\s*$"
 LETTERS = {"year": 4, "month": 7, "day": 10}
 """How much of an ISO date each precision keeps."""
 LARGEST_INTEGER = 2**63 - 1
+"""Of int64, as which integers are held; what is larger in a column of unsigned ones is no value."""
 
 
 def unusable(kind: pa.DataType) -> str:

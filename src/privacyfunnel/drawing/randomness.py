@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from privacyfunnel.errors import InvalidInput
 
 KEY_BYTES = 16
+"""AES-128, which nobody breaks; a longer key would be slower and no safer here."""
+BLOCK_BYTES = 16
+"""Of AES: the counter starts at 0, since every stream has a key of its own."""
 PIECE_BYTES = 2**18
+"""Encrypted at a time, so that the zeros stay in a core's cache and one block of them serves all lengths."""
 _ZEROS = memoryview(bytes(PIECE_BYTES))  # a slice of it is no copy
 
 _forks = 0
@@ -111,4 +115,4 @@ class Randomness:
 
     def _start(self, key: bytes) -> None:
         self._owner = _process()
-        self._stream: CipherContext = Cipher(AES128(key), CTR(bytes(16))).encryptor()
+        self._stream: CipherContext = Cipher(AES128(key), CTR(bytes(BLOCK_BYTES))).encryptor()

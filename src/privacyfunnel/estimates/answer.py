@@ -18,6 +18,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import tally
 
 MOST_GROUPS = 200
+"""More lines than this are no answer for people, and each group is measured by itself."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 MOST_STEPS = 3_000
+"""Where a likelihood is so flat that GAP is not reached, the search ends here."""
 GAP = 1e-8
 """The search ends within this of the largest likelihood, in nats for each row."""
 SHRINK = 1e-3

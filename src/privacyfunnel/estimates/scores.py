@@ -29,6 +29,7 @@ LEAST_SINGULAR = 1e-5
 IDENTIFIED = 1e-7
 """How far ℓ may stick out of the row space: numbers below 1 then change by less than this."""
 INVERSE_STEPS = 30
+"""The growth nears 1/σ² by (σ₁/σ₂)² a step; LEAST_SINGULAR is an order of size, so a rough value will do."""
 SMALLEST_MARGINAL = 0.5 / UNIT
 """Stands in for a marginal that was rounded to 0."""
 

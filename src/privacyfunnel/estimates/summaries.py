@@ -15,6 +15,7 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.typing import Matrix, Vector
 
 QUANTILES = (0.25, 0.5, 0.75)
+"""Of ordered values: the median, and the quarters below and above."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.typing import Exact, Matrix
 
+INT64_BITS = 63
+"""Beside the sign: products and sums of fewer bits surely fit."""
 FITS_INT64 = 2**62
+"""Half of what int64 holds: integers whose sum stays below it are added up without overflow."""
 SAFE_FACTOR = 2**31
 """Products of two integers below this fit int64."""
 

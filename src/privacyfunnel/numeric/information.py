@@ -1,8 +1,13 @@
 """Entropy and mutual information, in nats, with 0·ln 0 = 0."""
 
+import math
+
 import numpy as np
 
 from privacyfunnel.typing import Matrix, Vector
+
+NATS_PER_BIT = math.log(2)
+"""We compute in nats; people are told bits, the answers to questions with yes or no."""
 
 
 def plogp(p: Matrix) -> Matrix:

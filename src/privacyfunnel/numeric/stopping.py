@@ -7,9 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+BROKEN = 1
+"""Exit code of a command that did its work and found a promise broken: scripts can tell it from trouble."""
+BAD_INPUT = 2
+"""Exit code where the user can mend it, as that of other commands."""
+BUG = 70
+"""Exit code where only we can; EX_SOFTWARE in sysexits.h."""
 SIGNALLED = 128
 """A process ended by signal n has the exit code 128 + n."""
+INTERRUPTED = SIGNALLED + signal.SIGINT
+"""Exit code after Ctrl-C."""
 FROM_OUTSIDE = ("SIGTERM", "SIGHUP")
+"""Who stops a job or closes its terminal sends these."""
 
 _received: list[int] = []
 _waiting = False

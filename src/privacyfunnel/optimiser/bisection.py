@@ -16,6 +16,7 @@ from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of
 
 STEPS = 12
+"""Searches: the first is at ε itself, and eleven halvings then leave the share known to 1/2048."""
 
 
 def bisected(

@@ -20,8 +20,8 @@ from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.rounding import round_channel
-from privacyfunnel.optimiser.program.state import Progress, State, interruptible, vertex_error
+from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
+from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible, vertex_error
 from privacyfunnel.optimiser.robust.rounding import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
 from privacyfunnel.optimiser.several_priors import optimise_for_each
@@ -39,7 +39,9 @@ PAIR_VALUES = 10_000
 SWEEP_SUPPORTS = 500_000_000
 """Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
 LEAST_SLACK = 2e-16
+"""About the last digit of a float64: enough where the rows of a promise are rounded no worse than that."""
 MOST_SLACK = 1e-2
+"""If rows that stay this far inside still fail the exact check, it is not slack that is missing."""
 
 
 def optimise(
@@ -89,7 +91,7 @@ def search(
     started = time.monotonic()  # laying out the rows of many attackers counts, too
     polytope = Polytope.of(joint, notion)
     classes = Classes.find(polytope)
-    near = max(gap / 2, gap - 1e-5)
+    near = before_rounding(gap)
     with interruptible() as interrupted:
         state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started)
         if notion.limits != notion.limits.granted():
@@ -149,7 +151,7 @@ def _exact(
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= allowed:
             return _protocol(joint, channel, upper_bound, notion, how)
-        slack *= 16
+        slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
@@ -178,7 +180,7 @@ def _search_over(
     region = region_of(joint, notion)
     with interruptible() as interrupted:
         nothing = Polytope(np.empty((0, joint.n_x)), joint.p_x)
-        state = State(nothing, joint.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
+        state = State(nothing, joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
         try:
             how = generate_over(joint, notion, region, state)
         except SolverFailure:

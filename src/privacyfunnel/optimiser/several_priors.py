@@ -18,8 +18,8 @@ from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.rounding import round_channel
-from privacyfunnel.optimiser.program.state import Progress, State, interruptible, vertex_error
+from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
+from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible, vertex_error
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
@@ -29,7 +29,9 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 LIST_VERTICES = 300_000
 """Up to this many candidates, all vertices are listed."""
 LEAST_SLACK = 2e-16
+"""As in `optimise`."""
 MOST_SLACK = 1e-2
+"""As in `optimise`."""
 
 
 def optimise_for_each(
@@ -48,7 +50,7 @@ def optimise_for_each(
     single = all(len(notion.views(joint)) == 1 for joint in joints)
     rank = min(mean.n_x, sum(joint.n_s for joint in joints)) if single else mean.n_x
     with interruptible() as interrupted:
-        state = State(classes.polytope, mean.entropy, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted)
+        state = State(classes.polytope, mean.entropy, before_rounding(gap), time_limit, progress, interrupted)
         if notion.limits != notion.limits.granted():
             state.vertex_error = vertex_error(classes.polytope)
         try:
@@ -96,5 +98,5 @@ def _exact(
         certificates = [certify(protocol, joint) for joint in joints]
         if all(found.holds and found.level <= (notion.epsilon or PERFECT_LEVEL) for found in certificates):
             return protocol
-        slack *= 16
+        slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion} for each distribution; please report this")

@@ -19,6 +19,8 @@ from privacyfunnel.protocols.protocol import Protocol
 
 STEP = 1e-3
 """ε is found up to this: a promise with more digits means nothing to people."""
+FIRST_TRY = 0.25
+"""The ε from which on steps are doubled until one is large enough."""
 LARGEST_EPSILON = 64.0
 """Beliefs that may change by the factor e^64 are not protected."""
 KEPT = 1e-9
@@ -121,7 +123,7 @@ def _search(
 
 def _bracket(enough: Callable[[int], bool], step: float, keep: float, stop: threading.Event) -> tuple[int, int]:
     """Steps, the first too small and the second large enough, by doubling."""
-    no, yes = 0, max(1, round(0.25 / step))
+    no, yes = 0, max(1, round(FIRST_TRY / step))
     while not enough(yes):
         if stop.is_set():
             raise InvalidInput(f"the search was stopped before an ε was found that keeps {keep:.4g} of the information")

@@ -19,11 +19,14 @@ from privacyfunnel.errors import InvalidInput, MissingExtra
 from privacyfunnel.paper.methods import CONTENDERS, Outcome
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0)
+"""Those of the paper."""
 DRAWS = 10
+"""Random distributions behind every mean, as many as in the paper."""
 SLOW_DRAWS = 2
 """Distributions on which a method is run where it takes minutes for each: two, so that all fits in a quarter of an
 hour on two cores. Every table says on how many a mean rests."""
 SEED = 2020
+"""The year of the paper; any would do, but it must be the same for every method."""
 LOADING, QUICK, REPEATS = 2.0, 0.1, 5
 """What takes less than LOADING seconds is timed again, since the first call loads libraries; what takes less than QUICK
 seconds is timed several times, and the median reported."""

@@ -15,6 +15,7 @@ from privacyfunnel.paper.experiments import FIGURES, Row
 from privacyfunnel.tables.writing import check_output, whole_file
 
 WIDTH, HEIGHT = 250, 260
+"""Pixels of a panel: two stand beside each other on a page."""
 DIGITS = 6
 """Significant digits of what is drawn: more would only make the picture's file larger."""
 

@@ -24,7 +24,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidJoint, InvalidPromise
 from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, misplaced, missing_mass
 from privacyfunnel.promises.limits import View
-from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares
+from privacyfunnel.promises.sets import NOBODY, SCALE, SCALE_BITS, Possible, Shares
 from privacyfunnel.typing import Integers, Vector
 
 ROUNDING = 1024
@@ -194,7 +194,7 @@ FAMILIES: dict[Within, tuple[_Family, ...]] = {
 def _centre(counts: Vector) -> Integers:
     """The counts' shares, with exactly SCALE in all; where nobody was counted, all of it at the first."""
     n = counts.sum(axis=-1, keepdims=True)
-    shares: Integers = np.floor(np.ldexp(counts / np.maximum(n, 1.0), 60)).astype(np.int64)
+    shares: Integers = np.floor(np.ldexp(counts / np.maximum(n, 1.0), SCALE_BITS)).astype(np.int64)
     most = counts.argmax(axis=-1)[..., None]
     rest = SCALE - shares.sum(axis=-1, keepdims=True)
     np.put_along_axis(shares, most, np.take_along_axis(shares, most, axis=-1) + rest, axis=-1)
@@ -202,8 +202,8 @@ def _centre(counts: Vector) -> Integers:
 
 
 def _down(p: Vector) -> Integers:
-    return np.floor(np.ldexp(p, 60) * (1 - OUTWARDS)).astype(np.int64)
+    return np.floor(np.ldexp(p, SCALE_BITS) * (1 - OUTWARDS)).astype(np.int64)
 
 
 def _up(p: Vector) -> Integers:
-    return np.minimum(SCALE, np.ceil(np.ldexp(p, 60) * (1 + OUTWARDS)).astype(np.int64))
+    return np.minimum(SCALE, np.ceil(np.ldexp(p, SCALE_BITS) * (1 + OUTWARDS)).astype(np.int64))

@@ -21,6 +21,13 @@ from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix
 
+LARGEST_SPELT = 13
+"""Beyond this ε, e^ε has six digits before the point and more: "e^20" says as much."""
+EXPONENT_STEPS = 1e4
+"""In which such an ε is written: it is rounded up to the next ten-thousandth."""
+MOST_DIGITS = 20
+"""Of a factor behind the point, however little above 1 it is."""
+
 
 class Notion(ABC):
     """A kind of promise together with its ε."""
@@ -143,10 +150,10 @@ def factor(epsilon: float) -> str:
     ('1.65', '1.00000001', 'e^20.0001')
     """
     epsilon = epsilon or PERFECT_LEVEL
-    if epsilon > 13:
-        return f"e^{math.ceil(epsilon * 1e4) / 1e4:.10g}"
+    if epsilon > LARGEST_SPELT:
+        return f"e^{math.ceil(epsilon * EXPONENT_STEPS) / EXPONENT_STEPS:.10g}"
     excess = math.expm1(epsilon)
-    digits = 2 if excess >= 0.1 else min(20, 2 - math.floor(math.log10(excess)))
+    digits = 2 if excess >= 0.1 else min(MOST_DIGITS, 2 - math.floor(math.log10(excess)))
     if epsilon == PERFECT_LEVEL:
         return "1.00000001"
     whole, rest = divmod(math.ceil(excess * 10**digits), 10**digits)

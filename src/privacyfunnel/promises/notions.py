@@ -14,6 +14,7 @@ from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
 from privacyfunnel.promises.robust import Robust
 
 MOST_FAMILIES = 4096
+"""Sets of attributes that an attacker may know, 2¹²: each brings rows of its own to search with and to prove."""
 
 
 @dataclass(frozen=True)

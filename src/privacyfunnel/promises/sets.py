@@ -10,7 +10,9 @@ import numpy as np
 from privacyfunnel.promises.limits import View
 from privacyfunnel.typing import Integers
 
-SCALE = 2**60
+SCALE_BITS = 60
+"""Sums of a few shares fit int64 all the same."""
+SCALE = 1 << SCALE_BITS
 """Shares are integers over SCALE; bounds on them are rounded outwards."""
 NOBODY = -1
 """Fills up the members of small cells."""

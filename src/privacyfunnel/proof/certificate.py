@@ -23,12 +23,17 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
 ONE = Fraction(1)
+"""No factor on top of a lift: all blocks of a protocol are looked at together."""
 PRECISION = 60
 """Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
 MOST_WORK = 150_000_000
 """Multiplications of integers for a certificate: about half a minute."""
 MOST_ENTRIES = 1_000_000
 """Non-zero entries of a product of blocks, multiplied out."""
+LOG_ERRORS = 4
+"""Units in the last place: two logarithms, the fraction made a float and a difference err by less."""
+DECIMAL_RANGE = 10**6
+"""Of the exponent: e^LARGEST_EXPONENT has some 4,343 digits before the point."""
 LARGEST_EXPONENT = 10_000.0
 """e^ε is not computed beyond this ε; what is smaller is a rational below e^ε all the same."""
 
@@ -216,7 +221,7 @@ def _worst(joint: Joint, view: View, place: Integers, ratio: Fraction | None, fa
 
 def e_to(epsilon: float) -> Fraction:
     """A rational just below e^ε, and at least 1."""
-    context = Context(prec=PRECISION, Emax=10**6, Emin=-(10**6))
+    context = Context(prec=PRECISION, Emax=DECIMAL_RANGE, Emin=-DECIMAL_RANGE)
     value = Fraction(context.exp(Decimal(min(epsilon, LARGEST_EXPONENT))))
     return max(Fraction(1), value * (1 - Fraction(1, 10 ** (PRECISION - 1))))
 
@@ -231,7 +236,7 @@ def log_above(ratio: Fraction) -> float:
     else:
         spare = math.log(ratio.numerator)
         value = spare - math.log(ratio.denominator)
-    return value + 4 * math.ulp(spare)
+    return value + LOG_ERRORS * math.ulp(spare)
 
 
 def _refused(notion: Notion, reason: str) -> Certificate:

@@ -10,9 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.promises.limits import View
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.typing import Exact, Integers, Vector
+
+ALMOST = 1 - 4 * np.finfo(np.float64).eps
+"""Times the largest of correctly rounded quotients: whichever is truly the largest is not below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +76,7 @@ class Ratios:
         over, under = self.over[real], self.under[real]
         # Quotients of Python integers are rounded correctly, so the true largest is among the nearly largest.
         rounded = _rounded(over, under)
-        near = np.flatnonzero(rounded >= rounded.max() * (1 - 4 * np.finfo(np.float64).eps))
+        near = np.flatnonzero(rounded >= rounded.max() * ALMOST)
         exact = [Fraction(int(over[i]), int(under[i])) for i in near]
         best = exact.index(max(exact))
         return exact[best], self.places[real[near[best]]]
@@ -114,7 +118,7 @@ class Lifts:
         first = np.flatnonzero(np.append(True, (np.diff(outputs) != 0) | (np.diff(cells) != 0)))
         weights, numerators = joint.weights, entries.numerators[order]
         bits = joint.total.bit_length() + int(numerators.max()).bit_length()
-        if weights.dtype != object and (numerators.dtype == object or bits >= 63):
+        if weights.dtype != object and (numerators.dtype == object or bits >= INT64_BITS):
             weights = weights.astype(object)  # int64 would overflow
         told = [np.add.reduceat(row[inputs] * numerators.astype(row.dtype), first) for row in weights]
         given = np.stack(told, axis=1).astype(object)

@@ -12,9 +12,11 @@ from privacyfunnel.errors import InvalidChannel
 from privacyfunnel.typing import Integers, Matrix
 
 BITS = 32
+"""Rounding then costs next to nothing, and one random word of 64 bits draws an output exactly."""
 UNIT = 2**BITS
 """Every probability is an integer over UNIT; float64 holds such numbers exactly."""
 DENSE_LIMIT = 200_000_000
+"""Numbers of a dense matrix: 1.6 gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,19 @@ from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/1"
 MOST_BYTES = 256 * 2**20
+"""Far above what a protocol takes, far below what would exhaust the memory while it is parsed."""
 MOST_VALUES = 5_000_000
+"""As many combinations of values as are counted at most."""
+MOST_COLUMNS = 1_000
+"""In a block; and blocks in a protocol, each of which has a column at least."""
+LONGEST_TEXT = 10_000
+"""Letters of a sentence about the protocol: the longest of ours names every attribute."""
+LONGEST_DIGEST = 100
+"""Letters: "sha256:" and 64 digits, with room."""
+SHOWN = 60
+"""Letters of a foreign schema that a message quotes."""
+DEEP = 4
+"""Steps into a file after which a message has said well enough where a fault is."""
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -27,7 +39,7 @@ STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 class _Block(BaseModel):
     model_config = STRICT
 
-    columns: tuple[Column, ...] = Field(min_length=1, max_length=1_000)
+    columns: tuple[Column, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     values: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
     """For every input, the numbers of its values in the columns' labels."""
     outputs: int = Field(ge=1, le=MOST_VALUES)
@@ -41,16 +53,16 @@ class _File(BaseModel):
     model_config = STRICT
 
     schema_: Literal["privacyfunnel-protocol/1"] = Field(alias="schema")
-    guarantee: str = Field(max_length=10_000)
+    guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
-    secret: str = Field(max_length=10_000)
-    secret_readings: tuple[Reading, ...] = Field(max_length=1_000)
+    secret: str = Field(max_length=LONGEST_TEXT)
+    secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     utility_nats: float = Field(ge=0, allow_inf_nan=False)
     upper_bound_nats: float = Field(ge=0, allow_inf_nan=False)
     entropy_nats: float = Field(ge=0, allow_inf_nan=False)
-    how: str = Field(max_length=10_000)
-    blocks: tuple[_Block, ...] = Field(min_length=1, max_length=1_000)
-    digest: str = Field(max_length=100)
+    how: str = Field(max_length=LONGEST_TEXT)
+    blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+    digest: str = Field(max_length=LONGEST_DIGEST)
 
 
 def to_text(protocol: Protocol) -> str:
@@ -95,7 +107,9 @@ def from_text(text: str, name: str = "the protocol") -> Protocol:
     if not isinstance(content, dict) or not str(content.get("schema", "")).startswith("privacyfunnel-protocol/"):
         raise InvalidProtocol(f"{name} is JSON, but not a protocol of privacyfunnel")
     if content["schema"] != SCHEMA:
-        raise InvalidProtocol(f"{name} has the schema {str(content['schema'])[:60]!r}; this version reads {SCHEMA!r}")
+        raise InvalidProtocol(
+            f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
+        )
     digest = content.pop("digest", None)
     try:
         unchanged = digest == _digest(content) and text == _write({**content, "digest": digest})
@@ -107,7 +121,7 @@ def from_text(text: str, name: str = "the protocol") -> Protocol:
         file = _File.model_validate_json(text)
         return _to_protocol(file)
     except ValidationError as invalid:
-        where = ".".join(str(part) for part in invalid.errors()[0]["loc"][:4])
+        where = ".".join(str(part) for part in invalid.errors()[0]["loc"][:DEEP])
         raise InvalidProtocol(
             f"{name} is not a valid protocol: {invalid.error_count()} faults, first in {where}"
         ) from None

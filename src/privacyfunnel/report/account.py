@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.attacks.attack import Attack, attack
-from privacyfunnel.attacks.findings import NATS_PER_BIT, Findings, findings
+from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.repetition import Repeated, repeated
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.numeric.information import entropy, mutual_information
+from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information
 from privacyfunnel.proof.certificate import Certificate, certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.protocols.channel import UNIT

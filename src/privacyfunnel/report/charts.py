@@ -10,6 +10,7 @@ import numpy as np
 
 from privacyfunnel.optimiser.tradeoff import Tradeoff
 from privacyfunnel.promises.notion import Notion, factor
+from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.protocol import Block
 from privacyfunnel.report.account import Attribute, text_of
 from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
@@ -17,11 +18,13 @@ from privacyfunnel.report.words import percent
 from privacyfunnel.typing import Matrix
 
 MOST_BARS = 20
+"""Values that a chart names; the rest are one bar, or labels would be too small to read."""
 MOST_CELLS = 20
 """Values of X whose rows and columns a heat map shows."""
 NUMBERED_CELLS = 6
 """A heat map with at most so many columns says its numbers."""
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2, 1, 2])
+"""Pixels of line and gap for each kind of promise, for people who do not tell colours apart."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
 
@@ -148,7 +151,7 @@ def _corner(block: Block, outputs: Any) -> tuple[Matrix, Any]:
     entries = block.channel
     inside = (row[entries.outputs] >= 0) & (place[entries.inputs] >= 0)
     Q = np.zeros((len(outputs), len(inputs)))
-    Q[row[entries.outputs[inside]], place[entries.inputs[inside]]] = entries.numerators[inside] / 2.0**32
+    Q[row[entries.outputs[inside]], place[entries.inputs[inside]]] = entries.numerators[inside] / UNIT
     return Q, inputs
 
 

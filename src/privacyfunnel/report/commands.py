@@ -12,6 +12,7 @@ from privacyfunnel.promises.robust import DEFAULT, Robust
 from privacyfunnel.protocols.protocol import Protocol
 
 LONG_LINE = 78
+"""Letters: two fewer than the 80 of an old terminal, for its prompt."""
 DATES = ("year", "month", "day")
 
 
@@ -87,7 +88,7 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
     for option, asked in _wishes(protocol).items():
         for column, wish in asked.items():
-            text = ",".join(map(_edge, wish)) if isinstance(wish, list) else str(wish)
+            text = ",".join(map(short, wish)) if isinstance(wish, list) else str(wish)
             words += [f"--{option}", f"{column}={text}"]
     for text in _missing(protocol):
         words += ["--missing", text]
@@ -113,10 +114,6 @@ def _expression(notion: Notion) -> str:
 
 def _plain(value: object) -> str:
     return short(value) if isinstance(value, float) else str(value)
-
-
-def _edge(edge: float) -> str:
-    return repr(edge) if abs(edge) >= 1e16 else short(edge)
 
 
 def _call(protocol: Protocol) -> str:

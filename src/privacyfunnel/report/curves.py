@@ -12,6 +12,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+"""From a strict promise to a loose one, each about twice the one before."""
 MOST_CONDITIONS = 5_000
 """Values of X times sets of attributes that an attacker may know: beyond, setting up a search takes minutes."""
 OPEN_SHARE = 0.25

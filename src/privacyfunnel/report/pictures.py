@@ -22,6 +22,7 @@ VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", BAND: "band"} | {
     colour: f"series-{i + 1}" for i, colour in enumerate(SERIES)
 }
 LABEL_LETTERS = 34
+"""What fits beside a chart on a phone; longer ones would leave no room for it."""
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 """The widths of these letters are alike, and the ones that vl-convert reckons with."""
 

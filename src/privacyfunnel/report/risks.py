@@ -12,9 +12,15 @@ from privacyfunnel.report.pictures import GRID, INK, MUTED, NARROW, SERIES, Pict
 from privacyfunnel.report.words import example, known_words, percent, shown_attackers
 
 MOST_SECRETS = 12
+"""Lines of a chart that still fits on a screen; the most frequent values are shown."""
+LOWEST_LIFT = 1e-3
+"""A belief that falls to nothing is drawn at a thousandth: a logarithmic axis has no zero."""
+ONE_PLACE = 1e-12
+"""Factors whose logarithms span less are one dot."""
 MOST_DOTS = 40
 """Places on a line where beliefs after seeing a row are gathered."""
 SHOWN_OUTPUTS = 6
+"""At either end; those in between change beliefs less."""
 
 
 def beliefs_chart(measured: FromTable) -> Picture:
@@ -72,8 +78,8 @@ def _lowest(dots: list[dict[str, Any]]) -> float:
 def _gathered(belief: Belief, measured: FromTable) -> list[tuple[float, float]]:
     """The factors P(s|y) / P(s), near ones put together, with the share of rows that have them."""
     lift = belief.posterior / belief.prior
-    logs = np.log(np.maximum(lift, 1e-3))  # a belief that falls to nothing is drawn at a thousandth
-    span = max(float(np.ptp(logs)), 1e-12)
+    logs = np.log(np.maximum(lift, LOWEST_LIFT))
+    span = max(float(np.ptp(logs)), ONE_PLACE)
     place = np.minimum((MOST_DOTS * (logs - logs.min()) / span).astype(int), MOST_DOTS - 1)
     share = np.bincount(place, weights=measured.outputs, minlength=MOST_DOTS)
     middle = np.bincount(place, weights=measured.outputs * logs, minlength=MOST_DOTS)

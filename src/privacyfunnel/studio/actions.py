@@ -27,6 +27,8 @@ from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import Suggestion, suggest
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".tsv.gz")
+SHOWN = 80
+"""Letters of a file's name that a message quotes; its end is what matters."""
 POINT_SECONDS = 2.0
 """For each point of the curves, which are for looking only."""
 Follow = Callable[[Progress], None]
@@ -68,7 +70,7 @@ def take_upload(path: Path, name: str, folder: Path) -> Path:
     """Move an uploaded file into our folder, under a name of our own with the ending that says what it is."""
     ending = max((e for e in ENDINGS if name.lower().endswith(e)), key=len, default=None)
     if ending is None:
-        raise InvalidTable(f"{name[-80:]} should end in .csv, .csv.gz, .tsv, .parquet or .jsonl")
+        raise InvalidTable(f"{name[-SHOWN:]} should end in .csv, .csv.gz, .tsv, .parquet or .jsonl")
     taken = folder / f"table{ending}"
     shutil.move(path, taken)
     return taken

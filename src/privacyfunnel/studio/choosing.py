@@ -14,8 +14,10 @@ from privacyfunnel.studio.page import section
 SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 """The ε of the slider; others can be typed."""
 START = 0.5
+"""Where the slider stands at first: beliefs change by at most 65%."""
 ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
 CONFIDENCES = (0.9, 0.95, 0.99)
+"""Those that people know from elsewhere."""
 
 
 def kinds() -> list[type[Notion]]:

@@ -36,7 +36,10 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+TOKEN_BYTES = 32
+"""Of tokens and passes: nobody guesses 256 bits."""
 POLICY_VIOLATION = 1008
+"""Why a connection is closed, by RFC 6455."""
 
 
 class _TooLarge(Exception):
@@ -54,8 +57,8 @@ class Guard:
         self._most_bytes = most_bytes
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self._cookie = f"funnel-studio-{port}"  # browsers share cookies between ports
-        self._pass = token_urlsafe(32)
-        self._token: str | None = token_urlsafe(32)
+        self._pass = token_urlsafe(TOKEN_BYTES)
+        self._token: str | None = token_urlsafe(TOKEN_BYTES)
         self.address = f"http://127.0.0.1:{port}/?token={self._token}"
         """Where to go first. The token in it works once."""
 

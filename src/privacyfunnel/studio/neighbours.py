@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 ROOT = 0
+"""The user who may do anything."""
 LISTS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LOOPBACKS = ("0100007F", "0000000000000000FFFF00000100007F", "7F000001", "00000000000000000000FFFF7F000001")
 """127.0.0.1 as Linux writes it, on machines of either byte order."""

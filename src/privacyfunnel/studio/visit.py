@@ -20,6 +20,7 @@ from privacyfunnel.studio.work import Work
 from privacyfunnel.tables.counting import Counted
 
 POLL_SECONDS = 0.2
+"""Progress looks steady at this pace, and asking more often would take time from the search."""
 
 
 class Visit:

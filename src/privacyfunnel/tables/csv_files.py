@@ -14,6 +14,9 @@ from privacyfunnel.errors import InvalidTable
 DELIMITERS = ",;\t|"
 ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1", "iso-8859-1": "latin-1"}
 LONGEST_HEADER = 1 << 20
+"""Letters; a first row that has not ended by then is a file of another kind."""
+UNPACKED = 1 << 20
+"""Bytes unpacked at a time while a checksum is looked at: none of them is kept."""
 LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -103,7 +106,7 @@ def check_gzip(path: Path) -> None:
     """Refuse gzip that is cut off or altered: DuckDB does not look at the checksum."""
     try:
         with gzip.open(path) as packed:
-            while packed.read(1 << 20):
+            while packed.read(UNPACKED):
                 pass
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InvalidTable(f"{path} is not valid gzip, or not all of it; repair the file") from None

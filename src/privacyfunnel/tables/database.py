@@ -20,6 +20,10 @@ import pyarrow as pa
 from privacyfunnel.errors import InvalidTable
 
 Result = TypeVar("Result")
+NAME_BYTES = 8
+"""Of a folder for one connection: no two are alike."""
+AGAIN_SECONDS = 0.1
+"""After this, a query that has not heard that it is to stop is told again."""
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -28,7 +32,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")
     folder = _spill_folder()
-    own = str(Path(folder, token_hex(8))) if folder else ""  # none: what does not fit into memory is refused
+    own = str(Path(folder, token_hex(NAME_BYTES))) if folder else ""  # none: what does not fit into memory is refused
     connection.execute(f"SET temp_directory = {literal(own)}")
     return connection
 
@@ -63,7 +67,7 @@ def hearing(connection: duckdb.DuckDBPyConnection, query: Callable[[], Result]) 
         except BaseException:
             while not running.done():
                 connection.interrupt()  # and again, if it had not begun
-                wait([running], timeout=0.1)
+                wait([running], timeout=AGAIN_SECONDS)
             raise
 
 

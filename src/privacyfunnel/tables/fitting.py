@@ -21,11 +21,19 @@ from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_al
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
+"""Fine enough to be useful, coarse enough that several columns together stay within reach of a search."""
 MOST_CATEGORIES = 100
 """A text column with more different values keeps the most frequent and calls the rest OTHER."""
 MOST_SECRETS = 10_000
 """More values of a secret than this are a mistake."""
 MOST_BINS = 10_000
+"""More are a mistake: each is a value of its own to the search."""
+FLOAT_DIGITS = 15
+"""A float64 keeps every number of so many digits; a cut that needs more stays as it is."""
+MOVED = 0.2
+"""Of the least distance of two cuts, by which rounding may move one: counts then stay about equal."""
+IDENTIFIER = 0.9
+"""A text column in which more than this share of the rows differ is likely a name or number of people."""
 LONG_SPAN_YEARS = 3
 """Dates over a longer time than this are kept by year, otherwise by month."""
 
@@ -242,10 +250,10 @@ def _cut(name: str, numbers: NDArray[np.float64], counts: Integers, bins: int, h
 def _rounded(cuts: list[float]) -> list[float]:
     """Increasing cuts with as few digits as keep them apart: round numbers name nobody's exact value."""
     nearest = min((b - a for a, b in pairwise(cuts)), default=math.inf)
-    for digits in range(1, 16):
+    for digits in range(1, FLOAT_DIGITS + 1):
         rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
         error = max((abs(a - b) for a, b in zip(cuts, rounded, strict=True)), default=0.0)
-        if len(set(rounded)) == len(cuts) and error <= 0.2 * nearest:
+        if len(set(rounded)) == len(cuts) and error <= MOVED * nearest:
             return rounded
     return cuts
 
@@ -283,6 +291,6 @@ def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top:
     alike = look_alikes(profile)
     if alike:
         notice += alike
-    elif top is None and profile.distinct > 0.9 * profile.present:
+    elif top is None and profile.distinct > IDENTIFIER * profile.present:
         notice += "; nearly every row differs: is this an identifier that should be left out?"
     return Fitted(column, notice)

@@ -11,6 +11,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.sources import Source
 
 ROWS = 6
+"""What is seen at a glance."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from privacyfunnel.tables.writing import check_output, format_of, plain, table_w
 SHUFFLE_ROWS = 32_000_000
 """Rows shuffled in memory at a time; larger tables are dealt into that many rows' worth of piles first."""
 WRITE_ROWS = 1 << 18
+"""Written at a time: a few megabytes, as much as is read at a time."""
 PILES = 256
 """A byte is then a fair die."""
 

@@ -22,6 +22,7 @@ from privacyfunnel.tables.database import clear_errors, connect, hearing, litera
 from privacyfunnel.tables.grouping import Grouping
 
 BATCH_ROWS = 1 << 18
+"""Read at a time: a few megabytes, and few enough calls that Python does not count."""
 VIEW = "privacyfunnel_source"
 HELD = "privacyfunnel_held"
 AS_DUCKDB = {"coerce_int96_timestamp_unit": "us"}

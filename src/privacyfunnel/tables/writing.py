@@ -21,6 +21,10 @@ import pyarrow.parquet as pq
 from privacyfunnel.errors import OutputRefused
 
 Write = Callable[[pa.RecordBatch], None]
+NAME_BYTES = 4
+"""Of hidden files beside an output: enough that two at a time differ, and a name is hardly longer."""
+SHOWN = 200
+"""Letters of a path that a message quotes: it may be refused for being too long."""
 FORMATS = (".csv", ".csv.gz", ".parquet")
 
 
@@ -44,7 +48,7 @@ def check_output(path: Path, force: bool, inputs: tuple[Path | None, ...] = ()) 
         if path.exists() and not force:
             raise OutputRefused(f"{path} exists; pass --force to replace it")
     except OSError as trouble:
-        raise OutputRefused(f"{str(path)[:200]} cannot be written: {_words(trouble)}") from None
+        raise OutputRefused(f"{str(path)[:SHOWN]} cannot be written: {_words(trouble)}") from None
 
 
 @contextmanager
@@ -54,7 +58,7 @@ def whole_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
     It is written under a hidden name in the same folder, flushed, and renamed. A process that is
     killed leaves at most that hidden file, which ends in ".part".
     """
-    part = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
+    part = path.parent / f".{path.name}.{secrets.token_hex(NAME_BYTES)}.part"
     try:
         with part.open("xb") as file:
             yield file

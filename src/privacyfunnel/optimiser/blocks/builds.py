@@ -22,7 +22,9 @@ NEGLIGIBLE = 1e-12
 STEPS = 7
 """Halvings of the interval in which the scale of the budgets lies."""
 LARGEST_SCALE = 16.0
+"""Times its share of the budget, what a block is given at most: chained budgets are pessimistic, so more is tried."""
 PASSES = 4
+"""Each solves every block anew; a pass that is not WORTH_A_PASS ends them before."""
 WORTH_A_PASS = 1e-4
 """Nats that a pass over all blocks must gain for another to be worth it."""
 

@@ -16,13 +16,21 @@ from privacyfunnel.optimiser.program.polytope import FEASIBLE, Columns, Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LIST_VERTICES = 20_000
+"""Up to this many candidates, listing takes no longer than a search: a block is solved dozens of times."""
 ROUNDS = 40
+"""At most; a round that is not WORTH_A_ROUND ends them before."""
 STARTS = 8
+"""Points in use, and as many random ones, from which each round searches: a sketch is to be quick."""
+SHARPNESS = 0.3
+"""Random starts are Dirichlet with this parameter; they are few, so they are sharper than in `pricing`."""
+NO_LIMIT = 1e-300
+"""Stands in for a coefficient that is not positive: on the way to such a value a row never stops p_x."""
 IMPROVES = 1e-5
 """Nats by which a posterior must undercut its price to be worth adding."""
 WORTH_A_ROUND = 2e-3
 """The share by which a round must add to what is kept, for another to be worth it."""
 FIRST_ROWS = 48
+"""Up to this many rows are all used; of more, about so many at first. With fewer, more are found broken later."""
 MORE_ROWS = 48
 """Rows that are added at a time, when posteriors break rows that were left out."""
 
@@ -56,7 +64,7 @@ def sketch(polytope: Polytope, stopped: Callable[[], bool]) -> tuple[Columns, Ve
         if stopped() or (not len(broken) and 0 < gained < before * (1 + WORTH_A_ROUND)):
             break
         some = master.columns.take(rng.permutation(np.flatnonzero(q > 0))[:STARTS]).dense(n)
-        random = rng.dirichlet(np.full(n, 0.3), size=STARTS)
+        random = rng.dirichlet(np.full(n, SHARPNESS), size=STARTS)
         try:
             corners = local_search(oracle, y, np.vstack([0.5 * some + 0.5 * polytope.p_x, random]), IMPROVES, stopped)
         except SolverFailure:
@@ -79,7 +87,7 @@ def _first_rows(polytope: Polytope) -> Integers:
     if len(G) <= FIRST_ROWS:
         return np.arange(len(G))
     slack = -(G @ polytope.p_x)
-    reach = slack[:, None] / np.maximum(G, 1e-300)
+    reach = slack[:, None] / np.maximum(G, NO_LIMIT)
     near = np.argsort(reach, axis=0, kind="stable")[: max(1, FIRST_ROWS // polytope.n_x)].ravel()
     return np.unique(near)
 

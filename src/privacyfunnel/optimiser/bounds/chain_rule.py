@@ -17,7 +17,7 @@ from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.columns import generate
-from privacyfunnel.optimiser.generation.pricing import CellOracle, essential, local_search
+from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING, CellOracle, essential, local_search
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
@@ -26,6 +26,9 @@ from privacyfunnel.promises.limits import View
 from privacyfunnel.typing import Integers, Matrix
 
 RANDOM_STARTS = 30
+"""Masses of cells are few numbers, so a search is quick; what all of them miss costs a failed proof, which is slow."""
+PART = 1 / 4
+"""Of the gap, to which each of the two smaller problems is solved: what both leave open adds up to half of it."""
 FIRST_LOOK = 0.4
 """The share of the time in which all views are tried."""
 BEST = 2
@@ -60,7 +63,9 @@ def _chain(polytope: Polytope, cell: Integers, state: State, seconds: float) -> 
     """No protocol keeps more than this: what can be known of the cell, and of X given the cell."""
     now = time.monotonic()
     inside = _kept_inside(polytope, cell, state, now + seconds / 2)
-    between = _kept_between(polytope, cell, state.gap / 4, lambda: state.stopped() or time.monotonic() >= now + seconds)
+    between = _kept_between(
+        polytope, cell, PART * state.gap, lambda: state.stopped() or time.monotonic() >= now + seconds
+    )
     return between + inside
 
 
@@ -76,7 +81,7 @@ def _kept_between(polytope: Polytope, cell: Integers, gap: float, stopped: Calla
         while len(better) and not stopped():
             master.add(Columns.from_dense(better))
             _, y, _ = master.solve()
-            better = local_search(oracle, y, _starts(rng, better, len(masses)), gap / 4, stopped)
+            better = local_search(oracle, y, _starts(rng, better, len(masses)), WORTH_FINDING * gap, stopped)
             if not len(better) and not stopped():
                 y = master.central_prices()
                 proof = prove(oracle, y, largest, gap, stopped)
@@ -89,7 +94,7 @@ def _kept_between(polytope: Polytope, cell: Integers, gap: float, stopped: Calla
 
 
 def _starts(rng: np.random.Generator, some: Matrix, cells: int) -> Matrix:
-    return np.vstack([0.5 * some + 0.5 / cells, rng.dirichlet(np.full(cells, 0.5), size=RANDOM_STARTS)])
+    return np.vstack([0.5 * some + 0.5 / cells, rng.dirichlet(np.full(cells, SHARPNESS), size=RANDOM_STARTS)])
 
 
 def _kept_inside(polytope: Polytope, cell: Integers, state: State, until: float) -> float:
@@ -114,7 +119,7 @@ def _kept_in(polytope: Polytope, x: Integers, state: State, seconds: float) -> f
     classes = Classes.find(Polytope(polytope.G[~elsewhere][:, x], p))
     if len(x) == 1 or not len(classes.polytope.G):
         return all_of_it
-    inner = State(classes.polytope, all_of_it, state.gap / 4, seconds, None, state.interrupted)
+    inner = State(classes.polytope, all_of_it, PART * state.gap, seconds, None, state.interrupted)
     with suppress(SolverFailure):  # the bound so far stands
         generate(inner, None)
     return inner.upper_bound

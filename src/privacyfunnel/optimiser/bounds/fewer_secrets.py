@@ -18,6 +18,7 @@ LONGEST = 60.0
 CLOSE = 2e-3
 """Nats to which a relaxed problem is solved."""
 MOST_SUPPORTS = 80_000_000
+"""Choices of values to sweep through for one relaxed problem: some seconds. There are several to solve in LONGEST."""
 TRIED = 3
 """Pencils of rows that are tried as the next one."""
 

@@ -20,6 +20,7 @@ from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.typing import Integers
 
 CELL_GAP = 1e-7
+"""Nats; well below the 1e-6 that people ask for, so that what is left open in cells does not show."""
 MOST_CANDIDATES = 100_000
 """Cells with more candidates for vertices are not worth listing: all of them may be kept, then."""
 SHARE = 0.2

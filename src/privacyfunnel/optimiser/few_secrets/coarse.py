@@ -7,7 +7,10 @@ import numpy as np
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
+APART = 1e-12
+"""Added to squared distances: where a fine point is a coarse one, its price counts alone, and 0 divides nothing."""
 NEIGHBOURS = 4
+"""Coarse points whose prices are averaged, by nearness: more would blur prices, fewer leave steps in them."""
 
 
 def merged(polytope: Polytope, of: Integers) -> Polytope:
@@ -47,5 +50,5 @@ def interpolated(y: Vector, coarse: Matrix, fine: Matrix) -> Vector:
     from scipy.spatial import cKDTree
 
     distance, near = cKDTree(coarse).query(fine, k=np.arange(1, 1 + min(NEIGHBOURS, len(coarse))))
-    weights = 1.0 / (distance**2 + 1e-12)
+    weights = 1.0 / (distance**2 + APART)
     return np.asarray((y[near] * weights).sum(axis=1) / weights.sum(axis=1))

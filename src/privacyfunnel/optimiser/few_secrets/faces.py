@@ -18,13 +18,17 @@ from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix
 
 NOTHING = 1e-12
+"""Well above what float64 leaves of a zero, after a handful of operations on numbers up to 1."""
 CLEAR = 1e-6
 """What decides (whether rows are independent, whether a point oversteps a row) must be below NOTHING or above CLEAR,
 relative to rows with a largest coefficient of 1. In between it might be a rounding error, a face might be missed, and
 a bound be wrong."""
 RAREST = 1e-8
 """Where some value is rarer than this, posteriors that matter hide in the rounding errors of others."""
+SAME_DIGITS = 12
+"""Points and posteriors that agree to so many digits are one, found from several sides."""
 MOST_FACES = 20_000
+"""Each takes a linear program to find, and is swept along for every choice of values; beyond, columns are generated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,5 +132,5 @@ def _points(W: Matrix, sets: Integers) -> Matrix:
     kept = [not _is_something(max(0.0, float(over))) for over in (u @ W.T).max(axis=1)]
     u = u[kept] + 0.0  # no -0.0
     mantissa, exponent = np.frexp(u)
-    _, first = np.unique(np.concatenate([np.round(mantissa, 12), exponent], axis=1), axis=0, return_index=True)
+    _, first = np.unique(np.concatenate([np.round(mantissa, SAME_DIGITS), exponent], axis=1), axis=0, return_index=True)
     return np.asarray(u[first])

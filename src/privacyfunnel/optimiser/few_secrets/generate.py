@@ -12,10 +12,11 @@ import numpy as np
 from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.optimiser.few_secrets.coarse import clusters, interpolated, means, merged
-from privacyfunnel.optimiser.few_secrets.faces import Faces, find_faces
+from privacyfunnel.optimiser.few_secrets.faces import SAME_DIGITS, Faces, find_faces
 from privacyfunnel.optimiser.few_secrets.sweep import sweep_points, sweep_sets
 from privacyfunnel.optimiser.generation.first_mixture import peel
-from privacyfunnel.optimiser.generation.pricing import Oracle
+from privacyfunnel.optimiser.generation.pricing import IMPROVES, Oracle
+from privacyfunnel.optimiser.program.listing import LEANING
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import FEASIBLE, Columns, Polytope
 from privacyfunnel.optimiser.program.state import State
@@ -23,15 +24,14 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 KEPT = 4
 """Posteriors remembered for each of their values in one sweep."""
-LEANING = 1e-9
-"""Weight of p_x itself in a mixture that is more than rounding error."""
 PORTIONS = 40
 """A sweep is done in so many portions, and ends early when enough has been found."""
-IMPROVES = 1e-12
 COARSEST = 50
+"""Below twice this many values no coarser problem is solved first: a sweep through all posteriors is quick there."""
 COARSER = 4
 """Each level has so many times fewer values than the next."""
 COARSE_GAP = 1e-4
+"""Nats: the prices of a coarser problem are a start, and carrying them over spoils finer digits."""
 MOST_STEPS = 2e10
 """About a minute of one core for a complete sweep."""
 
@@ -188,6 +188,6 @@ class _Board:
 
 def _distinct(columns: Columns) -> Columns:
     """Without repetitions, which the boards of several values have."""
-    key = np.concatenate([columns.support, np.round(columns.mass, 12)], axis=1)
+    key = np.concatenate([columns.support, np.round(columns.mass, SAME_DIGITS)], axis=1)
     _, first = np.unique(key, axis=0, return_index=True)
     return columns.take(first)

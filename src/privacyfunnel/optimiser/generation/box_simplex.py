@@ -29,7 +29,10 @@ PIVOT = 1e-9
 """Smaller pivots are taken for zero."""
 SAFE_PIVOT = 1e-7
 """The same, where another pivot will do."""
+PIVOTS, PIVOTS_EACH = 50, 4
+"""Some at least, and so many for each row and column: who needs more turns in circles."""
 TIE = 1e-12
+"""Prices closer than this are equal but for rounding; of such columns the one with the largest pivot is the safest."""
 
 
 def compiled(function: F) -> F:
@@ -112,7 +115,7 @@ def minimise(
     d = _reduced_costs(cost, T, basic, outside)
     _to_bounds(d, low, high, T, basic, outside, x)
     flipped = np.zeros(columns, np.bool_)
-    for _ in range(50 + 4 * (rows + columns)):  # then give up: any prices are prices
+    for _ in range(PIVOTS + PIVOTS_EACH * (rows + columns)):  # then give up: any prices are prices
         r, sign, violation = _worst(low, high, basic, x)
         if r < 0:
             break

@@ -18,13 +18,18 @@ from privacyfunnel.typing import Matrix, Vector
 
 MEMORY = 400_000_000
 """Bytes for open boxes."""
+FEWEST_BOXES = 16
+"""There is place for so many, however large a box is."""
 MOST_BOXES = 1_000_000
+"""The arrays hold so many at most, however small boxes are; when they are full, the bound so far is the answer."""
 AT_ONCE = 2_000_000
 """Entries of tableaux gone through before looking at the clock: some tenths of a second."""
 MOST_AT_ONCE = 1_000
+"""Boxes cut before looking at the clock, however small they are."""
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
 MOST_FOUND = 100
+"""Improving posteriors noted in one search: each is polished by linear programs, and new prices lead to others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,7 @@ class Tree:
 
     def __init__(self, rows: Conditions, y: Vector, upper: Vector, gap: float) -> None:
         n = len(upper)
-        capacity = min(MOST_BOXES, max(16, MEMORY // (16 * n)))
+        capacity = min(MOST_BOXES, max(FEWEST_BOXES, MEMORY // (16 * n)))
         self._rows, self._y, self._gap = rows, y, gap
         self._boxes = np.empty((capacity, 2 * n))
         self._bounds, self._cut_at = np.empty(capacity), np.empty(capacity)

@@ -9,15 +9,30 @@ import numpy as np
 
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.first_mixture import peel
-from privacyfunnel.optimiser.generation.pricing import Oracle, essential, extremes, local_search
+from privacyfunnel.optimiser.generation.pricing import (
+    SHARPNESS,
+    WORTH_ADDING,
+    WORTH_FINDING,
+    Oracle,
+    essential,
+    extremes,
+    local_search,
+)
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.typing import Matrix, Vector
 
 RANDOM_STARTS = 16
+"""Searches of a round that start anywhere: they find what is unlike all posteriors in use."""
 USED_STARTS = 64
+"""Searches that start near posteriors in use, where better ones are likely; each takes some linear programs."""
 SCATTERED = 400
+"""Searches before a proof, at most: a proof that fails takes longer than all of them."""
+SCATTERED_EACH = 10
+"""And at most so many for each value: small problems have few vertices."""
+SCATTER = (0.03, 0.1, 0.3, 1.0)
+"""Dirichlet parameters, as many points for each: from nearly single values to all mixtures alike."""
 FIRST_EFFORT = 100
 """How often the first proof looks at the clock (every tenth of a second or so) before another bound is tried."""
 SHARE = 0.4
@@ -60,7 +75,7 @@ def generate(state: State, known: Columns | None, otherwise: Otherwise | None = 
             state.keep(master.columns, q)
         state.report()
         starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x)
-        better = local_search(oracle, y, starts, state.gap / 4, state.stopped)
+        better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
         if not len(better) and not state.stopped():
             if largest is None:
                 better, largest = extremes(oracle)
@@ -79,7 +94,7 @@ def generate(state: State, known: Columns | None, otherwise: Otherwise | None = 
                         otherwise = None
                         continue
         new = Columns.from_dense(polytope.draw_in(better))
-        new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -state.gap / 8))
+        new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -WORTH_ADDING * state.gap))
         if len(new):
             master.add(new)
         elif proofs and (artificial <= 0 or not master.raise_penalty()):
@@ -91,11 +106,11 @@ def generate(state: State, known: Columns | None, otherwise: Otherwise | None = 
 def _starts(rng: np.random.Generator, used: Columns, p_x: Vector) -> Matrix:
     """Points to search from: some of the posteriors in use, drawn to the middle, and random ones."""
     some = used.take(rng.permutation(len(used))[:USED_STARTS]).dense(len(p_x))
-    random = rng.dirichlet(np.full(len(p_x), 0.5), size=RANDOM_STARTS)
+    random = rng.dirichlet(np.full(len(p_x), SHARPNESS), size=RANDOM_STARTS)
     return np.vstack([0.5 * some + 0.5 * p_x, random])
 
 
 def _scattered(rng: np.random.Generator, n: int) -> Matrix:
     """Many points of all kinds, from nearly single values to nearly uniform: cheaper than a proof that fails."""
-    sharpness = np.repeat([0.03, 0.1, 0.3, 1.0], min(SCATTERED, 10 * n) // 4)
+    sharpness = np.repeat(SCATTER, min(SCATTERED, SCATTERED_EACH * n) // len(SCATTER))
     return np.stack([rng.dirichlet(np.full(n, alpha)) for alpha in sharpness])

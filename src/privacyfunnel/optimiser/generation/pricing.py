@@ -17,7 +17,18 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 IMPROVES = 1e-12
+"""Nats: what lowers a reduced cost by less is rounding error."""
 ROUNDS = 30
+"""Linear programs of one descent, at most: a vertex that is not yet a local minimum is an improving posterior, too."""
+SHARPNESS = 0.5
+"""Random posteriors to search from are Dirichlet with this parameter: below 1, some values have most of the mass, as
+in a vertex."""
+WORTH_FINDING = 1 / 4
+"""Of the gap: a posterior that undercuts its price by less is not looked for. A proof ends at the whole gap."""
+WORTH_ADDING = 1 / 8
+"""Of the gap: what must be left of that when a posterior has been drawn into Δ."""
+SAME_DIGITS = 10
+"""Posteriors that agree to so many decimals are one: linear programs are solved no better (TOLERANCE in `lp`)."""
 SHARED = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 
@@ -173,5 +184,5 @@ def local_search(oracle: Oracle, y: Vector, starts: Matrix, threshold: float, st
 
 def distinct(V: Matrix) -> Matrix:
     """The rows of V, without those that repeat an earlier one up to rounding."""
-    _, first = np.unique(np.round(V, 10), axis=0, return_index=True)
+    _, first = np.unique(np.round(V, SAME_DIGITS), axis=0, return_index=True)
     return V[np.sort(first)]

@@ -14,6 +14,10 @@ from privacyfunnel.typing import Vector
 
 AT_ONCE = 2_000
 """Up to this many vertices go into the master program at once."""
+LOOKED_THROUGH = 50
+"""Times AT_ONCE, the columns of least reduced cost among which those of a round are chosen; others improve less."""
+OF_EACH = 3
+"""Columns of a round that use the same value: fewer would need more rounds, more are alike."""
 LEANING = 1e-9
 """Weight of p_x itself in a mixture that is more than rounding error."""
 
@@ -55,13 +59,13 @@ def list_vertices(state: State, rank: int) -> str:
 def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
     """For every value x, the few columns that use it with the least reduced cost."""
     order = np.argsort(r, kind="stable")
-    order = order[~inside[order]][: 50 * AT_ONCE]
+    order = order[~inside[order]][: LOOKED_THROUGH * AT_ONCE]
     order = order[r[order] < 0] if inside.any() else order
     used = pool.support[order]
     seen: dict[int, int] = {}
     chosen = []
     for i, support in zip(order, used.tolist(), strict=True):
-        if any(seen.get(x, 0) < 3 for x in support):
+        if any(seen.get(x, 0) < OF_EACH for x in support):
             chosen.append(i)
             for x in support:
                 seen[x] = seen.get(x, 0) + 1

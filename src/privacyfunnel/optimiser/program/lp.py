@@ -24,6 +24,8 @@ REMEDIES: tuple[dict[str, Any], ...] = (
 """What is tried in turn when the simplex method meets numerical trouble: first a cold start."""
 LONGEST_SECONDS = 60.0
 """For one linear program."""
+ITERATIONS, ITERATIONS_EACH = 10_000, 20
+"""Of the simplex method: some at least, and so many for each row and column. Who needs more turns in circles."""
 SMALLEST_ENTRY = 1e-12
 """Entries below this are dropped by HiGHS; the least it takes."""
 
@@ -123,7 +125,7 @@ class LinearProgram:
     def _run(self) -> Any:
         """Solve with limits: on badly scaled programs the simplex method may turn in circles."""
         size = self.n_columns + self._solver.getNumRow()
-        self._solver.setOptionValue("simplex_iteration_limit", 10_000 + 20 * size)
+        self._solver.setOptionValue("simplex_iteration_limit", ITERATIONS + ITERATIONS_EACH * size)
         self._solver.setOptionValue("time_limit", self._solver.getRunTime() + LONGEST_SECONDS)
         self._solver.run()
         return self._solver.getModelStatus()

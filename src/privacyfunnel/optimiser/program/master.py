@@ -11,6 +11,8 @@ from privacyfunnel.optimiser.program.lp import TOLERANCE, LinearProgram
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.typing import Integers, Vector
 
+DEARER = 4
+"""By this factor artificial columns become dearer while a mixture leans on them, up to BANISHED: ten rounds or so."""
 BANISHED = 1e6
 """Price of an artificial column, in nats, when the mixture must do without."""
 
@@ -108,7 +110,7 @@ class Master:
 
     def raise_penalty(self) -> bool:
         """Make artificial columns dearer, when the optimum still leans on them; False if that is in vain."""
-        self._penalty *= 4
+        self._penalty *= DEARER
         self._set_penalty(self._penalty)
         return self._penalty <= BANISHED
 

@@ -24,17 +24,30 @@ STRETCHES = 4096
 """Neighbours and slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
 REACHES = (1, 8, 64)
 """Units by which the entries of a row may be moved, nearer places first."""
+MORE_SLACK = 16
+"""By this factor the slack is raised after a failed check: a dozen roundings lead from the least slack to the most."""
 SHRINK = 1e-6
+"""The most shrunken copy of a row is smaller by this share at least, however large the row."""
+MOST_SHRINK = 1e-2
+"""And by no more than this: beyond, a constant row is blended in."""
 BLENDS = 4.0 ** -np.arange(14, -1, -1)
 """Shares of a constant row mixed in, when nothing gentler helps."""
+INWARD = (1, 2, 4)
+"""Times the shortest step away from tight rows: rounding may undo the first, and longer ones lose more."""
+HALF_A_UNIT = 0.51
+"""What rounding may move an entry by, and a little more against errors of float64."""
+SOLVABLE = 1e-12
+"""A smaller residual means that no step leads away from all tight rows."""
 NEARBY = 64
 """Units that an entry may be moved; a row whose tight rows are nearly parallel would otherwise be blown up."""
 PASSES = 12
+"""Each gives the sink the room it lacked; rows that were rounded anew may take a little of it again."""
 AT_ONCE = 400_000
 """Numbers held at once while many rows are rounded."""
 NARROW = 16
 """Rows of at most this many values are rounded many at once."""
 FORGIVEN = 0.25
+"""Of a unit; targets that are whole numbers but for float64's errors are not rounded down to the one below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +161,12 @@ def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Ro
     plain = np.floor(target + FORGIVEN)
     if _keeps(a, plain):
         return _Row(support, plain.astype(np.int64))
-    moves = (_by_trial, _by_step) if 4 ** len(support) <= STRETCHES else (_by_step, _by_trial)
+    moves = (_by_trial, _by_step) if (2 * REACHES[0] + 2) ** len(support) <= STRETCHES else (_by_step, _by_trial)
     for move in moves:
         moved = move(a, target)
         if moved is not None:
             return _Row(support, moved)
-    shrink = max(SHRINK, min(1e-2, 64 / max(1.0, target.max())))
+    shrink = max(SHRINK, min(MOST_SHRINK, NEARBY / max(1.0, target.max())))
     copies = _first_kept(a, np.rint(target * (1 - shrink * np.arange(STRETCHES)[:, None] / STRETCHES)))
     if copies is not None:
         return _Row(support, copies)
@@ -180,7 +193,7 @@ def _by_trial(a: Matrix, target: Vector) -> Integers | None:
 def _by_step(a: Matrix, target: Vector) -> Integers | None:
     """The row moved inward from its tight constraints, a little and then a little more."""
     inward = _inward(a, target)
-    for step in (1, 2, 4):
+    for step in INWARD:
         moved = np.floor(target + step * inward).clip(0)
         if np.abs(moved - target).max() <= NEARBY and _keeps(a, moved):
             return moved.astype(np.int64)
@@ -220,13 +233,13 @@ def _inward(a: Matrix, target: Vector) -> Vector:
     if not tight.any():
         return np.zeros_like(target)
     rows = a[tight] / reach[tight, None]
-    system = np.vstack([-rows.T, np.full((1, len(rows)), 0.51)])
+    system = np.vstack([-rows.T, np.full((1, len(rows)), HALF_A_UNIT)])
     try:
         u, _ = nnls(system, np.append(np.zeros(len(target)), 1.0))
     except RuntimeError:  # too many iterations
         return np.zeros_like(target)
     residual = system @ u - np.append(np.zeros(len(target)), 1.0)
-    return -residual[:-1] / residual[-1] if abs(residual[-1]) > 1e-12 else np.zeros_like(target)
+    return -residual[:-1] / residual[-1] if abs(residual[-1]) > SOLVABLE else np.zeros_like(target)
 
 
 def _assemble(sink: Integers, rows: Rounded) -> Channel:

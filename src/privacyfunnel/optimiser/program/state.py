@@ -23,6 +23,12 @@ ROUND_OFF = 1e-12
 VERTEX_ERROR = 1e-11
 """How exactly posteriors are known, as a rule."""
 MOST_COMPARED = 500
+"""Columns of G compared with each other, which takes their number squared; of more, the first stand for all."""
+LEFT_TO_ROUNDING = 1e-5
+"""Nats of the gap that a search leaves to rounding its mixture, at most, and never more than half: a channel of exact
+multiples of 2⁻³² keeps a little less, and the gap that was asked for is that of the channel."""
+LAST_DIGIT = 1e-15
+"""Relative error of a coefficient of G: some units in the last place of a float64."""
 UNHURRIED = 240.0
 """Seconds that are taken to be left where nobody set a limit."""
 
@@ -104,6 +110,11 @@ class State:
             self.interrupted.set()
 
 
+def before_rounding(gap: float) -> float:
+    """Nats to which a search must go for the gap to hold once its mixture is rounded."""
+    return max(gap / 2, gap - LEFT_TO_ROUNDING)
+
+
 def vertex_error(polytope: Polytope) -> float:
     """At ε = 0 all rows are equations, and their solutions are as uncertain as columns of G are alike."""
     if not len(polytope.G):
@@ -111,7 +122,7 @@ def vertex_error(polytope: Polytope) -> float:
     some = polytope.G[:, :MOST_COMPARED]
     apart = np.abs(some[:, :, None] - some[:, None, :]).max(axis=0, initial=0.0)
     apart[np.diag_indices(len(apart))] = 1.0
-    return VERTEX_ERROR + 1e-15 / float(apart.min(initial=1.0))
+    return VERTEX_ERROR + LAST_DIGIT / float(apart.min(initial=1.0))
 
 
 _cancelling: ContextVar[threading.Event | None] = ContextVar("_cancelling", default=None)

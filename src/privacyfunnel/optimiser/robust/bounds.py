@@ -30,6 +30,8 @@ MOST_CANDIDATES = 2_500_000
 """Up to this many candidates, vertices are listed."""
 PRIORS = 24
 """Corners of the set of P(S) that are looked for."""
+SAME_DIGITS = 15
+"""Corners that agree to so many decimals are one: they are sums of the same few numbers."""
 
 
 def listed_inside(part: Possible, limits: Limits, p_x: Vector) -> Columns | None:
@@ -112,7 +114,7 @@ def _priors(part: Possible) -> Matrix:
     first = np.eye(n_s)
     orders = np.concatenate([first, -first, np.random.default_rng(0).random((max(0, PRIORS - 2 * n_s), n_s))])
     corners = Leeway(part.prior).extreme(orders[:, None], 1).at[:, 0]
-    return np.unique(corners.round(15), axis=0)
+    return np.unique(corners.round(SAME_DIGITS), axis=0)
 
 
 def _middle(part: Possible) -> Vector:

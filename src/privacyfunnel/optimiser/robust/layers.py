@@ -25,13 +25,17 @@ ROWS = 4
 DEAR = 1e3
 """What overstepping costs, in nats: no price is higher."""
 SLACK_SIGN = np.array([1.0, -1.0])
+"""Of too little and too much: the first makes up for what a row lacks, the second takes away."""
 SLACK_COST = np.array([[DEAR, DEAR], [0.0, DEAR], [0.0, DEAR]])
 """Of too little and too much in each row; a condition may be kept with room to spare."""
 CHOICE = 6
 """Columns 2i and 2i + 1 are the slacks of row i; this one is a choice of sets."""
 PIVOTS = 80
+"""At most: prices that are not the best give a bound all the same, and other nodes wait."""
 CLOSE = 1e-9
+"""Nats; bounds that differ by less are not worth another pivot, and SAFE in `spikes` allows for float64."""
 PIVOT = 1e-13
+"""A weight that changes by less limits nothing: dividing by it would blow up rounding errors."""
 
 
 @compiled

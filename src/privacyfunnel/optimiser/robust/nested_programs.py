@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
+from privacyfunnel.optimiser.generation.pricing import FLOOR, IMPROVES, ROUNDS
 from privacyfunnel.optimiser.robust.basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -27,13 +28,11 @@ ROWS = 3
 SET = -1
 """A column of the basis that is a set; other columns are the slack of the condition with that number."""
 PIVOTS = 300
+"""At most, so that a basis that turns in circles by rounding errors ends; what it has reached lies in Δ."""
 SETTLED = 1e-11
 """A set whose cost is below its price by less than this share of its mass does not improve a program."""
 PIVOT = 1e-14
-FLOOR = 1e-12
-"""Where the slope of −v ln v is taken for v = 0, where it is infinite."""
-IMPROVES = 1e-12
-ROUNDS = 30
+"""Smaller changes and prices are rounding errors of numbers up to 1."""
 
 
 @compiled

@@ -6,7 +6,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.optimiser.generation.pricing import distinct
+from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING, distinct
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, without_dust
 from privacyfunnel.optimiser.program.state import State
@@ -19,6 +19,7 @@ from privacyfunnel.optimiser.two_secrets.pairing import priced_pairs
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 RANDOM_STARTS = 8
+"""Searches of a round that start anywhere, beside one for every posterior in use: for what is unlike them all."""
 OWN, OTHER, MIDDLE = 0.4, 0.3, 0.3
 """Searches start from a posterior in use mixed with another one and with p_x: better ones are like both."""
 ALONE = 0.5
@@ -26,6 +27,7 @@ ALONE = 0.5
 WIDE_TRIES = 3
 """How often a search that takes its time starts from many more points before it gives up."""
 NODES_AT_ONCE = 500
+"""Nodes looked at before looking at the clock, so that time limits and Ctrl-C are heard soon."""
 MOST_NODES = 60_000
 """Nodes that a proof looks at: it ends with far fewer, or not at all."""
 WORTHWHILE = 1e-3
@@ -136,7 +138,7 @@ class NestedSearch:
         return np.concatenate([V[used[low:high] - start] for V, start, low, high in parts])
 
     def _worthwhile(self) -> float:
-        return max(self._state.gap / 4, WORTHWHILE * (self._state.upper_bound - self.utility))
+        return max(WORTH_FINDING * self._state.gap, WORTHWHILE * (self._state.upper_bound - self.utility))
 
     def _price(self, y: Vector, starts: Matrix, threshold: float) -> bool:
         """Add posteriors with r(v) below a threshold; whether there are any."""
@@ -158,7 +160,7 @@ class NestedSearch:
     def _starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()
         mixed = OWN * used + OTHER * used[rng.permutation(len(used))] + MIDDLE * p
-        return np.vstack([mixed, rng.dirichlet(np.full(len(p), 0.5), size=RANDOM_STARTS)])
+        return np.vstack([mixed, rng.dirichlet(np.full(len(p), SHARPNESS), size=RANDOM_STARTS)])
 
     def _wide_starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.rounding import NARROW, NEGLIGIBLE, round_channel, round_rows
+from privacyfunnel.optimiser.program.rounding import MORE_SLACK, NARROW, NEGLIGIBLE, round_channel, round_rows
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -24,9 +24,13 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 NEARLY_TIGHT = 1e-3
 """Rows this close to being overstepped, relative to their terms, are watched while a channel is rounded."""
 LEAST_SLACK = 2e-16
+"""As in `optimise`."""
 MOST_SLACK = 1e-2
+"""As in `optimise`."""
 LEAST_SHARE = 1e-9
+"""Of a constant row, mixed in at first: some units of 2⁻³², a little more than rounding down takes away."""
 STEP = 4.0
+"""By this factor the share grows until the promise is kept: at most four times what was needed is lost."""
 
 
 def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q: Vector) -> Channel:
@@ -50,7 +54,7 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
         V = channel.dense() * joint.p_x
         V = V[(V > 0).sum(axis=1) <= NARROW] if dense.any() else V
         G = np.concatenate([G, region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]])
-        slack *= 16
+        slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 

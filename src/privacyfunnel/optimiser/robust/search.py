@@ -9,7 +9,16 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.generation.branch import Tree
-from privacyfunnel.optimiser.generation.pricing import descend, distinct, extremes, local_search, reduced_cost
+from privacyfunnel.optimiser.generation.pricing import (
+    SHARPNESS,
+    WORTH_ADDING,
+    WORTH_FINDING,
+    descend,
+    distinct,
+    extremes,
+    local_search,
+    reduced_cost,
+)
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import State
@@ -24,7 +33,9 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.robust.nested_search import NestedSearch
 
 RANDOM_STARTS = 8
+"""Searches of a round that start anywhere; half as many as in `columns`, since here each may have to generate rows."""
 USED_STARTS = 32
+"""Searches that start near posteriors in use; half as many, for the same reason."""
 BOXES = 200
 """Boxes cut before what was met in them gives rows."""
 PROVABLE = 60
@@ -61,7 +72,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
             _keep(region, state, master, q)
         state.report()
         starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)), joint.p_x)
-        better = local_search(oracle, y, starts, state.gap / 4, state.stopped)
+        better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
         if not len(better) and artificial <= 0 and provable and not state.stopped():
             if largest is None:
                 better, largest = extremes(oracle)
@@ -71,7 +82,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
                 better = _prove(oracle, y, largest, state)
                 state.report()
         new = Columns.from_dense(region.draw_in(better))
-        new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -state.gap / 8))
+        new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -WORTH_ADDING * state.gap))
         if len(new):
             master.add(new)
         elif artificial > 0:
@@ -166,5 +177,5 @@ def _keep(region: Region, state: State, master: Master, q: Vector) -> None:
 def _starts(rng: np.random.Generator, used: Columns, p_x: Vector) -> Matrix:
     """Points to search from: some of the posteriors in use, drawn to the middle, and random ones."""
     some = used.take(rng.permutation(len(used))[:USED_STARTS]).dense(len(p_x))
-    random = rng.dirichlet(np.full(len(p_x), 0.5), size=RANDOM_STARTS)
+    random = rng.dirichlet(np.full(len(p_x), SHARPNESS), size=RANDOM_STARTS)
     return np.vstack([0.5 * some + 0.5 * p_x, random])

@@ -20,10 +20,11 @@ from privacyfunnel.optimiser.robust.layers import raised_by, relax
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_SPIKES = 12
+"""A node has room for so many; beyond, only intervals are cut, and a bound may stay weaker than it could be."""
 NARROWEST = 1e-9
+"""Intervals are not cut further, relative to their upper end: the chord is exact there, up to rounding."""
 RATIO = 2.0
 """The interval of the last spike is cut until its ends are this close; only then are others looked at."""
-"""Intervals are not cut further, relative to their upper end."""
 SAFE = 1e-10
 """What rounding may cost a bound."""
 EDGE = 0.02
@@ -32,9 +33,14 @@ ABOVE = 1.05
 """A cap is lowered to so much above the mean of what is under it, on a logarithmic scale."""
 LOWEST, HIGHEST = 1e-3, 0.9
 """By how much a cap is lowered, at most and at least."""
+SUMS_TO_ONE = 1e-6
+"""A solution whose sum is farther from 1 paid for overstepping it: no posterior."""
+FEWEST_NODES = 4
+"""For each value: one to begin with, one more at every cut of a cap, and some to spare."""
 MEMORY = 100_000_000
 """Bytes for open nodes."""
 MOST_FOUND = 100
+"""Improving posteriors noted in one search: any of them calls for new prices."""
 
 
 class Spikes:
@@ -42,7 +48,7 @@ class Spikes:
 
     def __init__(self, p: Vector, y: Vector, most: Vector, K: Matrix, M: NDArray[np.float64], gap: float) -> None:
         n = len(p)
-        capacity = max(4 * n, MEMORY // (24 * MOST_SPIKES))
+        capacity = max(FEWEST_NODES * n, MEMORY // (24 * MOST_SPIKES))
         self._p, self._theta, self._most, self._K, self._M, self._gap = p, -np.log(p) - y, most, K, M, gap
         self._ids = np.zeros((capacity, MOST_SPIKES), dtype=np.int64)
         self._ends = np.zeros((capacity, MOST_SPIKES, 2))
@@ -200,7 +206,7 @@ def _note(p: Vector, theta: Vector, w: Vector, gap: float, found: Matrix, n_foun
         if w[x] > 0:
             value += p[x] * w[x] * (theta[x] - math.log(w[x]))
             total += p[x] * w[x]
-    if value < -gap and n_found < len(found) and abs(total - 1.0) < 1e-6:
+    if value < -gap and n_found < len(found) and abs(total - 1.0) < SUMS_TO_ONE:
         found[n_found] = w * p
         return n_found + 1
     return n_found

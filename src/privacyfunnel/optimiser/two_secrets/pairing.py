@@ -26,6 +26,7 @@ from privacyfunnel.typing import Integers, Vector
 LEFT = 1e-13
 """A smaller share of a value than this is no longer there."""
 BISECTIONS = 200
+"""Halvings: they end when no float64 lies between; only a threshold nearer to 0 than 2⁻²⁰⁰ takes more."""
 ROUNDINGS = 32 * 2.0**-53
 """Relative error of a reduced price, in float64: a dozen operations, with room."""
 

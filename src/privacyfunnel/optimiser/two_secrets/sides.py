@@ -12,6 +12,7 @@ from privacyfunnel.typing import Integers, Vector
 SAME_PENCIL = 1e-10
 """Rows whose parts that vary with x have a cosine this close to ±1 are two boundaries for one number."""
 MOST_PENCILS = 256
+"""From the tightest on: each is solved by itself, and leaving some out only makes a bound weaker."""
 LEVEL = 1e-13
 """A boundary at which p_x itself lies, up to this share of the terms, is an equation."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.tables.spark.source import clear_errors
+from privacyfunnel.tables.writing import NAME_BYTES
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class SparkFolder:
 
     def _beside(self, ending: str) -> Any:
         path = self.session.sparkContext._jvm.org.apache.hadoop.fs.Path
-        return path(self.path.getParent(), f".{self.path.getName()}.{secrets.token_hex(4)}.{ending}")
+        return path(self.path.getParent(), f".{self.path.getName()}.{secrets.token_hex(NAME_BYTES)}.{ending}")
 
     def _rename(self, before: Any, after: Any) -> None:
         if not self.system.rename(before, after):

@@ -42,9 +42,11 @@ from privacyfunnel.tables.spark.source import SparkSource, trouble_of, unlogged
 from privacyfunnel.tables.writing import plain
 
 RELEASE_KEY_BYTES = 32
+"""Of HMAC-SHA-256: a key as long as its digest."""
 READ_ROWS = 1 << 17
 """Rows encoded at a time: Spark's own batches are small, and each costs a little."""
 WRITE_ROWS = 1 << 16
+"""Handed back to Spark at a time, so that a task holds few texts at once."""
 OTHER_FILES = (".csv", ".csv.gz", ".tsv", ".jsonl")
 """Names that would be misleading for a folder of Parquet files."""
 PLACE = ""

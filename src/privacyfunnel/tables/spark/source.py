@@ -26,6 +26,7 @@ PLAIN_COLLATION = "UTF8_BINARY"
 COUNT = "n"
 QUERY_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 NESTED = {"array", "map", "struct", "udt"}
+"""Types that hold other values: none of them is one value of an attribute."""
 USABLE = {
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
     *("string", "varchar", "char", "date", "timestamp", "timestamp_ntz", "void"),
