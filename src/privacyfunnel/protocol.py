@@ -38,7 +38,9 @@ class Block:
     labels: Integers
     """labels[y]: the input whose values the output y is written as; no two outputs share one."""
     marginal: Integers
-    """About 2³²·P(y), coarsely: how a value never seen when fitting may be drawn, since it says nothing of x."""
+    """About 2³²·P(y), as coarsely as a sample would tell it: what estimates weigh outputs by."""
+    draw: Integers | None = None
+    """2³²·r(y): how a value never seen when fitting may be drawn so that the promise is kept; None if it cannot."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -120,6 +122,14 @@ class Protocol:
         return tuple(name for block in self.blocks for name in block.attributes)
 
     @property
+    def draw(self) -> Integers | None:
+        """2³²·r(y): how rows with a value never seen may be drawn; None if no draw is known to keep the promise.
+
+        Blocks would be drawn independently of each other, as no other rows are: with several, there is none.
+        """
+        return self.blocks[0].draw if len(self.blocks) == 1 else None
+
+    @property
     def gap(self) -> float:
         """At most this many nats are lost to the best protocol."""
         return self.upper_bound - self.utility
@@ -154,7 +164,8 @@ class Protocol:
 
         pandas, polars or Arrow in, the same kind out. A path streams into `output` (.csv, .csv.gz or
         .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
-        values that were not there when fitting are refused, or drawn from the marginal of the outputs.
+        values that were not there when fitting are refused, or drawn such that the promise is kept whoever they
+        are, if the protocol has such a draw.
         A `seed` makes the release repeatable and therefore insecure: for tests only.
         """
         from privacyfunnel.tables.release import sanitise

@@ -10,6 +10,7 @@ from privacyfunnel.certificate import certify
 from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
+from privacyfunnel.optimiser.drawing import with_draw
 from privacyfunnel.optimiser.solve import search
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol, block_of
@@ -34,7 +35,9 @@ def bisected(
     for _ in range(steps):
         plain = notion.promise.times(share)
         found, _ = search(joint, plain, gap=gap, time_limit=time_limit, progress=None)
-        kept = replace(found, notion=notion, upper_bound=joint.entropy, how=f"bisection: {share:.4g} of ε")
+        blocks = tuple(replace(block, draw=None) for block in found.blocks)  # its draw was made for the counts alone
+        how = f"bisection: {share:.4g} of ε"
+        kept = replace(found, notion=notion, blocks=blocks, upper_bound=joint.entropy, how=how)
         if certify(kept, joint).holds:
             low = share
             if kept.utility > best.utility:
@@ -44,7 +47,7 @@ def bisected(
         if low == 1.0:
             break
         share = (low + high) / 2
-    return best
+    return with_draw(best, [joint])
 
 
 def _nothing(joint: Joint, notion: Robust) -> Protocol:

@@ -18,6 +18,7 @@ from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.optimiser import supports
 from privacyfunnel.optimiser.chain import bound_by_chains
+from privacyfunnel.optimiser.drawing import with_draw
 from privacyfunnel.optimiser.generation import Otherwise, generate
 from privacyfunnel.optimiser.listing import list_vertices
 from privacyfunnel.optimiser.priors import optimise_for_each
@@ -155,7 +156,7 @@ def _exact(
 
 def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion, how: str) -> Protocol:
     utility = information_kept(channel, joint.p_x)
-    return Protocol(
+    protocol = Protocol(
         notion,
         (block_of(joint, channel),),
         utility,
@@ -165,6 +166,7 @@ def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion
         joint.secret,
         tuple(column.reading() for column in joint.secret_columns),
     )
+    return with_draw(protocol, [joint])
 
 
 def _search_over(

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
 from privacyfunnel.protocol import Protocol
 from privacyfunnel.randomness import KEY_BYTES, Randomness
-from privacyfunnel.tables.arrow import Sanitiser, Unseen
+from privacyfunnel.tables.arrow import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.spark import SparkSource, trouble_of, unlogged
 from privacyfunnel.tables.spark_folder import SparkFolder
@@ -157,8 +157,7 @@ def sanitise_spark(
     With `output`, the rows are written to that folder as Parquet files and a `Release` comes back. Without,
     a DataFrame comes back that has been computed and persisted, so that using it twice shows the same rows.
     """
-    if unseen not in ("refuse", "draw"):
-        raise InvalidInput(f"unseen is 'refuse' or 'draw', not {unseen!r}")
+    check_unseen(protocol, unseen)
     strange = [name for name in partition_by if name not in protocol.attributes]
     if strange or len(partition_by) >= len(protocol.attributes):
         raise InvalidInput("a release is partitioned by some of its attributes, and not by all")
