@@ -21,7 +21,7 @@ from privacyfunnel.information import mutual_information, plogp
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.notions import PML
-from privacyfunnel.optimiser.drawing import with_draw
+from privacyfunnel.optimiser.drawing import finished
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol, block_of, information_kept
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -237,4 +237,4 @@ def _protocol(joint: Joint, channel: Channel, notion: Notion, how: str) -> Proto
     kept = information_kept(channel, joint.p_x)
     bound = max(kept, joint.entropy)
     found = Protocol(notion, (block_of(joint, channel),), kept, bound, joint.entropy, how, joint.secret, readings)
-    return with_draw(found, [joint])
+    return finished(found, [joint])

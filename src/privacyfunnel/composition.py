@@ -26,7 +26,7 @@ from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.joint import Joint
 from privacyfunnel.limits import Limits
 from privacyfunnel.optimiser.builds import Build, Rows, chain, chained_rows, polished, scaled_chain, whole_rows
-from privacyfunnel.optimiser.drawing import with_draw
+from privacyfunnel.optimiser.drawing import finished
 from privacyfunnel.optimiser.product import Parts
 from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.solve import LEAST_SLACK, check_task, optimise
@@ -136,7 +136,7 @@ class _Task:
                 f"{certificate.level:.9g}; use the method 'tuned' or 'chained'",
                 level=certificate.level,
             )
-        return protocol
+        return finished(protocol, [self.parts.joint])
 
     def _splits(self) -> Iterator[tuple[list[float], Order]]:
         """Splits of the budget, each with an order."""
@@ -188,7 +188,7 @@ class _Task:
                 exact, channels[b] = exact.rounded(b, rows, LEAST_SLACK)
             protocol = self._protocol([channels[b] for b in order], order, how)
             if certify(protocol, self.parts.joint).holds:
-                return with_draw(protocol, [self.parts.joint])
+                return finished(protocol, [self.parts.joint])
         raise NotCertified(f"no exact product was found that keeps {self.notion}; please report this")
 
     def _protocol(self, channels: list[Channel], order: Sequence[int], how: str) -> Protocol:

@@ -1,7 +1,7 @@
 """Draws for values never seen: which distributions of outputs keep a promise, whoever such values belong to.
 
-People with a value that was not there when fitting get an output drawn from r. Any share of the people with secret s may
-be such people, so P(y|s) becomes anything between P(y|s) and r(y), and P(y) anything between P(y) and r(y). With
+People with a value that was not there when fitting get an output drawn from r. Any share of the people with secret s
+may be such people, so P(y|s) becomes anything between P(y|s) and r(y), and P(y) anything between P(y) and r(y). With
 A(y) = {P(y|s) : s} ∪ {r(y)} and B(y) = {P(y), r(y)}, the promise is kept for every such share exactly when
 
     e^-lower ≤ a/b ≤ e^upper  for a in A(y), b in B(y),    and    a ≤ e^spread a′  for a, a′ in A(y),

@@ -10,7 +10,7 @@ from privacyfunnel.certificate import certify
 from privacyfunnel.channel import Channel
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.joint import Joint
-from privacyfunnel.optimiser.drawing import with_draw
+from privacyfunnel.optimiser.drawing import finished
 from privacyfunnel.optimiser.solve import search
 from privacyfunnel.promise import Notion
 from privacyfunnel.protocol import Protocol, block_of
@@ -29,6 +29,7 @@ def bisected(
     """
     if not isinstance(notion, Robust):
         raise InvalidPromise("bisected needs a robust promise, such as robust(LIP(0.5))")
+    notion = notion.made_for(joint)
     best = _nothing(joint, notion)
     low, high = 0.0, 1.0
     share = high
@@ -47,7 +48,7 @@ def bisected(
         if low == 1.0:
             break
         share = (low + high) / 2
-    return with_draw(best, [joint])
+    return finished(best, [joint])
 
 
 def _nothing(joint: Joint, notion: Robust) -> Protocol:

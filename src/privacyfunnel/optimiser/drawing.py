@@ -1,7 +1,9 @@
-"""Choosing the draw for values never seen: a simple distribution among those that keep the promise.
+"""Finishing a protocol: how it was fitted, how precisely that may be said, and the draw for values never seen.
 
-It is published with the protocol. Near the edge of what is allowed, a number with all its digits would tell the exact
-share that the edge comes from; so each is the coarse marginal where that is allowed, and else has as few digits as it can.
+The draw is a simple distribution among those that keep the promise, since it is in the protocol file. Near the edge of
+what is allowed, a number with all its digits would tell the exact share that the edge comes from; so each is that of
+the coarse marginal where it is allowed, and else has as few digits as it can. Where the promise leaves no room at all,
+only the exact shares of the outputs do, and they are what is drawn from.
 """
 
 from __future__ import annotations
@@ -16,15 +18,19 @@ from privacyfunnel.certificate import room_of
 from privacyfunnel.channel import UNIT
 from privacyfunnel.draws import Room
 from privacyfunnel.joint import Joint
-from privacyfunnel.protocol import Protocol
+from privacyfunnel.protocol import Protocol, step_for
 from privacyfunnel.typing import Integers
 
 
-def with_draw(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
-    """The protocol with a draw for values never seen that keeps its promise on each of `joints`; without, if none does.
+def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
+    """The protocol as fitted on `joints`: with what its file says of that, and a draw for values never seen.
 
-    Blocks are drawn independently, which tells apart rows that were drawn from rows that were not: several have none.
+    The draw keeps the promise on each of `joints`; there is none if no draw does. Blocks would be drawn independently
+    of each other, unlike other rows: a protocol of several blocks has none.
     """
+    counted = all(joint.counted for joint in joints)
+    people = sum(joint.total for joint in joints) if counted else None
+    protocol = replace(protocol, fitted="exact counts" if counted else "given probabilities", step=step_for(people))
     if len(protocol.blocks) > 1:
         return protocol
     block = protocol.blocks[0]
@@ -60,7 +66,7 @@ def _roundest(room: Room) -> Integers:
 
 
 def _dealt(total: int, spare: Integers) -> Integers:
-    """`total` in pieces that are at most `spare`; powers of two to those with the most to spare, and the rest to one."""
+    """`total` in pieces that are at most `spare`; powers of two to those with the most to spare, the rest to one."""
     dealt = np.zeros_like(spare)
     heap = [(-int(room), y) for y, room in enumerate(spare) if room]
     heapq.heapify(heap)

@@ -16,7 +16,7 @@ from privacyfunnel.joint import Joint
 from privacyfunnel.limits import PERFECT_LEVEL
 from privacyfunnel.mixture import mean_of
 from privacyfunnel.optimiser import supports
-from privacyfunnel.optimiser.drawing import with_draw
+from privacyfunnel.optimiser.drawing import finished
 from privacyfunnel.optimiser.generation import generate
 from privacyfunnel.optimiser.listing import list_vertices
 from privacyfunnel.optimiser.reduce import Classes
@@ -96,6 +96,6 @@ def _exact(
         protocol = Protocol(notion, (block,), utility, bound, mean.entropy, how, mean.secret, readings)
         certificates = [certify(protocol, joint) for joint in joints]
         if all(found.holds and found.level <= (notion.epsilon or PERFECT_LEVEL) for found in certificates):
-            return with_draw(protocol, joints)
+            return finished(protocol, joints)
         slack *= 16
     raise NotCertified(f"no exact channel was found that keeps {notion} for each distribution; please report this")
