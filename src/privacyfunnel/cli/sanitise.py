@@ -66,7 +66,7 @@ def sanitise(
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return
     screen.print(
-        f"Publish it once. Readers need {protocol}, too, for funnel estimate: publish it if fit did not warn against it. "
+        f"Publish it once. Readers need {protocol}, too, for funnel estimate: publish it unless fit warned against it. "
         "Counting released rows misleads.",
         markup=False,
     )
