@@ -32,7 +32,7 @@ class Robust(Notion):
     confidence: float = 0.95
     within: Within = DEFAULT
     """Which set of distributions."""
-    chosen: Sequence[str] = ()
+    chosen: Sequence[str] = field(default=(), repr=False)
     """Columns whose ranges or values were chosen from the same people, which the set does not account for."""
     epsilon: float = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "robust"
