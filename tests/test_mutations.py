@@ -169,6 +169,36 @@ MUTATIONS = {
         "q",
         ("protocols/test_file.py::test_the_published_marginal_tells_shares_and_not_the_counts",),
     ),
+    "strangers drawn from the coarse marginal": Mutation(
+        "optimiser/program/finishing.py",
+        "draw=simple_draw(room, block.marginal)",
+        "draw=block.marginal",
+        ("proof/test_unseen.py::test_the_coarse_marginal_did_not_keep_it",),
+    ),
+    "a certificate that does not look at draws": Mutation(
+        "proof/certificate.py",
+        "if room_of(protocol, joint).holds(protocol.draw):",
+        "if True:",
+        ("proof/test_unseen.py::test_outside_of_the_room_some_strangers_break_the_promise",),
+    ),
+    "limits on draws that forget P(y)": Mutation(
+        "proof/unseen.py",
+        "    limits.overall(output, all_given, all_given, all_prior)\n",
+        "",
+        ("proof/test_unseen.py::test_outside_of_the_room_some_strangers_break_the_promise",),
+    ),
+    "a draw allowed where nobody in a cell has the output": Mutation(
+        "proof/unseen.py",
+        "limits.most[met < view.n_cells] = 0",
+        "pass",
+        ("proof/test_unseen.py::test_a_new_value_would_break_a_promise_about_side_channels_so_it_is_refused",),
+    ),
+    "utility and entropy published in full": Mutation(
+        "protocols/file.py",
+        "    protocol = published(protocol)\n",
+        "",
+        ("protocols/test_file.py::test_utility_bound_and_entropy_are_published_as_precisely_as_the_people_support",),
+    ),
     "a stranger in one block drawn by itself": Mutation(
         "tables/sanitiser.py",
         "x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]",

@@ -17,6 +17,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import mutual_information, plogp
+from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import PML
@@ -235,4 +236,5 @@ def _protocol(joint: Joint, channel: Channel, notion: Notion, how: str) -> Proto
     readings = tuple(column.reading() for column in joint.secret_columns)
     kept = information_kept(channel, joint.p_x)
     bound = max(kept, joint.entropy)
-    return Protocol(notion, (block_of(joint, channel),), kept, bound, joint.entropy, how, joint.secret, readings)
+    found = Protocol(notion, (block_of(joint, channel),), kept, bound, joint.entropy, how, joint.secret, readings)
+    return finished(found, [joint])

@@ -20,7 +20,7 @@ from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.fitting import Bins, Precision, Wishes
-from privacyfunnel.tables.sanitiser import Sanitiser
+from privacyfunnel.tables.sanitiser import Sanitiser, check_unseen
 from privacyfunnel.tables.writing import plain
 
 try:
@@ -57,7 +57,8 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     bins : by column, or one for all columns of numbers: edges, a number, "width:5", "each"
     top, dates, missing : as for Joint.from_table
     output : "values", as released tables hold them, or "codes", the number of each value in its column
-    unseen : "refuse" rows that were not there when fitting, or "draw" them from the overall distribution
+    unseen : "refuse" rows that were not there when fitting, or "draw" them such that the promise is kept whoever
+        they are; where no such draw is known (side channels, several blocks), `fit` refuses
     gap, time_limit : as for pf.optimise
     random_state : None, for the operating system's randomness; a number is for tests and is insecure
 
@@ -124,7 +125,9 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         attributes = [name for name in table.column_names if name != secret]
         wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
         joint = count_table(table, secret, attributes, wishes=wishes).joint
-        self.protocol_ = self._best(joint)
+        protocol = self._best(joint)
+        check_unseen(protocol, self.unseen)
+        self.protocol_ = protocol
         return self
 
     def transform(self, X: Any) -> Any:

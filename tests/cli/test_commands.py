@@ -477,7 +477,7 @@ def test_a_wrong_call_is_one_line(arguments, says, table, fitted, tmp_path, caps
 def edited(text, what):
     content = json.loads(text)
     if what == "another schema":
-        return text.replace("privacyfunnel-protocol/1", "privacyfunnel-protocol/2")
+        return text.replace("privacyfunnel-protocol/2", "privacyfunnel-protocol/3")
     if what == "a changed digit":
         return text.replace('"epsilon": 0.1', '"epsilon": 0.2')
     if what == "cut short":
@@ -699,7 +699,7 @@ def test_a_search_that_did_not_end_says_what_may_help(tmp_path, capsys):
 def test_a_secure_release_says_what_to_publish_and_a_seeded_one_does_not(fitted, tmp_path, capsys):
     table = fitted.parent / "people.csv"
     assert funnel("sanitise", table, "--protocol", fitted, "-o", tmp_path / "a.csv") == 0
-    assert "Publish it once, with" in capsys.readouterr().out
+    assert "publish it unless fit warned" in " ".join(capsys.readouterr().out.split())
     assert funnel("sanitise", table, "--protocol", fitted, "-o", tmp_path / "b.csv", "--seed", 1) == 0
     assert "Publish it" not in capsys.readouterr().out
 
@@ -821,3 +821,46 @@ def test_a_studio_is_not_opened_with_a_time_that_no_search_would_take(seconds):
     command = [sys.executable, "-c", run_it, "studio", "--no-browser", "--time-limit", seconds]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def thin(tmp_path):
+    """Forty people in two towns, and three who live by themselves."""
+    path = tmp_path / "thin.csv"
+    rows = [f"{'sick' if i % 3 else 'well'},{'Ash' if i % 2 else 'Dale'}" for i in range(40)]
+    path.write_text("\n".join(["diagnosis,town", *rows, "sick,Elm", "well,Fir", "well,Fir"]) + "\n")
+    return path
+
+
+def test_fit_says_how_many_people_the_protocol_file_gives_away(tmp_path, capsys):
+    asked = ["fit", thin(tmp_path), "--secret", "diagnosis", "--epsilon", "0.3"]
+    assert funnel(*asked, "-o", tmp_path / "p.json") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "The protocol file is not for publication: it was fitted on exact counts" in out
+    assert "of 43 people 3 have a combination of values that fewer than 10 share, 1 of them one that nobody" in out
+    assert funnel(*asked, "-o", tmp_path / "p.json", "--force", "--json") == 0
+    found = one_object(capsys.readouterr().out)
+    assert found["fitted"] == "exact counts"
+    assert found["exposed"] == {"people": 43, "alone": 1, "few": 3, "fewer_than": 10}
+
+
+def test_fit_says_nothing_against_publishing_where_everybody_is_one_of_many(table, tmp_path, capsys):
+    assert (
+        funnel("fit", table, "--secret", "diagnosis", "--attributes", "town", "--epsilon", "0.3", "-o", tmp_path / "p")
+        == 0
+    )
+    assert "not for publication" not in capsys.readouterr().out
+
+
+def test_an_audit_says_what_may_be_done_with_values_never_seen(table, fitted, tmp_path, capsys):
+    assert funnel("audit", fitted, "--table", table) == 0
+    assert "Values never seen when fitting: rows drawn for them" in capsys.readouterr().out
+    asked = ["--secret", "diagnosis", "--attributes", "town,born", "--notion", "srlip", "--epsilon", "0.05"]
+    assert funnel("fit", table, *asked, "-o", tmp_path / "p.json", "--time-limit", "2") == 0
+    assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
+    capsys.readouterr()
+    refused(
+        ["sanitise", table, "--protocol", tmp_path / "p.json", "-o", tmp_path / "o.csv", "--unseen", "draw"],
+        capsys,
+        tmp_path,
+        "cannot draw rows",
+    )

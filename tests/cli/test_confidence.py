@@ -95,3 +95,33 @@ def test_sets_that_make_no_sense_are_refused_in_a_line(table, tmp_path, capsys, 
     assert says in err
     assert "Traceback" not in err
     assert not (tmp_path / "p.json").exists()
+
+
+def shown(capsys):
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_ranges_chosen_from_the_same_people_are_named_in_the_promise_and_warned_of(table, tmp_path, capsys):
+    chosen = ["--attributes", "height", "--bins", "height=3", "--confidence", "0.95"]
+    assert fit(table, *chosen, "-o", tmp_path / "p.json") == 0
+    out = shown(capsys)
+    assert "values of height were chosen from the same people, which this confidence does not account for" in out
+    assert "Warning: the confidence holds for ranges and values that are fixed beforehand" in out
+    notion = pf.Protocol.load(tmp_path / "p.json").notion
+    assert notion.chosen == ("height",)
+    assert "does not account for" in notion.words()
+    assert run(["audit", str(tmp_path / "p.json"), "--table", str(table)]) == 0
+    assert "does not account for" in shown(capsys)
+
+
+@pytest.mark.parametrize("more", [[], ["--attributes", "height", "--bins", "height=100,160,170,180,250"]])
+def test_nothing_is_said_of_a_choice_that_was_not_made(table, tmp_path, capsys, more):
+    assert fit(table, *more, "--confidence", "0.95", "-o", tmp_path / "p.json") == 0
+    out = shown(capsys)
+    assert "account for" not in out
+    assert "Warning" not in out
+
+
+def test_without_a_confidence_a_choice_needs_no_warning(table, tmp_path, capsys):
+    assert fit(table, "--attributes", "height", "--bins", "height=3", "-o", tmp_path / "p.json") == 0
+    assert "account for" not in shown(capsys)

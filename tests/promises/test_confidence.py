@@ -343,3 +343,24 @@ def test_what_lies_in_both_lies_in_each_at_half_the_doubt(array, confidence):
             assert (mine.lower >= other.lower - 4096).all()  # (1 − confidence) / 2, rounded in another way
             assert (mine.upper <= other.upper + 4096).all()
             assert (mine.move <= other.move + 4096).all()
+
+
+def test_the_set_misses_the_truth_where_values_were_chosen_from_the_same_people():
+    """So a promise must not speak of its confidence without saying so: the commonest 99 of 3,000 are so by luck."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(0)
+    population = (1 + np.arange(3_000)) ** -0.3
+    population /= population.sum()
+    missed = 0
+    for _ in range(5):
+        x = np.char.add("v", rng.choice(3_000, 3_000, p=population).astype(str))
+        joint = pf.Joint.from_table(pa.table({"s": rng.integers(0, 2, 3_000).astype(str), "x": x}), "s", ["x"])
+        truth = np.array([population[int(v[1:])] if v != "other" else 0 for v in joint.values[:, 0]])
+        truth[truth == 0] = 1 - truth.sum()
+        part = pf.robust(pf.LIP(0.5)).possible(joint)[0]
+        lower, upper = (ends[0] / 2**60 for ends in (part.given.lower, part.given.upper))
+        missed += not ((lower <= truth[part.members[0]]) & (truth[part.members[0]] <= upper)).all()
+        assert joint.chosen == ("x",)
+    assert missed == 5
+    assert "which this confidence does not account for" in pf.robust(pf.LIP(0.5)).made_for(joint).words()

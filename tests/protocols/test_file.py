@@ -4,6 +4,7 @@ import json
 import math
 import re
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols import file as protocol_file
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.file import digest_of, from_text, to_text
-from privacyfunnel.protocols.protocol import block_of
+from privacyfunnel.protocols.protocol import block_of, published, step_for
 from privacyfunnel.tables.auditing import audited_joint
 from strategies import joints, notions
 
@@ -236,8 +237,9 @@ def test_the_error_says_that_the_file_was_changed_and_names_it(small, tmp_path):
         (b"null", "not a protocol"),
         (b"{}", "not a protocol"),
         (b'"privacyfunnel-protocol/1"', "not a protocol"),
-        (b'{"schema": "privacyfunnel-protocol/2"}', "schema"),
-        (b'{"schema": "privacyfunnel-protocol/1"}', "changed"),
+        (b'{"schema": "privacyfunnel-protocol/3"}', "schema"),
+        (b'{"schema": "privacyfunnel-protocol/1"}', "older version.*refit"),
+        (b'{"schema": "privacyfunnel-protocol/2"}', "changed"),
         (b'{"schema": ["privacyfunnel-protocol/1"]}', "not a protocol"),
         (b'{"schema": NaN}', "JSON"),
         (b"\xef\xbb\xbf{}", "JSON"),
@@ -245,7 +247,7 @@ def test_the_error_says_that_the_file_was_changed_and_names_it(small, tmp_path):
         (b'{"schema": ' * 50_000, "JSON"),
         (b"9" * 10_000, "JSON"),
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_a_file_that_is_no_protocol_is_refused_in_words(content, says, tmp_path):
     path = tmp_path / "p.json"
@@ -257,7 +259,7 @@ def test_a_file_that_is_no_protocol_is_refused_in_words(content, says, tmp_path)
 @pytest.mark.parametrize("depth", [10, 200, 500, 800, 900, 950, 990, 2_000, 100_000])
 def test_nested_brackets_never_break_the_reader(depth):
     nest = "[" * depth + "]" * depth
-    for text in (nest, f'{{"schema": {nest}}}', f'{{"schema": "privacyfunnel-protocol/1", "x": {nest}}}'):
+    for text in (nest, f'{{"schema": {nest}}}', f'{{"schema": "privacyfunnel-protocol/2", "x": {nest}}}'):
         with pytest.raises(InvalidProtocol):
             from_text(text)
 
@@ -479,3 +481,40 @@ def test_only_invalid_protocol_is_ever_raised_for_mutated_bytes(small, data):
 def test_the_digest_tells_protocols_apart(small, protocol):
     assert digest_of(small) != digest_of(protocol)
     assert digest_of(small) == digest_of(from_text(to_text(small)))
+
+
+PLAIN = pf.optimise(pf.Joint([[3, 2], [1, 4]]), pf.LIP(0.5))
+
+
+@pytest.mark.parametrize(("people", "step"), [(100, 0.1), (101, 0.1), (400, 0.05), (48_842, 0.005), (10**6, 0.001)])
+def test_the_step_is_the_error_of_an_entropy_of_so_many_people(people, step):
+    assert step_for(people) == step
+    assert 1 / np.sqrt(people) <= step * (1 + 1e-9)
+
+
+def test_utility_bound_and_entropy_are_published_as_precisely_as_the_people_support():
+    joint = pf.Joint([[310, 120, 75, 211], [96, 540, 134, 88]])
+    protocol = pf.optimise(joint, pf.LIP(0.3))
+    content, loaded = json.loads(to_text(protocol)), from_text(to_text(protocol))
+    for name in ("utility_nats", "upper_bound_nats", "entropy_nats"):
+        assert content[name] == round(content[name], 2)
+        assert content[name] / 0.05 == pytest.approx(round(content[name] / 0.05), abs=1e-9)
+    assert protocol.utility - 0.05 < loaded.utility <= protocol.utility
+    assert protocol.upper_bound <= loaded.upper_bound < protocol.upper_bound + 0.05
+    assert joint.entropy <= loaded.entropy < joint.entropy + 0.05
+    assert protocol.entropy == joint.entropy  # in memory, nothing is rounded
+    assert protocol.gap < 1e-6
+    assert to_text(loaded) == to_text(protocol)
+
+
+@given(st.integers(1, 10**7), st.floats(0, 20), st.floats(0, 1), st.floats(0, 1))
+def test_what_is_published_never_claims_more(people, entropy, most, kept):
+    bound = entropy * most
+    exact = replace(PLAIN, utility=bound * kept, upper_bound=bound, entropy=entropy, step=step_for(people))
+    told = published(exact)
+    assert 0 <= told.utility <= exact.utility
+    assert told.upper_bound >= exact.upper_bound
+    assert told.entropy >= exact.entropy
+    assert told.utility <= told.upper_bound <= told.entropy
+    assert max(exact.utility - told.utility, told.entropy - exact.entropy) <= exact.step * (1 + 1e-9)
+    assert published(told) is told

@@ -20,6 +20,7 @@ from scipy.stats import chi2
 import privacyfunnel as pf
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, UnseenValues
+from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Block, Protocol, _greedy, block_of
 from privacyfunnel.tables.release import PILES, shuffled
@@ -305,13 +306,13 @@ def test_unseen_combinations_of_seen_values_are_counted_as_such():
     assert protocol.sanitise(pa.table({"u": list("qqqp"), "v": list("yyyx")}), unseen="draw").num_rows == 4
 
 
-def test_unseen_values_are_drawn_from_the_marginal():
+def test_unseen_values_are_drawn_from_the_protocols_own_draw():
     rng = np.random.default_rng(2)
     joint = pf.Joint(rng.integers(1, 90, (3, 5)))
     protocol = pf.optimise(joint, pf.LIP(0.2))
     block = protocol.blocks[0]
-    q = block.marginal / UNIT
-    assert np.abs(q - protocol.channel @ joint.p_x).max() < 2 / np.sqrt(joint.total)  # published coarsely, by intent
+    q = protocol.draw / UNIT
+    assert np.abs(q - protocol.channel @ joint.p_x).max() < 2 / np.sqrt(joint.total)
     n = 300_000
     released = protocol.sanitise(pa.table({"X1": np.full(n, 99)}), unseen="draw", keep_order=True)["X1"].to_numpy()
     observed = np.bincount(np.searchsorted(block.labels, released), minlength=len(q)).astype(float)
@@ -323,7 +324,7 @@ def test_unseen_values_are_drawn_from_the_marginal():
 
 def test_rows_beside_unseen_ones_still_follow_their_own_column():
     joint = pf.Joint([[5, 5], [5, 5]])
-    protocol = with_channel(joint, np.eye(2, dtype=np.int64) * UNIT)
+    protocol = finished(with_channel(joint, np.eye(2, dtype=np.int64) * UNIT), [joint])
     released = protocol.sanitise(pa.table({"X1": [0, 7, 1, 7, 0]}), unseen="draw", keep_order=True)["X1"].to_pylist()
     assert (released[0], released[2], released[4]) == (0, 1, 0)
 

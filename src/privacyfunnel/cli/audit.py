@@ -52,6 +52,7 @@ def audit(
         screen.print(f"Promise: {found.promise}", markup=False)
         screen.print(_secret_line(loaded.secret, joint.n_s), markup=False)
         screen.print(f"{'KEPT' if certificate.holds else 'BROKEN'}, in exact arithmetic: {certificate.reason}.")
+        screen.print(_draws_line(certificate))
         if certificate.worst is not None:
             lift = certificate.worst.lift
             about = f" ≈ {float(lift):.6g}" if lift is not None else ""
@@ -70,6 +71,14 @@ def _secret_line(name: str, values: int) -> str:
     return f"Secret: {name}, with {values:,} values as the protocol reads it."
 
 
+def _draws_line(certificate: Certificate) -> str:
+    """What may be done with rows that hold values never seen."""
+    if certificate.draws is None:
+        return "Values never seen when fitting: refused, since no draw is known to keep the promise for them."
+    kept = "keep the promise, too, whoever they belong to" if certificate.draws else "could BREAK the promise"
+    return f"Values never seen when fitting: rows drawn for them (--unseen draw) {kept}."
+
+
 def _data(certificate: Certificate) -> dict[str, object]:
     """The certificate for machines; which value of the secret is worst is not told."""
     worst = certificate.worst
@@ -77,6 +86,7 @@ def _data(certificate: Certificate) -> dict[str, object]:
         "holds": certificate.holds,
         "level": certificate.level,
         "reason": certificate.reason,
+        "draws": certificate.draws,
         "worst_output": worst.output if worst else None,
         "worst_lift": str(worst.lift) if worst else None,
     }

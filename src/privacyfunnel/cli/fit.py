@@ -8,6 +8,7 @@ from typing import Annotated, cast
 
 import typer
 
+from privacyfunnel.attacks.exposure import exposure
 from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput
@@ -94,6 +95,7 @@ def fit(
             protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
     found = findings(protocol, counted.joint, certify(protocol, counted.joint))
     population = population_findings(protocol, counted.joint) if confidence is not None else None
+    exposed = exposure(protocol, counted.joint)
     protocol.save(output, force=force)
     if json:
         show.as_json(
@@ -102,6 +104,8 @@ def fit(
                 "columns": show.columns_data(counted),
                 "not_used": counted.dropped,
                 "found_by": protocol.how,
+                "fitted": protocol.fitted,
+                "exposed": exposed.as_dict() if exposed else None,
                 "wish": wish.as_dict() if wish else None,
                 "blocks": [list(block.attributes) for block in protocol.blocks],
                 **found.as_dict(),
@@ -117,8 +121,12 @@ def fit(
     screen.print(show.kept_line(found))
     for remark in show.remarks(counted.joint, found):
         screen.print(remark)
+    if confidence is not None and counted.joint.chosen:
+        screen.print(show.chosen_line(counted.joint.chosen), markup=False)
     if population:
         screen.print(population.words(), markup=False)
     screen.print(show.findings_table(found))
     again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
+    if exposed is not None and exposed.few:
+        screen.print(exposed.words(), markup=False)
     screen.print(f"Written: {output}. Next: {again}", markup=False)

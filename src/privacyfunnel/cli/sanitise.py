@@ -66,7 +66,8 @@ def sanitise(
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return
     screen.print(
-        f"Publish it once, with {protocol}: readers need both, for funnel estimate. Counting released rows misleads.",
+        f"Publish it once. Readers need {protocol}, too, for funnel estimate: publish it unless fit warned against it. "
+        "Counting released rows misleads.",
         markup=False,
     )
 

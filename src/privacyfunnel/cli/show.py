@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -118,6 +118,15 @@ def remarks(joint: Joint, found: Findings) -> list[str]:
     if found.gap_share > WIDE_GAP:
         told.append("More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer.")
     return told
+
+
+def chosen_line(columns: Sequence[str]) -> str:
+    """A warning that a confidence leaves out how the ranges and values of some columns were chosen."""
+    return (
+        f"Warning: the confidence holds for ranges and values that are fixed beforehand. Those of {', '.join(columns)} "
+        "were chosen from this table, so that the true shares may lie outside of what it allows for. Give ranges "
+        "(--bins column=0,18,65), or keep every value, to have it whole."
+    )
 
 
 @contextmanager

@@ -221,6 +221,11 @@ class Joint:
         """The names of the attributes."""
         return tuple(column.name for column in self.columns)
 
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The columns whose ranges or values were chosen by how often they occur among these people."""
+        return tuple(column.name for column in (*self.secret_columns, *self.columns) if column.chosen)
+
     @cached_property
     def values(self) -> NDArray[Any]:
         """values[x, j]: the value of attribute j that x stands for."""

@@ -9,6 +9,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.optimiser.optimise import search
+from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify
@@ -29,13 +30,16 @@ def bisected(
     """
     if not isinstance(notion, Robust):
         raise InvalidPromise("bisected needs a robust promise, such as robust(LIP(0.5))")
+    notion = notion.made_for(joint)
     best = _nothing(joint, notion)
     low, high = 0.0, 1.0
     share = high
     for _ in range(steps):
         plain = notion.promise.times(share)
         found, _ = search(joint, plain, gap=gap, time_limit=time_limit, progress=None)
-        kept = replace(found, notion=notion, upper_bound=joint.entropy, how=f"bisection: {share:.4g} of ε")
+        blocks = tuple(replace(block, draw=None) for block in found.blocks)  # its draw was made for the counts alone
+        how = f"bisection: {share:.4g} of ε"
+        kept = replace(found, notion=notion, blocks=blocks, upper_bound=joint.entropy, how=how)
         if certify(kept, joint).holds:
             low = share
             if kept.utility > best.utility:
@@ -45,7 +49,7 @@ def bisected(
         if low == 1.0:
             break
         share = (low + high) / 2
-    return best
+    return finished(best, [joint])
 
 
 def _nothing(joint: Joint, notion: Robust) -> Protocol:

@@ -17,6 +17,7 @@ from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.generation.columns import Otherwise, generate
 from privacyfunnel.optimiser.program import supports
+from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
@@ -42,6 +43,8 @@ LEAST_SLACK = 2e-16
 """About the last digit of a float64: enough where the rows of a promise are rounded no worse than that."""
 MOST_SLACK = 1e-2
 """If rows that stay this far inside still fail the exact check, it is not slack that is missing."""
+DRAW_SLACKS = tuple(2.0**-k for k in range(33, 25, -1))
+"""How far inside a channel is moved, by half a unit of 2⁻³² and more, until there is room for draws."""
 
 
 def optimise(
@@ -86,6 +89,7 @@ def search(
 ) -> tuple[Protocol, Columns]:
     """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
     check_task(joint, notion, gap, time_limit, progress)
+    notion = notion.made_for(joint)
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
     started = time.monotonic()  # laying out the rows of many attackers counts, too
@@ -108,6 +112,8 @@ def search(
         if notion.limits != notion.limits.granted():
             polytope = Polytope.granted(joint, notion)
         protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
+        if protocol.draw is None and len(views) == 1:
+            protocol = _with_room(protocol, joint, polytope, columns, q, gap)
     return protocol, columns.take(np.flatnonzero(q > 0))
 
 
@@ -155,9 +161,25 @@ def _exact(
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
+def _with_room(
+    protocol: Protocol, joint: Joint, polytope: Polytope, columns: Columns, q: Vector, gap: float
+) -> Protocol:
+    """The same a hair's breadth further inside, if that leaves room for drawing values never seen and `gap` allows."""
+    most = gap if protocol.gap <= gap else protocol.gap + gap
+    for slack in DRAW_SLACKS:
+        channel = round_channel(columns, q, polytope, slack)
+        if certify_channel(channel, joint, protocol.notion).holds:
+            found = _protocol(joint, channel, protocol.upper_bound, protocol.notion, protocol.how)
+            if found.gap > most:
+                break
+            if found.draw is not None:
+                return found
+    return protocol
+
+
 def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion, how: str) -> Protocol:
     utility = information_kept(channel, joint.p_x)
-    return Protocol(
+    protocol = Protocol(
         notion,
         (block_of(joint, channel),),
         utility,
@@ -167,6 +189,7 @@ def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion
         joint.secret,
         tuple(column.reading() for column in joint.secret_columns),
     )
+    return finished(protocol, [joint])
 
 
 def _search_over(

@@ -15,6 +15,7 @@ from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.errors import InvalidPromise, NotCertified, SolverFailure
 from privacyfunnel.optimiser.generation.columns import generate
 from privacyfunnel.optimiser.program import supports
+from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
@@ -97,6 +98,6 @@ def _exact(
         protocol = Protocol(notion, (block,), utility, bound, mean.entropy, how, mean.secret, readings)
         certificates = [certify(protocol, joint) for joint in joints]
         if all(found.holds and found.level <= (notion.epsilon or PERFECT_LEVEL) for found in certificates):
-            return protocol
+            return finished(protocol, joints)
         slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion} for each distribution; please report this")

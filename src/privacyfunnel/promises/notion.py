@@ -54,6 +54,10 @@ class Notion(ABC):
     def words(self) -> str:
         """The promise in a sentence for people who know no mathematics."""
 
+    def made_for(self, joint: Joint) -> Self:
+        """The promise as it can be made for `joint`: in other words, where what it rests on was looked at before."""
+        return self
+
     def times(self, share: float) -> Self:
         """The same promise with every ε in proportion."""
         scaled = {

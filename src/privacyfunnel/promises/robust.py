@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -31,6 +32,8 @@ class Robust(Notion):
     confidence: float = 0.95
     within: Within = DEFAULT
     """Which set of distributions."""
+    chosen: Sequence[str] = field(default=(), repr=False)
+    """Columns whose ranges or values were chosen from the same people, which the set does not account for."""
     epsilon: float = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "robust"
 
@@ -45,6 +48,12 @@ class Robust(Notion):
         object.__setattr__(self, "confidence", checked_confidence(self.confidence))
         if not isinstance(self.within, str) or self.within not in FAMILIES:
             raise InvalidPromise(f"within must be one of {', '.join(FAMILIES)}; got {self.within!r}")
+        names: Any = self.chosen
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InvalidPromise("chosen is a list of columns")
+        object.__setattr__(self, "chosen", tuple(names))
+        if not all(isinstance(name, str) for name in self.chosen):
+            raise InvalidPromise("chosen is a list of columns")
         object.__setattr__(self, "epsilon", self.promise.epsilon)
 
     @property
@@ -57,6 +66,9 @@ class Robust(Notion):
     def possible(self, joint: Joint) -> list[Possible]:
         return confidence_set(joint, self.views(joint), self.confidence, self.within)
 
+    def made_for(self, joint: Joint) -> Self:
+        return replace(self, chosen=joint.chosen)
+
     @classmethod
     def at(cls, epsilon: float) -> Self:
         raise InvalidPromise(f"robust needs to know which promise it makes; use robust(LIP({epsilon:g}))")
@@ -66,14 +78,22 @@ class Robust(Notion):
 
     def as_dict(self) -> dict[str, Any]:
         told = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
-        return told if self.within == DEFAULT else {**told, "within": self.within}
+        told = told if self.within == DEFAULT else {**told, "within": self.within}
+        return {**told, "chosen": list(self.chosen)} if self.chosen else told
 
     def words(self) -> str:
         how = "" if self.within == DEFAULT else f"; what chance leaves open is bounded by {words_for(self.within)}"
         return (
             f"{self.promise.words()} This holds not for the counted people alone, but with {percent(self.confidence)} "
-            f"confidence for the population of which they are a random sample{how}."
+            f"confidence for the population of which they are a random sample{how}.{self._but()}"
         )
+
+    def _but(self) -> str:
+        """What the confidence leaves out."""
+        if not self.chosen:
+            return ""
+        which = f"The ranges or values of {', '.join(self.chosen)} were chosen from the same people"
+        return f" {which}, which this confidence does not account for."
 
 
 def robust(notion: Notion, confidence: float = 0.95, within: Within = DEFAULT) -> Robust:

@@ -18,6 +18,7 @@ from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
+from privacyfunnel.proof.unseen import Room, room_for
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
@@ -68,6 +69,8 @@ class Certificate:
     """Why it holds, or why it does not, in a line."""
     chained: bool = False
     """Whether the level was bounded block by block, the product having too many outputs to go through them all."""
+    draws: bool | None = None
+    """Whether rows drawn for values never seen keep the promise, too; None if the protocol draws none."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -77,7 +80,8 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     """Check in exact arithmetic that `protocol` keeps its promise on `joint`.
 
     Probabilities are integers over 2³² (the channel) and over the total weight (the joint); e^ε is
-    replaced by a rational below it, so a promise that passes holds for the real numbers.
+    replaced by a rational below it, so a promise that passes holds for the real numbers. If the protocol draws rows
+    for values never seen, its own promise must hold with any share of such rows, too.
     A bare channel may be given instead of a protocol, with the notion to check it for.
     """
     if not isinstance(joint, Joint):
@@ -85,7 +89,9 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     if not isinstance(notion, Notion | None):
         raise InvalidPromise(f"certify needs a notion such as LIP(0.5), not {type(notion).__name__}")
     if isinstance(protocol, Protocol):
-        return _certify_protocol(protocol, joint, notion or protocol.notion)
+        certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
+        own = notion is None or notion == protocol.notion
+        return _with_draws(certificate, protocol, joint) if own and certificate.worst is not None else certificate
     if notion is None:
         raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
     try:
@@ -129,6 +135,22 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
     if notion.confidence is not None or product.work(notion.views(joint)) <= MOST_WORK:
         return _check(product, joint, notion)
     return _check_chained(product, notion)
+
+
+def _with_draws(certificate: Certificate, protocol: Protocol, joint: Joint) -> Certificate:
+    """The certificate, which also holds only if rows drawn for values never seen keep the promise."""
+    if protocol.draw is None:
+        return certificate
+    if room_of(protocol, joint).holds(protocol.draw):
+        return replace(certificate, draws=True)
+    line = f"{certificate.reason}; but rows drawn for values never seen could break it"
+    return replace(certificate, holds=False, draws=False, reason=line)
+
+
+def room_of(protocol: Protocol, joint: Joint) -> Room:
+    """The draws for values never seen that keep the promise of a protocol with one block."""
+    block = protocol.blocks[0]
+    return room_for(block.channel, block.inputs_of(joint), joint, protocol.notion, e_to)
 
 
 def _check(

@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.promises.limits import View
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.typing import Exact, Integers, Vector
@@ -97,6 +96,26 @@ def _quotient(over: int, under: int) -> float:
         return math.inf
 
 
+def counts_of(entries: Entries, joint: Joint, view: View) -> tuple[Integers, Integers, Exact, Exact]:
+    """The outputs y and cells that go together, N[y, s, cell] = Σ_x n[s, x] N[y, x] over the cell, and n[s, cell].
+
+    N is at [i, s] for the i-th pair of y and cell, and n at [cell, s].
+    """
+    cell = view.cell[entries.inputs]
+    order = np.lexsort((cell, entries.outputs))
+    outputs, cells, inputs = entries.outputs[order], cell[order], entries.inputs[order]
+    first = np.flatnonzero(np.append(True, (np.diff(outputs) != 0) | (np.diff(cells) != 0)))
+    weights, numerators = joint.weights, entries.numerators[order]
+    bits = joint.total.bit_length() + int(numerators.max()).bit_length()
+    if weights.dtype != object and (numerators.dtype == object or bits >= INT64_BITS):
+        weights = weights.astype(object)  # int64 would overflow
+    told = [np.add.reduceat(row[inputs] * numerators.astype(row.dtype), first) for row in weights]
+    given = np.stack(told, axis=1).astype(object)
+    prior = np.zeros((view.n_cells, joint.n_s), dtype=object)
+    np.add.at(prior, view.cell, joint.weights.T.astype(object))
+    return outputs[first], cells[first], given, prior
+
+
 @dataclass(frozen=True, eq=False)
 class Lifts:
     """The lifts over / under in one view: row i for an output y and a cell that go together, column s.
@@ -112,19 +131,7 @@ class Lifts:
 
     @classmethod
     def of(cls, entries: Entries, joint: Joint, view: View) -> Lifts:
-        cell = view.cell[entries.inputs]
-        order = np.lexsort((cell, entries.outputs))
-        outputs, cells, inputs = entries.outputs[order], cell[order], entries.inputs[order]
-        first = np.flatnonzero(np.append(True, (np.diff(outputs) != 0) | (np.diff(cells) != 0)))
-        weights, numerators = joint.weights, entries.numerators[order]
-        bits = joint.total.bit_length() + int(numerators.max()).bit_length()
-        if weights.dtype != object and (numerators.dtype == object or bits >= INT64_BITS):
-            weights = weights.astype(object)  # int64 would overflow
-        told = [np.add.reduceat(row[inputs] * numerators.astype(row.dtype), first) for row in weights]
-        given = np.stack(told, axis=1).astype(object)
-        prior = np.zeros((view.n_cells, joint.n_s), dtype=object)
-        np.add.at(prior, view.cell, joint.weights.T.astype(object))
-        output, cell = outputs[first], cells[first]
+        output, cell, given, prior = counts_of(entries, joint, view)
         over = given * prior.sum(axis=1)[cell][:, None]
         return cls(output, cell, over, given.sum(axis=1)[:, None] * prior[cell])
 

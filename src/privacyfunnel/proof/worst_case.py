@@ -83,6 +83,14 @@ class Told:
                     found = one
         return found
 
+    def means(self) -> tuple[int, int]:
+        """The least and the most that P(y) can be, in units of 1/SCALE²."""
+        secrets = range(len(self.most))
+        rising = sorted(secrets, key=lambda s: self.least[s])
+        falling = sorted(secrets, key=lambda s: self.most[s], reverse=True)
+        low, high = (self.part.prior.leaning((self.place,), order) for order in (rising, falling))
+        return _dot(low, self.least), _dot(high, self.most)
+
     def attained(self, kind: Side, at: Extreme) -> Exact:
         """The distribution P(s, x) given the cell where that ratio is reached, at [s, member], as fractions."""
         s = at.secret

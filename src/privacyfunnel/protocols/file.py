@@ -1,4 +1,4 @@
-"""The protocol file: one JSON that can be published. It is data, checked strictly, and refused if anything changed."""
+"""The protocol file: one JSON. It is data, checked strictly, and refused if anything changed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from privacyfunnel.distribution.column import Column, Label, Reading
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Block, Fitted, Protocol, published
 from privacyfunnel.typing import Integers
 
-SCHEMA = "privacyfunnel-protocol/1"
+SCHEMA = "privacyfunnel-protocol/2"
+OLD_SCHEMA = "privacyfunnel-protocol/1"
+"""Its draws for values never seen were not proven, and it did not say how it was fitted."""
 MOST_BYTES = 256 * 2**20
 """Far above what a protocol takes, far below what would exhaust the memory while it is parsed."""
 MOST_VALUES = 5_000_000
@@ -47,14 +49,16 @@ class _Block(BaseModel):
     """For every input x: y, 2³²·P(y|x), y′, 2³²·P(y′|x), …"""
     labels: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
+    draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
 
 
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-protocol/1"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-protocol/2"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
+    fitted: Fitted
     secret: str = Field(max_length=LONGEST_TEXT)
     secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     utility_nats: float = Field(ge=0, allow_inf_nan=False)
@@ -67,10 +71,12 @@ class _File(BaseModel):
 
 def to_text(protocol: Protocol) -> str:
     """The protocol as the text of its file."""
+    protocol = published(protocol)
     content: dict[str, Any] = {
         "schema": SCHEMA,
         "guarantee": protocol.notion.words(),
         "promise": protocol.notion.as_dict(),
+        "fitted": protocol.fitted,
         "secret": protocol.secret,
         "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
         "utility_nats": float(protocol.utility),
@@ -106,6 +112,8 @@ def from_text(text: str, name: str = "the protocol") -> Protocol:
         raise InvalidProtocol(f"{name} is not complete JSON; was it cut short?") from None
     if not isinstance(content, dict) or not str(content.get("schema", "")).startswith("privacyfunnel-protocol/"):
         raise InvalidProtocol(f"{name} is JSON, but not a protocol of privacyfunnel")
+    if content["schema"] == OLD_SCHEMA:
+        raise InvalidProtocol(f"{name} was written by an older version, whose draws were not proven; refit it")
     if content["schema"] != SCHEMA:
         raise InvalidProtocol(
             f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
@@ -158,6 +166,7 @@ def _plain_block(block: Block) -> dict[str, Any]:
         "channel": [part.ravel().tolist() for part in np.split(entries, channel.starts[1:-1])],
         "labels": block.labels.tolist(),
         "marginal": block.marginal.tolist(),
+        "draw": block.draw.tolist() if block.draw is not None else None,
     }
 
 
@@ -172,6 +181,8 @@ def _to_protocol(file: _File) -> Protocol:
     names = [column.name for block in file.blocks for column in block.columns]
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")
+    if len(file.blocks) > 1 and any(block.draw is not None for block in file.blocks):
+        raise InvalidProtocol("several blocks cannot draw values never seen")
     return Protocol(
         notion,
         tuple(_to_block(block) for block in file.blocks),
@@ -181,6 +192,7 @@ def _to_protocol(file: _File) -> Protocol:
         file.how,
         file.secret,
         file.secret_readings,
+        fitted=file.fitted,
     )
 
 
@@ -209,7 +221,10 @@ def _to_block(block: _Block) -> Block:
         raise InvalidProtocol("an output is labelled with a value that does not exist")
     if len(marginal) != block.outputs or min(block.marginal) < 0 or sum(block.marginal) != UNIT:
         raise InvalidProtocol("the marginal of the outputs is not a distribution")
-    return Block(block.columns, codes, channel, labels, marginal)
+    draw = _integers((block.draw,))[0] if block.draw is not None else None
+    if draw is not None and (len(draw) != block.outputs or draw.min() < 0 or sum(draw.tolist()) != UNIT):
+        raise InvalidProtocol("the draw for values never seen is not a distribution")
+    return Block(block.columns, codes, channel, labels, marginal, draw)
 
 
 def _fits(column: Column, label: Label) -> bool:

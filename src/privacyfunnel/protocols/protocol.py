@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,14 @@ SPARSE_ASSIGNMENT = 50_000
 MARGINAL_PEOPLE = 2**20
 """The marginal of the outputs is published as finely as a sample of so many would tell it, at most."""
 
+DECIMALS = 12
+"""Finer than any step: what is left of a product of floats beyond this is noise."""
+ULPS = 1e-12
+"""A float this close to a step counts as one."""
+
+Fitted = Literal["exact counts", "given probabilities"]
+"""What a protocol was computed from: the people of a table as they are, or numbers that were given."""
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -38,7 +46,9 @@ class Block:
     labels: Integers
     """labels[y]: the input whose values the output y is written as; no two outputs share one."""
     marginal: Integers
-    """About 2³²·P(y), coarsely: how a value never seen when fitting may be drawn, since it says nothing of x."""
+    """About 2³²·P(y), as coarsely as a sample would tell it: what estimates weigh outputs by."""
+    draw: Integers | None = None
+    """2³²·r(y): how a value never seen when fitting may be drawn so that the promise is kept; None if it cannot."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -79,6 +89,10 @@ class Protocol:
     """How the secret was read, if it was read from a table."""
     seen: Integers | None = None
     """Of a product: seen[block, x] is the input of each block for the values of X it was made from. Not in the file."""
+    fitted: Fitted = "exact counts"
+    """From exact counts, the numbers in the file depend on single people where few share a value: see `exposure`."""
+    step: float = 0.0
+    """The file tells utility, bound and entropy in multiples of so many nats; 0 if they are such already."""
 
     @property
     def channel(self) -> Matrix:
@@ -120,12 +134,24 @@ class Protocol:
         return tuple(name for block in self.blocks for name in block.attributes)
 
     @property
+    def draw(self) -> Integers | None:
+        """2³²·r(y): how rows with a value never seen may be drawn; None if no draw is known to keep the promise.
+
+        Blocks would be drawn independently of each other, as no other rows are: with several, there is none.
+        """
+        return self.blocks[0].draw if len(self.blocks) == 1 else None
+
+    @property
     def gap(self) -> float:
         """At most this many nats are lost to the best protocol."""
         return self.upper_bound - self.utility
 
     def save(self, path: str | Path, *, force: bool = True) -> None:
-        """Write the publishable file: the promise, the channel, the encoders; no counts and no records."""
+        """Write the protocol's file: the promise, the channel, the encoders.
+
+        It holds no records. But a protocol fitted on exact counts is computed from the secrets, and whoever has the
+        file can tell the secret of people whose combination of values few share: such a file is not for publication.
+        """
         from privacyfunnel.protocols.file import to_text
         from privacyfunnel.tables.writing import check_output, whole_file
 
@@ -154,7 +180,8 @@ class Protocol:
 
         pandas, polars or Arrow in, the same kind out. A path streams into `output` (.csv, .csv.gz or
         .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
-        values that were not there when fitting are refused, or drawn from the marginal of the outputs.
+        values that were not there when fitting are refused, or drawn such that the promise is kept whoever they
+        are, if the protocol has such a draw.
         A `seed` makes the release repeatable and therefore insecure: for tests only.
         """
         from privacyfunnel.tables.release import sanitise
@@ -262,6 +289,39 @@ def _coarse(q: Vector, people: int | None) -> Integers:
     units: Integers = np.floor(rounded / rounded.sum() * UNIT).astype(np.int64)
     units[units.argmax()] += UNIT - units.sum()
     return units
+
+
+def step_for(people: int | None) -> float:
+    """The least of 1, 2 or 5 times a power of ten that is at least 1/√n, the error of an entropy of so many people.
+
+    >>> step_for(100), step_for(48_842), step_for(3)
+    (0.1, 0.005, 1.0)
+    """
+    error = 1 / math.sqrt(MARGINAL_PEOPLE if people is None else max(1, people))
+    power = 10.0 ** math.floor(math.log10(error))
+    return next(float(f"{k * power:.0e}") for k in (1, 2, 5, 10) if k * power >= error * (1 - ULPS))
+
+
+def published(protocol: Protocol) -> Protocol:
+    """The protocol as its file tells it: with as many digits of utility, bound and entropy as its people support.
+
+    In full precision these could be solved for counts. Utility is rounded down, what it is compared with up, so that
+    0 ≤ utility ≤ bound still holds, and no more is claimed than is true.
+    """
+    if not protocol.step:
+        return protocol
+    utility = _multiple(protocol.utility, protocol.step, up=False)
+    bound, entropy = (_multiple(value, protocol.step, up=True) for value in (protocol.upper_bound, protocol.entropy))
+    return replace(protocol, utility=utility, upper_bound=bound, entropy=entropy, step=0.0)
+
+
+def _multiple(value: float, step: float, *, up: bool) -> float:
+    """The multiple of `step` next to `value`, with no more digits than it needs."""
+    k = math.ceil(value / step) if up else math.floor(value / step)
+    nearest = round(k * step, DECIMALS)
+    if (nearest < value) if up else (nearest > value):  # the quotient was rounded to the wrong side
+        nearest = round((k + (1 if up else -1)) * step, DECIMALS)
+    return nearest
 
 
 def information_kept(channel: Channel, p_x: Vector) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.attacks.attack import Attack, attack
+from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.repetition import Repeated, repeated
 from privacyfunnel.distribution.column import Column, Label
@@ -21,7 +22,7 @@ from privacyfunnel.proof.certificate import Certificate, certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.file import digest_of
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Block, Protocol, published
 from privacyfunnel.protocols.released import released
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -90,7 +91,9 @@ class Account:
 
     @property
     def kept_share(self) -> float:
-        """Of the information in the attributes, as the protocol says."""
+        """Of the information in the attributes; without the table, as the protocol's file says."""
+        if self.measured is not None:
+            return self.measured.findings.kept_share
         return self.protocol.utility / self.protocol.entropy if self.protocol.entropy else 1.0
 
     @property
@@ -108,6 +111,7 @@ class Account:
             "digest": self.digest,
             "promise": self.protocol.notion.words(),
             "notion": self.protocol.notion.as_dict(),
+            "fitted": self.protocol.fitted,
             "kept_share": self.kept_share,
             "gap_share": self.gap_share,
             "encoders": [asdict(encoder) for encoder in self.encoders],
@@ -124,6 +128,7 @@ class Account:
             "repeated": [each.as_dict() for each in self.measured.repeated],
             "remarks": list(self.measured.remarks),
             "population": self.measured.population.as_dict() if self.measured.population else None,
+            "exposed": self.measured.exposed.as_dict() if self.measured.exposed else None,
         }
 
 
@@ -147,6 +152,8 @@ class FromTable:
     """What was too much to compute."""
     population: PopulationFindings | None = None
     """What the promise comes to for the population of which the people are a sample, if it was made to it."""
+    exposed: Exposure | None = None
+    """Whom the protocol file may give away, if it was fitted on people."""
 
     def output_name(self, i: int) -> str:
         """What the i-th of these outputs is written as."""
@@ -159,6 +166,7 @@ class FromTable:
 def account(protocol: Protocol, joint: Joint | None = None, certificate: Certificate | None = None) -> Account:
     """Tell all there is to tell. Without the distribution of the table, only what the protocol file says."""
     measured = measure(protocol, joint, certificate) if joint is not None else None
+    protocol = protocol if measured is not None else published(protocol)
     attributes = tuple(_attribute(block, j, joint) for block in protocol.blocks for j in range(len(block.columns)))
     encoders = tuple(encoder_of(column) for block in protocol.blocks for column in block.columns)
     return Account(protocol, digest_of(protocol), encoders, attributes, measured)
@@ -174,7 +182,8 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     beliefs = _beliefs(protocol, joint, together)
     q, attacked = together.sum(axis=0), _attack(protocol, joint)
     population = population_findings(protocol, joint) if protocol.notion.confidence is not None else None
-    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population)
+    exposed = exposure(protocol, joint)
+    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population, exposed)
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:

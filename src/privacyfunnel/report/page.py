@@ -45,7 +45,7 @@ def report_page(
         *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
         ("side-channels", "Side channels", side_channels_part(account)),
         *([("choice", "Other promises, other ε", _choice(account, compared))] if compared else []),
-        ("limits", "What is not promised", definitions(words.LIMITS_OF_THE_GUARANTEE)),
+        ("limits", "What is not promised", definitions(words.limit_words(account))),
         ("again", "How to do it again", _again(account, name, protocol_name)),
     ]
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)

@@ -44,6 +44,21 @@ LIMITS_OF_THE_GUARANTEE = (
 )
 
 
+FITTED_ON_PEOPLE = (
+    "It was fitted on exact counts. What its numbers tell about people whose combination of values few others have is "
+    "not part of the promise."
+)
+
+
+def limit_words(account: Account) -> list[tuple[str, str]]:
+    """What the guarantee does not cover, with what the protocol file gives away."""
+    if account.protocol.fitted != "exact counts":
+        return list(LIMITS_OF_THE_GUARANTEE)
+    exposed = account.measured.exposed if account.measured is not None else None
+    told = exposed.words() if exposed is not None else FITTED_ON_PEOPLE
+    return [*LIMITS_OF_THE_GUARANTEE, ("The protocol file.", told)]
+
+
 COUNTING = (
     "Released rows are random draws. Counting them does not give the original shares; funnel estimate does, with "
     "intervals, from the released table and the protocol."
@@ -102,11 +117,13 @@ def change_words(limits: Limits) -> str:
 
 def kept_words(account: Account) -> str:
     """How much is kept, and how much anybody could."""
-    protocol = account.protocol
+    protocol, measured = account.protocol, account.measured
+    kept = measured.findings.kept_bits if measured is not None else protocol.utility / math.log(2)
+    most = measured.findings.entropy_bits if measured is not None else protocol.entropy / math.log(2)
     best = best_words(account.kept_share, account.gap_share)
     return (
         f"{percent(account.kept_share)} of the information in the released columns is kept "
-        f"({protocol.utility / math.log(2):.3f} of {protocol.entropy / math.log(2):.3f} bits for each row). "
+        f"({kept:.3f} of {most:.3f} bits for each row). "
         f"{best[0].upper()}{best[1:]}."
     )
 

@@ -215,16 +215,22 @@ def downloads_part(solved: Solved, opened: Opened) -> Tag:
     return section(
         "download-step",
         "5. Take it with you",
-        tags.p(
-            "Publish the released table, the protocol and the page to publish. Keep the certificate and the report "
-            "inside: they tell shares of the secret. Publish one release only."
-        ),
+        tags.p(publishing_words(solved.account)),
         tags.div(*(ui.download_button(f"get_{name}", label) for name, label in files), class_="files"),
         tags.details(
             tags.summary("The same on the command line and in Python"),
             HTML(code(commands, "Command lines") + code(typed.python, "Python")),
         ),
     )
+
+
+def publishing_words(told: Account) -> str:
+    """What may leave the house."""
+    exposed = told.measured.exposed if told.measured is not None else None
+    keep = "Keep the certificate and the report inside: they tell shares of the secret. Publish one release only."
+    if exposed is not None and exposed.few:
+        return f"Publish the released table. {keep} {exposed.words()}"
+    return f"Publish the released table, the protocol and the page to publish. {keep}"
 
 
 def progress_words(kept: float, most: float, seconds: float) -> str:

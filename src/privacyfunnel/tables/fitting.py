@@ -198,7 +198,8 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
             f"{outside} values of column {name!r} lie outside its bins {short(edges[0])}…{short(edges[-1])}; widen them"
         )
     column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
-    return Fitted(column, how + words)
+    given = not isinstance(bins, int | np.integer | str | None)
+    return Fitted(column if given else column.model_copy(update={"chosen": True}), how + words)
 
 
 def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
@@ -286,7 +287,7 @@ def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top:
     labels: list[Label] = [*sorted(dict.fromkeys(frequent[:most])), OTHER]
     if profile.present < profile.rows:
         labels.append(None)
-    column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
+    column = Column(**reading.model_dump(), labels=tuple(labels), other=True, chosen=profile.distinct > most)
     notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
     alike = look_alikes(profile)
     if alike:

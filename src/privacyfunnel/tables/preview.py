@@ -32,6 +32,6 @@ def preview(protocol: Protocol, source: Source, rows: int = ROWS) -> Preview:
     for name in names:
         codes = columns[name].encode(first.column(name).combine_chunks())
         before.append([columns[name].labels[code] if code != UNSEEN else None for code in codes])
-    released = protocol.sanitise(first, keep_order=True, unseen="draw")
+    released = protocol.sanitise(first, keep_order=True)
     after = [released.column(name).to_pylist() for name in names]
     return Preview(tuple(names), tuple(zip(*before, strict=True)), tuple(zip(*after, strict=True)))

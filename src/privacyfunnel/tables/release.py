@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
-from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
+from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
 
@@ -38,7 +38,7 @@ class Release:
     attributes: tuple[str, ...]
     dropped: tuple[str, ...]
     drawn: int
-    """Entries of rows not seen when fitting, which were drawn from the marginal."""
+    """Entries of rows not seen when fitting, which were drawn without looking at them."""
     shuffled: bool
     secure: bool
     """Whether the randomness was the operating system's; a seeded release is for tests only."""
@@ -72,8 +72,7 @@ def sanitise(
     With `output`, rows stream into that file (.csv, .csv.gz or .parquet) and a `Release` comes back.
     Without, the released table comes back, of the same kind as `table` (Arrow, for a path).
     """
-    if unseen not in ("refuse", "draw"):
-        raise InvalidInput(f"unseen is 'refuse' or 'draw', not {unseen!r}")
+    check_unseen(protocol, unseen)
     target = Path(output) if output is not None else None
     if target is not None:
         format_of(target)

@@ -13,7 +13,7 @@ from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.raw import is_text
 from privacyfunnel.drawing.kernel import AliasTables, sample
 from privacyfunnel.drawing.randomness import Randomness
-from privacyfunnel.errors import UnseenValues
+from privacyfunnel.errors import InvalidInput, UnseenValues
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.typing import Integers
@@ -26,15 +26,16 @@ class Sanitiser:
     """Draws released rows: `inputs` and `outputs` for each batch, `finish` once, `release` to write codes as values."""
 
     def __init__(self, protocol: Protocol, unseen: Unseen = "refuse") -> None:
+        check_unseen(protocol, unseen)
         self.protocol = protocol
         self.unseen = unseen
         self.strangers: Counter[str] = Counter()
         """Rows with values the protocol was not fitted on, by column."""
-        self._blocks = [(block, _Inputs(block), AliasTables.of(_with_marginal(block))) for block in protocol.blocks]
+        self._blocks = [(block, _Inputs(block), AliasTables.of(_with_draw(block))) for block in protocol.blocks]
         self._faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """x[i, k]: the input of block k for row i; one past the last draws the marginal, and stands for strangers."""
+        """x[i, k]: the input of block k for row i; one past the last stands for strangers, who are drawn if at all."""
         x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
         strange = np.zeros(batch.num_rows, dtype=bool)
         for k, (block, inputs, _) in enumerate(self._blocks):
@@ -112,14 +113,27 @@ class _Inputs:
         return np.asarray(self._input[place])
 
 
-def _with_marginal(block: Block) -> Channel:
-    """The block's channel with one more input, whose output is drawn from the marginal."""
-    channel, emitted = block.channel, np.flatnonzero(block.marginal)
+def check_unseen(protocol: Protocol, unseen: str) -> None:
+    """Refuse what is no answer to values never seen, and draws that would break the promise."""
+    if unseen not in ("refuse", "draw"):
+        raise InvalidInput(f"unseen is 'refuse' or 'draw', not {unseen!r}")
+    if unseen == "draw" and protocol.draw is None:
+        why = "it has several blocks" if len(protocol.blocks) > 1 else "no draw was found that keeps its promise"
+        raise InvalidInput(
+            f"this protocol cannot draw rows for values it was not fitted on: {why}; leave such rows out, or refit "
+            "with them"
+        )
+
+
+def _with_draw(block: Block) -> Channel:
+    """The block's channel with one more input, for values never seen; where these are refused, it is never drawn."""
+    draw = block.draw if block.draw is not None else block.marginal
+    channel, emitted = block.channel, np.flatnonzero(draw)
     return Channel(
         channel.n_outputs,
         np.append(channel.starts, channel.starts[-1] + len(emitted)),
         np.concatenate([channel.outputs, emitted]),
-        np.concatenate([channel.numerators, block.marginal[emitted]]),
+        np.concatenate([channel.numerators, draw[emitted]]),
     )
 
 

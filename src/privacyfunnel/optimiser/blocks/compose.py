@@ -34,6 +34,7 @@ from privacyfunnel.optimiser.blocks.builds import (
 from privacyfunnel.optimiser.blocks.parts import Parts
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.optimise import LEAST_SLACK, check_task, optimise
+from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.state import Progress, State, interruptible
 from privacyfunnel.promises.limits import Limits
@@ -143,7 +144,7 @@ class _Task:
                 f"{certificate.level:.9g}; use the method 'tuned' or 'chained'",
                 level=certificate.level,
             )
-        return protocol
+        return finished(protocol, [self.parts.joint])
 
     def _splits(self) -> Iterator[tuple[list[float], Order]]:
         """Splits of the budget, each with an order."""
@@ -195,7 +196,7 @@ class _Task:
                 exact, channels[b] = exact.rounded(b, rows, LEAST_SLACK)
             protocol = self._protocol([channels[b] for b in order], order, how)
             if certify(protocol, self.parts.joint).holds:
-                return protocol
+                return finished(protocol, [self.parts.joint])
         raise NotCertified(f"no exact product was found that keeps {self.notion}; please report this")
 
     def _protocol(self, channels: list[Channel], order: Sequence[int], how: str) -> Protocol:

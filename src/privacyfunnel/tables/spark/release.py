@@ -36,7 +36,7 @@ from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.release import Release
-from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
+from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.spark.folder import SparkFolder
 from privacyfunnel.tables.spark.source import SparkSource, trouble_of, unlogged
 from privacyfunnel.tables.writing import plain
@@ -159,8 +159,7 @@ def sanitise_spark(
     With `output`, the rows are written to that folder as Parquet files and a `Release` comes back. Without,
     a DataFrame comes back that has been computed and persisted, so that using it twice shows the same rows.
     """
-    if unseen not in ("refuse", "draw"):
-        raise InvalidInput(f"unseen is 'refuse' or 'draw', not {unseen!r}")
+    check_unseen(protocol, unseen)
     strange = [name for name in partition_by if name not in protocol.attributes]
     if strange or len(partition_by) >= len(protocol.attributes):
         raise InvalidInput("a release is partitioned by some of its attributes, and not by all")
