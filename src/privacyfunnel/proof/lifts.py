@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.promises.limits import View
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.typing import Exact, Integers, Vector
