@@ -21,7 +21,7 @@ from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates import answer, measuring, posterior
 from privacyfunnel.estimates.frequencies import Wish, frequencies
-from privacyfunnel.estimates.intervals import around, projected, quantile
+from privacyfunnel.estimates.intervals import Scored, condensed, projected, quantile, tail
 from privacyfunnel.estimates.likelihood import most_likely
 from privacyfunnel.estimates.measuring import Meter, contract
 from privacyfunnel.estimates.questions import Asker
