@@ -16,7 +16,7 @@ ATOMS = 128
 FINEST = 8.0
 """Moved scores lie this many to a standard deviation where they are close to the mean, and less densely farther out."""
 EVALUATIONS = 60
-NARROW = 1e-4
+NARROW = 1e-3
 """An end of an interval is known up to this share of the interval, and rounded outwards."""
 
 
@@ -66,42 +66,43 @@ class Scored:
         """Estimated rows in the group."""
         return np.asarray((self.N * self.d).sum(axis=1) * np.ones(len(self.a)))
 
-    def surprise(self, theta: Vector, side: int, at: Integers | slice = slice(None)) -> Vector:
+    def surprise(self, theta: Vector, side: Integers | int, at: Integers | slice = slice(None)) -> Vector:
         """How surprising the estimates are if θ, which lies above (side = 1) or below (−1) of them, is true.
 
         The largest a − θd is convex in θ, so that it lies below its chord between the ends; the smallest, above.
         """
-        chord = self.most if side > 0 else self.least
         part = (theta - self.ends[0]) / (self.ends[1] - self.ends[0])
-        most = side * (chord[0][at] + part * (chord[1][at] - chord[0][at]))
-        h = side * (_at(self.a, at) - theta[:, None] * _at(self.d, at))
-        return surprise(_at(self.N, at), h, most)
+        least, most = (first[at] + part * (last[at] - first[at]) for first, last in (self.least, self.most))
+        h = _at(self.a, at) - theta[:, None] * _at(self.d, at)
+        sign = np.broadcast_to(side, theta.shape)
+        return surprise(_at(self.N, at), sign[:, None] * h, np.where(sign > 0, most, -least))
 
     def intervals(self, tail: float) -> tuple[Vector, Vector]:
         """All θ for which an estimate at least as far off, on the same side, has at least the chance `tail`."""
-        return self._end(-1, tail), self._end(1, tail)
-
-    def _end(self, side: int, tail: float) -> Vector:
-        """The farthest θ on one side that is not too surprising, by the Illinois method within a bracket."""
-        z, values = quantile(tail), self.values
-        inner = np.clip(values, *self.ends)
-        outer = np.full(len(values), self.ends[side > 0])
+        one = np.ones(len(self.values), dtype=np.int64)
         if self.ends[0] == self.ends[1]:
-            return outer
-        outer_off = self.surprise(outer, side) + z
-        inner_off = self.surprise(inner, side) + z
-        found = np.where(inner_off <= 0, inner, outer)  # nothing between the ends would be unsurprising
-        active = np.flatnonzero((inner_off > 0) & (outer_off < 0) & (self.size > 0))
-        guess = values + side * z * self._errors()
-        before = np.zeros(len(values), dtype=np.int64)  # which end moved last: 1 the inner, −1 the outer
+            return np.full(len(one), self.ends[0]), np.full(len(one), self.ends[1])
+        low, high = np.split(self._ends(np.concatenate([-one, one]), quantile(tail)), 2)
+        return low, high
+
+    def _ends(self, side: Integers, z: float) -> Vector:
+        """The farthest θ on one side of each that is not too surprising, by the Illinois method within a bracket."""
+        cell = np.tile(np.arange(len(side) // 2), 2)
+        values, size = self.values[cell], self.size[cell]
+        inner = np.clip(values, *self.ends)
+        outer = np.where(side > 0, self.ends[1], self.ends[0])
+        outer_off = self.surprise(outer, side, cell) + z
+        inner_off = self.surprise(inner, side, cell) + z
+        found = np.where(inner_off <= 0, inner, outer)  # where nothing between the ends would be unsurprising
+        active = np.flatnonzero((inner_off > 0) & (outer_off < 0) & (size > 0))
+        theta = (values + side * z * self._errors()[cell])[active]
+        before = np.zeros(len(side), dtype=np.int64)  # which end moved last: 1 the inner, −1 the outer
         for turn in range(EVALUATIONS):
             if not active.size:
                 break
             low, high = inner[active], outer[active]
-            theta = guess[active] if turn == 0 else _between(low, high, inner_off[active], outer_off[active], turn)
-            outside = (theta - low) * (theta - high) >= 0
-            theta = np.where(outside, (low + high) / 2, theta)
-            off = self.surprise(theta, side, active) + z
+            theta = np.where((theta - low) * (theta - high) < 0, theta, (low + high) / 2)
+            off = self.surprise(theta, side[active], cell[active]) + z
             ok = off >= 0
             # Illinois: an end that stays twice in a row counts half.
             outer_off[active] = np.where(ok, outer_off[active] / (1 + (before[active] > 0)), off)
@@ -111,6 +112,7 @@ class Scored:
             found[active] = outer[active]
             gap = np.abs(outer[active] - inner[active])
             active = active[gap > NARROW * np.abs(outer[active] - values[active])]
+            theta = _between(inner[active], outer[active], inner_off[active], outer_off[active], turn)
         return found
 
     def _errors(self) -> Vector:
@@ -168,8 +170,8 @@ def projected(values: Vector) -> Vector:
 
 
 def _between(low: Vector, high: Vector, low_off: Vector, high_off: Vector, turn: int) -> Vector:
-    """Where the line through both ends of a bracket is 0; every third time the middle."""
-    if turn % 3 == 2:
+    """Where the line through both ends of a bracket is 0; every fourth time the middle."""
+    if turn % 4 == 3:
         return (low + high) / 2
     with np.errstate(all="ignore"):  # an impossible end is at −∞: nan, and the middle is taken
         line = low + (high - low) * low_off / (low_off - high_off)

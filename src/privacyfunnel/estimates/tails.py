@@ -22,6 +22,7 @@ STILL = 1e-7
 """Relative change of a root at which it is found."""
 LONGEST_STEP = 2.0
 """In units of the exponent of the largest score: Newton's method must not jump to where everything underflows."""
+TINY = 1e-300
 CENTRAL = 0.02
 """Standard deviations from the expectation within which a sum is no surprise: the saddlepoint is not defined there."""
 
@@ -134,13 +135,9 @@ def _saddlepoint(r: Matrix, h: Matrix, s: Vector, n: Vector, start: Vector) -> V
         off = first - s[active]
         low[active] = np.where(off < 0, at, low[active])
         high[active] = np.where(off < 0, high[active], at)
-        with np.errstate(all="ignore"):  # a slope of 0 is an infinite step, which is cut
-            move = np.clip(np.nan_to_num(-off / second), -reach[active], reach[active])
-        moved = at + move
+        moved = at - np.clip(off / np.maximum(second, TINY), -reach[active], reach[active])
         outside = (moved <= low[active]) | (moved >= high[active])
-        with np.errstate(invalid="ignore"):
-            middle = (low[active] + high[active]) / 2
-        moved = np.where(outside & np.isfinite(middle), middle, moved)
+        moved = np.where(outside & np.isfinite(low[active]), (low[active] + high[active]) / 2, moved)
         done = np.abs(moved - at) <= STILL * np.abs(at)
         u[active] = np.where(done, at, moved)
         active = active[~done]
