@@ -9,7 +9,7 @@ from typing import Any
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.frequencies import Frequencies, Wish, frequencies, named
-from privacyfunnel.estimates.intervals import quantile
+from privacyfunnel.estimates.intervals import tail
 from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
@@ -84,7 +84,7 @@ def estimate(
     """
     if not isinstance(protocol, Protocol):
         raise InvalidInput(f"estimate needs a Protocol, not {type(protocol).__name__}")
-    quantile(confidence)
+    tail(confidence)  # refuses what is none
     asker = Asker(protocol)
     by = [by] if isinstance(by, str) else list(by)
     kept = _kept(asker, where or {})

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.estimates.intervals import around, projected, quantile
+from privacyfunnel.estimates.intervals import projected, tail
 from privacyfunnel.estimates.measuring import Meter, contract
 from privacyfunnel.estimates.questions import Asker, Cells
 from privacyfunnel.typing import Integers, Matrix
@@ -20,7 +21,11 @@ from privacyfunnel.typing import Integers, Matrix
 SMALLEST_GROUP = 3.0
 """Standard errors by which the share of a group must exceed 0 for anything to be said of it."""
 VAGUE = 0.5
-"""Intervals that reach further to either side say nothing, so the released rows do not tell the share."""
+"""Intervals that reach further to either side say nothing, so the released rows do not tell the share.
+
+What they reach is planned from the protocol and the number of rows. If the rows themselves decided, those samples would
+be kept in which the largest scores are missing by luck, and their intervals do not hold.
+"""
 ABSURD = 6.0
 """Standard errors outside of [0, 1] that no luck explains."""
 
@@ -32,7 +37,7 @@ class Estimate:
     values: tuple[tuple[Label, ...], ...]
     """Combinations of values of the attributes; more than one where the released rows only tell their sum."""
     share: float | None
-    """Unbiased; None where the released rows do not tell it, or only with an interval that would be everything."""
+    """Unbiased; None where rows of this kind, or so few of them, do not tell it: the interval would be everything."""
     error: float | None
     """Standard error of the share."""
     low: float | None
@@ -80,9 +85,9 @@ class Wish:
     project: bool = False
     model: bool = True
 
-    def reach(self, together: int) -> float:
-        """How many standard errors an interval reaches, in a table of so many."""
-        return quantile(self.confidence, together if self.simultaneous else 1)
+    def tail(self, together: int = 1) -> float:
+        """The chance of an interval to miss on either side, in a table of so many."""
+        return tail(self.confidence, together if self.simultaneous else 1)
 
 
 def frequencies(
@@ -97,8 +102,9 @@ def frequencies(
     sets = {k: meter.scorers[k].groups(cells[k].rows) if k in cells else [np.array([0])] for k in blocks}
     rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
     measured = meter.measure({k: _sums(rows[k], sets[k]) for k in blocks}, group or None)
-    reach = wish.reach(int(measured.identified.sum()))
-    told = measured.identified & (reach * measured.errors <= VAGUE)
+    chance = wish.tail(int(measured.identified.sum()))
+    told = measured.identified & (measured.plan.reach(chance) <= VAGUE)
+    lows, highs = measured.between(chance, told)
     moved = wish.project and bool(told.all())
     shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
     counted, likely = _counted(meter, rows, group), _likely(meter, rows, group) if wish.model else None
@@ -109,7 +115,7 @@ def frequencies(
         model = None if likely is None else float(sum(likely[cell] for cell in members))
         if told[place]:
             share, error = float(shares[place]), float(measured.errors[place])
-            low, high = around(float(measured.values[place]), error, measured.rows, reach)
+            low, high = float(lows[place]), float(highs[place])
             by_label = float(sum(counted[cell] for cell in members))
             found[members[0]] = Estimate(values, share, error, low, high, model, by_label)
         if not told[place] or len(members) > 1:
@@ -123,14 +129,19 @@ def frequencies(
 
 
 def check_group(meter: Meter, asker: Asker, group: Mapping[int, Matrix], fixed: Mapping[str, Sequence[int]]) -> None:
-    """Refuse a group that the released rows do not tell, or that is too small to say anything of."""
+    """Refuse a group that the released rows do not tell, or that is too small to say anything of.
+
+    If the rows leave open that nobody is in the group, every share of it is possible: the interval is everything.
+    """
     if not group:
         return
     found = meter.measure(group)
     who = " and ".join(f"{name} = {_words(value)}" for name, value in named(asker, fixed).items())
     if not found.identified.all():
         raise InvalidTable(f"the released rows do not tell how many have {who}; ask for a coarser group")
-    if found.values.item() < SMALLEST_GROUP * found.errors.item():
+    chance = float(ndtr(-SMALLEST_GROUP))
+    low, _ = found.between(chance, found.identified)
+    if low.item() == 0 or found.plan.values.item() < found.plan.reach(chance).item():
         raise InvalidTable(
             f"{meter.rows:,} released rows do not tell for sure that anybody has {who}; ask for a larger group"
         )

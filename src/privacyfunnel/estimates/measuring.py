@@ -6,17 +6,19 @@ quantities come from the tally by multiplying one axis at a time: the Kronecker 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.intervals import Scored, condensed, quantile
 from privacyfunnel.estimates.likelihood import most_likely
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
-from privacyfunnel.typing import Matrix, Vector
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_CELLS = 30_000_000
 """Numbers in a table of outputs or quantities: more would not fit."""
@@ -24,6 +26,10 @@ MOST_MODELLED = 300_000
 """Values of X of which the most likely distribution is found within seconds."""
 PSEUDO_ROWS = 4.0
 """Rows of the published marginal that are mixed into variances (Agresti and Coull), so that none is 0 by luck."""
+FEW = 5.0
+"""Rows below which an expected number of rows may well turn out as none: the chance of that is e⁻⁵, below 1%."""
+AT_ONCE = 1_000_000
+"""Scores of quantities that are looked at together, so that they fit into memory."""
 
 Targets = Mapping[int, Matrix]
 """For each block that matters, rows over its inputs; the quantities are all products of one row of each."""
@@ -37,8 +43,31 @@ class Measured:
     errors: NDArray[np.float64]
     """Standard errors."""
     identified: NDArray[np.bool_]
-    rows: float
-    """The released rows that come from the people in question: all, or those in the group."""
+    plan: Plan
+    between: Callable[[float, NDArray[np.bool_]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+    """The intervals with the chance `tail` of missing on either side; nan where the mask says not to look."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the protocol and the number of rows say of estimates before any row is seen: it cannot depend on them.
+
+    It goes by the published marginal. The rows may come from another distribution: then intervals are as wide as that
+    demands, and only the decision whether to give them is made for the published one.
+    """
+
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    """Standard errors."""
+    hidden: NDArray[np.float64]
+    """How far a row of the output with the largest score moves the estimate."""
+
+    def reach(self, tail: float) -> NDArray[np.float64]:
+        """How far intervals may reach: z standard errors, or as far as an output reaches that was not seen.
+
+        An output of which ln(1/tail) rows are expected is missing with the chance `tail`.
+        """
+        return np.asarray(np.maximum(quantile(tail) * self.errors, -np.log(tail) * self.hidden))
 
 
 class Meter:
@@ -66,38 +95,134 @@ class Meter:
             self._likely[key] = most_likely(self.shares(key), [self.scorers[k].Q for k in key])
         return self._likely[key]
 
-    def measure(self, targets: Targets, given: Targets | None = None) -> Measured:
-        """Every quantity ℓ·p; with `given` (one row for each block), every quotient ℓ·p / given·p.
+    def measure(
+        self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)
+    ) -> Measured:
+        """Every quotient ℓ·p / given·p, for `given` with one row for each block; without it, every quantity ℓ·p.
 
-        A mean of scores has the variance of the scores over n. A quotient N/D has that of the scores
-        (g_N − (N/D)·g_D) / D, to first order.
+        To first order a quotient θ = N/D of means of scores a and d has the variance of the scores (a − θd)/D over n.
+        `ends` are the least and the largest value that the quantity can have.
         """
         blocks = sorted({*targets, *(given or {})})
-        told = {k: targets[k] if k in targets else np.ones((1, self.scorers[k].n_inputs)) for k in blocks}
-        _check_size(tuple(len(told[k]) for k in blocks))
-        f = self.shares(blocks)
-        G = [self.scorers[k].scores(told[k]) for k in blocks]
-        known = _outer([self.scorers[k].identified(told[k]).astype(np.float64) for k in blocks]) > 0
-        N, NN = self._moments(f, G, G, blocks)
-        if given is None:
-            return Measured(N, np.sqrt(np.maximum(NN - N**2, 0.0) / self.rows), known, self.rows)
-        rows = [given[k] if k in given else np.ones((1, self.scorers[k].n_inputs)) for k in blocks]
-        H = [self.scorers[k].scores(row) for k, row in zip(blocks, rows, strict=True)]
-        D, DD = self._moments(f, H, H, blocks)
-        _, ND = self._moments(f, G, [np.broadcast_to(h, g.shape) for g, h in zip(G, H, strict=True)], blocks)
-        ratio = N / D
-        spread = np.maximum(NN - 2 * ratio * ND + ratio**2 * DD, 0.0)
-        each = all(self.scorers[k].identified(row).all() for k, row in zip(blocks, rows, strict=True))
-        return Measured(ratio, np.sqrt(spread / self.rows) / np.abs(D), known & each, float(self.rows * D.item()))
+        own = [targets[k] if k in targets else self._all(k) for k in blocks]
+        group = [given[k] if given and k in given else self._all(k) for k in blocks]
+        _check_size(tuple(len(rows) for rows in own))
+        scorers = [self.scorers[k] for k in blocks]
+        A = [scorer.scores(rows) for scorer, rows in zip(scorers, own, strict=True)]
+        D = [
+            scorer.scores(rows) if given else np.ones((1, scorer.n_outputs))
+            for scorer, rows in zip(scorers, group, strict=True)
+        ]
+        known = _outer([s.identified(rows).astype(np.float64) for s, rows in zip(scorers, own, strict=True)]) > 0
+        each = all(s.identified(rows).all() for s, rows in zip(scorers, group, strict=True))
+        f, q = self.shares(blocks), _outer([scorer.marginal for scorer in scorers])
+        scores = _Scores(A, D, ends)
+        size = float(contract(f, D).item())
+        values = contract(f, A) / size
+        spread = self._spread(scores, f, q, values)
+        return Measured(
+            values,
+            np.sqrt(spread / self.rows) / abs(size),
+            known & each,
+            self._plan(scores, q),
+            lambda tail, wanted: self._between(scores, f, tail, wanted),
+        )
 
-    def _moments(
-        self, f: NDArray[np.float64], G: list[Matrix], H: list[Matrix], blocks: list[int]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mean of the scores g, and that of g·h with a few pseudo-rows mixed in."""
-        products = [g * h for g, h in zip(G, H, strict=True)]
+    def _all(self, k: int) -> Matrix:
+        return np.ones((1, self.scorers[k].n_inputs))
+
+    def _spread(
+        self, scores: _Scores, f: NDArray[np.float64], q: NDArray[np.float64], theta: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """E(a − θd)², with a few pseudo-rows mixed in.
+
+        Outputs of which few rows are expected may be missing by luck: together they count at least as much as expected.
+        """
         share = PSEUDO_ROWS / (self.rows + PSEUDO_ROWS)
-        expected = _outer([m @ self.scorers[k].marginal for m, k in zip(products, blocks, strict=True)])
-        return contract(f, G), (1 - share) * contract(f, products) + share * expected
+        mixed = (1 - share) * f + share * q
+        rare = self.rows * q < FEW
+        common = scores.spread(np.where(rare, 0.0, mixed), theta)
+        seen, expected = (scores.spread(np.where(rare, g, 0.0), theta) for g in (mixed, q))
+        return np.asarray(common + np.maximum(seen, expected))
+
+    def _plan(self, scores: _Scores, q: NDArray[np.float64]) -> Plan:
+        size = float(contract(q, scores.D).item())
+        theta = np.clip(contract(q, scores.A) / size, *scores.ends)
+        errors = np.sqrt(np.maximum(scores.spread(q, theta), 0.0) / self.rows) / abs(size)
+        return Plan(theta, errors, scores.widest(theta) / (self.rows * abs(size)))
+
+    def _between(
+        self, scores: _Scores, f: NDArray[np.float64], tail: float, wanted: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        low, high = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.nan)
+        seen = np.nonzero(f)
+        N = f[seen] * self.rows
+        cells = np.nonzero(wanted)
+        for part in np.array_split(np.arange(len(cells[0])), 1 + len(cells[0]) * len(N) // AT_ONCE):
+            if part.size:
+                some = tuple(axis[part] for axis in cells)
+                low[some], high[some] = scores.scored(some, seen, N).intervals(tail)
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Products of the scores a and d of each block."""
+
+    A: list[Matrix]
+    """A[k][t, y], for each quantity t of block k and each output y of it."""
+    D: list[Matrix]
+    """D[k][0, y]: those of the group, or 1."""
+    ends: tuple[float, float]
+
+    def spread(self, f: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ f (a − θd)² at [t, t′, …]."""
+        aa, ad, dd = (contract(f, [x * y for x, y in zip(X, Y, strict=True)]) for X, Y in (
+            (self.A, self.A), (self.A, self.D), (self.D, self.D)
+        ))  # fmt: skip
+        return np.asarray(np.maximum(aa - 2 * theta * ad + theta**2 * dd, 0.0))
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]:
+        """The least and the largest a − θd over all outputs at [t, t′, …], for θ at either end."""
+        return tuple(self._range(theta) for theta in self.ends)
+
+    def _range(self, theta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Exact where quantities differ in one block only: there d is a factor. Otherwise bounds."""
+        varied = [k for k, A in enumerate(self.A) if len(A) > 1 or not np.array_equal(A, self.D[k])] or [0]
+        if len(varied) == 1:
+            own = [A - theta * D if k in varied else A for k, (A, D) in enumerate(zip(self.A, self.D, strict=True))]
+            return _extremes(own)
+        (least, most), (small, large) = _extremes(self.A), _extremes(self.D)
+        factors = np.minimum(theta * small, theta * large), np.maximum(theta * small, theta * large)
+        return least - factors[1], most - factors[0]
+
+    def widest(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest |a − θd| that any output can have, or a bound of it."""
+        (least, most), (last_least, last_most) = self.ranges
+        part = (theta - self.ends[0]) / ((self.ends[1] - self.ends[0]) or 1.0)
+        chords = least + part * (last_least - least), most + part * (last_most - most)
+        return np.maximum(-chords[0], chords[1])
+
+    def scored(self, cells: tuple[Integers, ...], seen: tuple[Integers, ...], N: Vector) -> Scored:
+        """The scores of some quantities, for the outputs that were seen."""
+        a, d = np.ones((1, len(N))), np.ones((1, len(N)))
+        for A, D, t, y in zip(self.A, self.D, cells, seen, strict=True):
+            a, d = a * A[t][:, y], d * D[:, y]
+        (least, most), (last_least, last_most) = self.ranges
+        rows, a, d = condensed(N, a, d)
+        return Scored(rows, a, d, self.ends, (least[cells], last_least[cells]), (most[cells], last_most[cells]))
+
+
+def _extremes(factors: Sequence[Matrix]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the largest product of one entry of factor[k][t, :] for each k, at [t, t′, …]."""
+    least = most = np.ones((1,) * len(factors))
+    for axis, F in enumerate(factors):
+        shape = [-1 if i == axis else 1 for i in range(len(factors))]
+        ends = [end.reshape(shape) for end in (F.min(axis=1), F.max(axis=1))]
+        corners = [side * end for side in (least, most) for end in ends]
+        least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
+    return least, most
 
 
 def contract(f: NDArray[np.float64], matrices: Sequence[Matrix]) -> NDArray[np.float64]:

@@ -78,9 +78,8 @@ def summary(meter: Meter, asker: Asker, name: str, fixed: Mapping[str, Sequence[
     if not meter.scorers[k].identified(at_most).all():
         return _nothing(name, who, "the released rows do not tell its distribution")
     cumulative = meter.measure({**group, k: at_most}, group)
-    F, errors = cumulative.values.ravel(), cumulative.errors.ravel()
-    reach = wish.reach(1)
-    ladder = _Ladder(edges, F, F - reach * errors, F + reach * errors, ranges=column.kind == "bins")
+    low, high = cumulative.between(wish.tail(), cumulative.identified)
+    ladder = _Ladder(edges, cumulative.values.ravel(), low.ravel(), high.ravel(), ranges=column.kind == "bins")
     quantiles = tuple(ladder.quantile(share) for share in QUANTILES)
     if not np.isfinite(lower).all() or not np.isfinite(upper).all():
         return _nothing(
@@ -92,22 +91,22 @@ def summary(meter: Meter, asker: Asker, name: str, fixed: Mapping[str, Sequence[
     ways = np.zeros((3, len(column)))
     ways[:, present] = (lower + upper) / 2, lower, upper
     _, rows = _rows(asker, name, ways)
-    found = meter.measure({**group, k: rows * group[k]}, group)
-    mean, at_low, at_high = (float(value) for value in found.values.ravel())
-    error = float(found.errors.ravel()[0])
-    reach *= error
-    if reach > VAGUE * (upper.max() - lower.min()):
+    ends = float(lower.min()), float(upper.max())
+    found = meter.measure({**group, k: rows * group[k]}, group, ends)
+    if found.plan.reach(wish.tail()).ravel()[0] > VAGUE * (ends[1] - ends[0]):
         return _nothing(
             name, who, "the released rows do not tell its mean: the interval would be everything", quantiles
         )
     is_cut = column.kind == "bins"
+    mean, at_low, at_high = (float(value) for value in found.values.ravel())
+    low, high = found.between(wish.tail(), found.identified)
     return Summary(
         attribute=name,
         group=who,
         mean=mean,
-        error=error,
-        low=max(mean - reach, float(lower.min())),
-        high=min(mean + reach, float(upper.max())),
+        error=float(found.errors.ravel()[0]),
+        low=float(low.ravel()[0]),
+        high=float(high.ravel()[0]),
         bounds=(at_low, at_high) if is_cut else None,
         quantiles=quantiles,
         note="everybody counts as in the middle of their range" if is_cut else "",

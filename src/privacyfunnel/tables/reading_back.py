@@ -15,7 +15,7 @@ from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
 
 FEWEST_ROWS = 30
-"""Intervals rest on the central limit theorem, which says nothing of fewer rows."""
+"""How often intervals hold was measured from this many rows on."""
 
 
 @dataclass(frozen=True, eq=False)
