@@ -60,16 +60,17 @@ def small():
 
 
 def same(one, other):
+    one = published(one)
     assert other.notion == one.notion
     for mine, theirs in zip(one.blocks, other.blocks, strict=True):
         assert mine.columns == theirs.columns
         assert mine.channel.n_outputs == theirs.channel.n_outputs
         for field in ("starts", "outputs", "numerators"):
             assert np.array_equal(getattr(mine.channel, field), getattr(theirs.channel, field))
-        for field in ("codes", "labels", "marginal"):
+        for field in ("codes", "labels", "marginal", "draw"):
             assert np.array_equal(getattr(mine, field), getattr(theirs, field))
         assert mine.values.tolist() == theirs.values.tolist()
-    for field in ("utility", "upper_bound", "entropy", "how", "secret", "secret_readings", "attributes"):
+    for field in ("utility", "upper_bound", "entropy", "how", "secret", "secret_readings", "attributes", "fitted"):
         assert getattr(one, field) == getattr(other, field)
 
 
@@ -132,9 +133,9 @@ def test_no_value_of_the_secret_no_record_and_no_count_is_in_the_file(protocol):
     content = json.loads(text)
     assert set(content) == {
         *("schema", "guarantee", "promise", "secret", "secret_readings", "utility_nats", "upper_bound_nats"),
-        *("entropy_nats", "how", "blocks", "digest"),
+        *("entropy_nats", "how", "blocks", "digest", "fitted"),
     }
-    assert set(content["blocks"][0]) == {"columns", "values", "outputs", "channel", "labels", "marginal"}
+    assert set(content["blocks"][0]) == {"columns", "values", "outputs", "channel", "labels", "marginal", "draw"}
     assert all("labels" not in reading for reading in content["secret_readings"])
     joint = pf.Joint.from_table(a_table(), "diagnosis", **_reading())
     numbers = {int(digits) for digits in re.findall(r"\d{4,}", text)}

@@ -60,7 +60,7 @@ def audit(
         screen.print(show.findings_table(found))
         if attacked is not None:
             show_attack(screen, attacked)
-    if not certificate.holds:
+    if not certificate:
         raise typer.Exit(BROKEN)
 
 

@@ -73,7 +73,7 @@ class Certificate:
     """Whether rows drawn for values never seen keep the promise, too; None if the protocol draws none."""
 
     def __bool__(self) -> bool:
-        return self.holds
+        return self.holds and self.draws is not False
 
 
 def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None = None) -> Certificate:
@@ -81,7 +81,8 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
 
     Probabilities are integers over 2³² (the channel) and over the total weight (the joint); e^ε is
     replaced by a rational below it, so a promise that passes holds for the real numbers. If the protocol draws rows
-    for values never seen, its own promise must hold with any share of such rows, too.
+    for values never seen, `draws` says whether its own promise holds with any share of such rows, too; a certificate is
+    true if all of this holds.
     A bare channel may be given instead of a protocol, with the notion to check it for.
     """
     if not isinstance(joint, Joint):
@@ -138,13 +139,13 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
 
 
 def _with_draws(certificate: Certificate, protocol: Protocol, joint: Joint) -> Certificate:
-    """The certificate, which also holds only if rows drawn for values never seen keep the promise."""
+    """The certificate with what rows drawn for values never seen come to; it is true only if they keep the promise."""
     if protocol.draw is None:
         return certificate
     if room_of(protocol, joint).holds(protocol.draw):
         return replace(certificate, draws=True)
     line = f"{certificate.reason}; but rows drawn for values never seen could break it"
-    return replace(certificate, holds=False, draws=False, reason=line)
+    return replace(certificate, draws=False, reason=line)
 
 
 def room_of(protocol: Protocol, joint: Joint) -> Room:
