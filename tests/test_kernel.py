@@ -246,10 +246,11 @@ def test_no_rows_are_drawn_as_no_rows():
 
 
 def test_the_kernel_works_where_nothing_can_be_kept_on_disk(monkeypatch: pytest.MonkeyPatch):
-    def nowhere_to_write(*, nogil: bool, cache: bool = False) -> Any:
+    def nowhere_to_write(*, cache: bool = False, **_: Any) -> Any:
         if cache:
             raise RuntimeError("no locator available")
         return lambda function: function
 
     monkeypatch.setattr(compiled, "njit", nowhere_to_write)
     assert compiled.compiled(os.getpid)() == os.getpid()
+    assert compiled.compiled(reorder_sums=True)(os.getpid)() == os.getpid()

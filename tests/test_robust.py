@@ -18,6 +18,8 @@ from privacyfunnel.channel import Channel
 from privacyfunnel.confidence import FAMILIES, confidence_set
 from privacyfunnel.notions import notion_from
 from privacyfunnel.optimiser.bisection import bisected
+from privacyfunnel.optimiser.pricing import CellOracle
+from privacyfunnel.optimiser.robust_pricing import RobustOracle
 from privacyfunnel.protocol import Protocol, block_of
 
 ALARM = 1e-6
@@ -344,3 +346,10 @@ def test_population_findings_put_sample_and_population_side_by_side():
     assert over.too_rare == 1
     assert over.people_too_rare == 50
     assert "rarest" not in over.as_dict()
+
+
+def test_programs_over_a_set_or_over_cells_do_not_offer_what_they_cannot_do():
+    """Only programs over a single distribution's Δ can be kept to one of its faces."""
+    for kind in (RobustOracle, CellOracle):
+        assert kind.__bases__ == (object,)
+        assert not hasattr(kind, "restrict")

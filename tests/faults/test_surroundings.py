@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,39 @@ def test_a_cache_that_cannot_be_used_is_done_without(damage, desk, tmp_path):
         limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2**12, 2**12))}
     done = finished(funnel([*release, tmp_path / "open.csv.gz"]), env=around, watched=False, **limits)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+FEW_LOOPS = """
+import numpy as np
+from privacyfunnel.optimiser.boxes import curve
+from privacyfunnel.optimiser.simplex import slack_basis
+slack_basis(np.ones((1, 2)), np.empty((1, 2)), np.empty(1, np.int64), np.empty(2, np.int64))
+assert curve(1.0) == 0.0
+"""
+ALL_LOOPS = """
+import numpy as np
+import privacyfunnel as pf
+joint = pf.Joint(np.random.default_rng(0).integers(1, 50, (2, 3, 3, 2)))
+assert pf.certify(pf.optimise(joint, pf.SRLIP(0.5)), joint)
+"""
+CUT = 20
+"""Bytes that are left of a file."""
+
+
+@pytest.mark.parametrize("program", [FEW_LOOPS, pytest.param(ALL_LOOPS, marks=pytest.mark.long)], ids=["few", "all"])
+def test_a_cache_that_was_cut_short_is_made_anew(program, tmp_path):
+    """Also for the loops by which side-channel promises are proven; of each, the index or the code is cut."""
+    around = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    assert finished(command, env=around).returncode == 0
+    indices = sorted(tmp_path.rglob("*.nbi"))
+    assert len(indices) > 1
+    codes = [path for index in indices[1::2] for path in index.parent.glob(f"{index.stem}.*.nbc")]
+    for path in [*indices[::2], *codes]:
+        path.write_bytes(path.read_bytes()[:CUT])
+    done = finished(command, env=around)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert min(path.stat().st_size for path in tmp_path.rglob("*.nb*")) > CUT
 
 
 def test_another_user_with_nothing_to_write_but_the_output_is_served(desk):
