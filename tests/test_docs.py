@@ -62,8 +62,13 @@ def test_every_block_is_python_or_shell_so_that_none_goes_untried(document):
     assert {language for language, _ in fenced(document)} <= {"python", "sh"}
 
 
+def long_if_spark(page):
+    """Spark takes a minute to start and to end."""
+    return [pytest.mark.long] if page.name == "spark.md" else []
+
+
 PYTHON = [
-    pytest.param(text, id=f"{page.name}-{number}")
+    pytest.param(text, id=f"{page.name}-{number}", marks=long_if_spark(page))
     for page in PAGES
     for number, (language, text) in enumerate(fenced(page))
     if language == "python"
@@ -139,7 +144,7 @@ def work(command):
     assert run([*command[1:], *(["--time-limit", "1"] if long else [])]) == 0
 
 
-@pytest.mark.parametrize("document", SHELL, ids=lambda document: document.name)
+@pytest.mark.parametrize("document", [pytest.param(page, id=page.name, marks=long_if_spark(page)) for page in SHELL])
 def test_the_commands_of_a_page_work_one_after_the_other(document, tried):
     for line in lines(document):
         if not line.startswith("funnel "):

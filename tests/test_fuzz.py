@@ -25,6 +25,8 @@ import privacyfunnel as pf
 from privacyfunnel.cli import BAD_INPUT, run
 from privacyfunnel.protocol_file import _digest, _write, to_text
 
+pytestmark = pytest.mark.long
+
 CASES = int(os.environ.get("FUZZ_CASES", "60"))
 CANARY = "CANARY"
 """Stands in every record and in no name, so that a message that quotes a record is found out."""

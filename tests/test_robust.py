@@ -134,6 +134,7 @@ def test_the_optimum_is_that_of_all_corners_together(array, notion, within):
     assert protocol.gap <= 1e-6
 
 
+@pytest.mark.long
 @given(counts(max_s=3, max_x=4), notions(epsilons(0.05, 2.0)), st.sampled_from([0.5, 0.95]), sets)
 @settings(max_examples=15)
 def test_an_optimum_is_certified_and_lies_between_bisection_and_the_plain_optimum(array, notion, confidence, within):
@@ -199,6 +200,7 @@ def test_side_channels_are_guarded_against_over_the_set(within):
     assert 0 < worst <= 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", SETS)
 @pytest.mark.parametrize(
     ("table", "secret", "attributes"),
@@ -232,6 +234,7 @@ SAMPLES = [(40, 40), (300, 120), (3_000, 120), (30_000, 120)]
 """People in a sample, and samples: 400 in all."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "times", "within"),
     [*((n, times, within) for within in ("intervals", "ball") for n, times in SAMPLES), (3_000, 60, "both")],

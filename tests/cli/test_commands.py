@@ -130,6 +130,7 @@ REAL = [
 NUMBERED = [f"{name}-{secret}-{i}" for i, (name, secret, _, _) in enumerate(REAL)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "secret", "attributes", "options"), REAL, ids=NUMBERED)
 def test_fit_sanitise_audit_works_on_real_tables(name, secret, attributes, options, shared, tmp_path, capsys):
     table = shared / "data" / f"{name}.csv.gz"

@@ -34,11 +34,17 @@ def same_files(desk, folder, flags=(), **surroundings):
     return done.stdout
 
 
-@pytest.mark.parametrize("which", SURROUNDINGS)
+QUICK = ("a terminal that knows ASCII only", "every warning is an error")
+
+
+@pytest.mark.parametrize(
+    "which", [which if which in QUICK else pytest.param(which, marks=pytest.mark.long) for which in SURROUNDINGS]
+)
 def test_the_same_files_come_out_everywhere(which, desk, tmp_path):
     same_files(desk, tmp_path, **SURROUNDINGS[which])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "letters"), [("tr_TR", "UTF-8"), ("de_DE", "ISO-8859-1")])
 def test_the_same_files_come_out_in_another_language(name, letters, desk, tmp_path):
     """In Turkish, the small letter of I is ı; in German, 0.5 is written 0,5; and Latin-1 has no İ."""
@@ -58,6 +64,7 @@ def test_the_same_files_come_out_in_another_language(name, letters, desk, tmp_pa
     assert "Größe".encode(letters) in out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("date", ["1970-01-02 00:00:00", "2100-01-01 00:00:00"])
 def test_the_same_files_come_out_at_any_date(date, desk, tmp_path):
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
@@ -67,11 +74,13 @@ def test_the_same_files_come_out_at_any_date(date, desk, tmp_path):
     same_files(desk, tmp_path, env={"LD_PRELOAD": str(found[0]), "FAKETIME": f"@{date}"})
 
 
+@pytest.mark.long
 def test_a_file_is_as_private_as_the_user_asks(desk, tmp_path):
     same_files(desk, tmp_path, preexec_fn=lambda: os.umask(0o077))
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["full", "broken"])
 def test_a_cache_that_cannot_be_used_is_done_without(damage, desk, tmp_path):
     """Compiled loops are kept on disk to save time; where that fails, only time is lost."""

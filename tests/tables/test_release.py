@@ -534,6 +534,7 @@ print(release.rows, status["VmHWM"].split()[0])
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_memory_stays_bounded_while_millions_of_rows_stream(tmp_path):
     n, part = 5_000_000, 500_000

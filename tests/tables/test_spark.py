@@ -23,6 +23,8 @@ from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra, Outpu
 from privacyfunnel.protocol import Protocol, block_of
 from spark_parts import environment, require_spark, spark
 
+pytestmark = pytest.mark.long
+
 PLAUSIBLE, ABSURD = 1e-6, 1e-9
 
 
