@@ -29,6 +29,8 @@ UNSEEN = -1
 """The code of a value that has no label."""
 OTHER = "other"
 MOST_LABELS = 1_000_000
+EXACT = 2**53
+"""Whole numbers below this are numbers in float64, too."""
 
 
 class Reading(BaseModel):
@@ -89,7 +91,7 @@ class Column(Reading):
         if self.kind == "integer":
             return type(label) is int and -raw.LARGEST_INTEGER - 1 <= label <= raw.LARGEST_INTEGER
         if self.kind == "number":
-            return type(label) in (int, float)
+            return type(label) is float or (type(label) is int and abs(label) < EXACT)
         return type(label) is (bool if self.kind == "boolean" else str)
 
     def __len__(self) -> int:

@@ -20,9 +20,9 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_SPIKES = 12
 NARROWEST = 1e-9
+"""Intervals are not cut further, relative to their upper end."""
 RATIO = 2.0
 """The interval of the last spike is cut until its ends are this close; only then are others looked at."""
-"""Intervals are not cut further, relative to their upper end."""
 SAFE = 1e-10
 """What rounding may cost a bound."""
 EDGE = 0.02
