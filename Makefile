@@ -1,11 +1,21 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Two commands do everything on a fresh machine: `make demo` and `make test`. All of them: `make help`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: demo test fuzz atheris coverage lint format bench paper docs pictures dist minimal audit clean
+.PHONY: help demo test check every_test search fuzz atheris coverage lint format bench paper docs pictures dist minimal audit clean
+
+.DEFAULT_GOAL := help
+help:
+	@echo 'make demo     the main job, end to end, on generated data'
+	@echo 'make test     the tests: some minutes, the same draws every time'
+	@echo 'make check    the tests that take long: mutations, fuzz, coverage of intervals, Spark clusters, …'
+	@echo 'make search   property tests with new random draws, for SECONDS=600'
+	@echo 'make lint     ruff and mypy'
+	@echo 'make bench    measurements'
+	@echo 'More, and what they are for: CONTRIBUTING.md'
 
 # What it takes to try it; Spark and the tools of developers, most of the download, come with $(READY).
 $(TRIED): pyproject.toml
@@ -22,10 +32,27 @@ $(READY): $(TRIED)
 demo: $(TRIED)
 	$(BIN)/funnel demo
 
-test: $(READY)
-	$(BIN)/python -m pytest -n 2
+# Two processes; a process that is done takes over from the other.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# 12,500 broken files, 2,500 of each kind: about a quarter of an hour. `make test` tries 300.
+# Hypothesis draws the same every time (tests/conftest.py), so a test that passed passes again.
+test: $(READY)
+	$(PYTEST) -m 'not long'
+
+# The tests that are marked as long. `test` and `check` together are all of them, once.
+check: $(READY)
+	$(PYTEST) -m long
+
+# Both in one go, with one count at the end: what .ci/run runs.
+every_test: $(READY)
+	$(PYTEST)
+
+# Property tests with new random draws; what fails is kept in build/search and should become a fixed case.
+search: SECONDS := 600
+search: $(READY)
+	$(BIN)/python -m tools.searching $(SECONDS)
+
+# 12,500 broken files, 2,500 of each kind: about a quarter of an hour. `make check` tries 300.
 fuzz: $(READY) atheris
 	FUZZ_CASES=2500 $(BIN)/python -m pytest -n 2 tests/test_fuzz.py
 
@@ -43,7 +70,7 @@ atheris: $(VENV)/.fuzz
 # for Spark and the studio is not run and counts as missed.
 coverage: $(READY)
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n 2
+	$(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(UNCOMPILED)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --skip-covered --fail-under=95

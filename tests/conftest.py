@@ -6,16 +6,26 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
+STEADY = "steady"
 _COMMON = {
     "deadline": None,
-    "max_examples": 40,
+    "database": None,
+    "print_blob": True,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
-settings.register_profile("local", **_COMMON)
-settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
-settings.register_profile("first failure", derandomize=True, phases=[Phase.explicit, Phase.generate], **_COMMON)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
+settings.register_profile(STEADY, derandomize=True, max_examples=40, **_COMMON)
+settings.register_profile(
+    "first failure", derandomize=True, max_examples=40, phases=[Phase.explicit, Phase.generate], **_COMMON
+)
+settings.register_profile("search", max_examples=400, **_COMMON)  # for tools/searching.py, which gives the seed
+_PROFILE = os.environ.get("HYPOTHESIS_PROFILE", STEADY)
+settings.load_profile(_PROFILE)
+if _PROFILE != "search" and hasattr(providers, "_get_local_constants"):
+    # Hypothesis also tries constants of those modules of ours that are loaded, and so draws depended on which tests
+    # had run before.
+    providers._get_local_constants = lambda: providers._local_constants
 
 for _name, _usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     _number = getattr(signal, _name, None)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 
 import privacyfunnel as pf
-from privacyfunnel.cli import app, run
+from privacyfunnel import cli
+from privacyfunnel.cli import run
 from privacyfunnel.population import as_csv, people
 from spark_parts import environment, require_spark
 
@@ -62,8 +62,13 @@ def test_every_block_is_python_or_shell_so_that_none_goes_untried(document):
     assert {language for language, _ in fenced(document)} <= {"python", "sh"}
 
 
+def long_if_spark(page):
+    """Spark takes a minute to start and to end."""
+    return [pytest.mark.long] if page.name == "spark.md" else []
+
+
 PYTHON = [
-    pytest.param(text, id=f"{page.name}-{number}")
+    pytest.param(text, id=f"{page.name}-{number}", marks=long_if_spark(page))
     for page in PAGES
     for number, (language, text) in enumerate(fenced(page))
     if language == "python"
@@ -139,7 +144,7 @@ def work(command):
     assert run([*command[1:], *(["--time-limit", "1"] if long else [])]) == 0
 
 
-@pytest.mark.parametrize("document", SHELL, ids=lambda document: document.name)
+@pytest.mark.parametrize("document", [pytest.param(page, id=page.name, marks=long_if_spark(page)) for page in SHELL])
 def test_the_commands_of_a_page_work_one_after_the_other(document, tried):
     for line in lines(document):
         if not line.startswith("funnel "):
@@ -172,9 +177,8 @@ def test_what_is_no_command_and_sets_nothing_up_is_noticed():
 
 def test_every_command_is_tried_in_the_documentation():
     shown = {shlex.split(line)[1] for document in SHELL for line in lines(document) if line.startswith("funnel ")}
-    names = {command.name or command.callback.__name__ for command in app.registered_commands}
-    assert names
-    assert names - shown == set()
+    assert cli.COMMANDS
+    assert set(cli.COMMANDS) - shown == set()
 
 
 def test_every_public_name_is_in_the_reference():
@@ -199,7 +203,7 @@ def is_there(span):
     if file:
         return (ROOT / file.group(1)).exists()
     command = re.match(r"funnel (\w+)", span)
-    if command and command.group(1) not in COMMANDS:
+    if command and command.group(1) not in cli.COMMANDS:
         return False
     public = re.match(r"pf\.(\w+)", span)
     if public and not hasattr(pf, public.group(1)):
@@ -211,11 +215,10 @@ def is_there(span):
     return not ours or set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", span)) <= OPTIONS
 
 
-COMMANDS = {command.name or command.callback.__name__ for command in app.registered_commands}
 OPTIONS = {"--help", "--version", "--debug"} | {
     option
-    for command in typer.main.get_command(app).commands.values()
-    for part in command.params
+    for name in cli.COMMANDS
+    for part in cli.command(name).params
     for option in (*part.opts, *part.secondary_opts)
 }
 

@@ -1,7 +1,7 @@
 """Broken files: whatever the bytes, a command succeeds whole, or says in one line what is wrong and leaves nothing.
 
-FUZZ_CASES is how many of each of the five kinds are tried: 300 files in `make test`, 12,500 in `make fuzz`. At the end,
-the claims that `make atheris` searches to break are made about its seeds, and about what it found.
+FUZZ_CASES is how many of each of the five kinds are tried: 300 files in `make check`, 12,500 in `make fuzz`. At the
+end, the claims that `make atheris` searches to break are made about its seeds, and about what it found.
 """
 
 import csv
@@ -25,6 +25,8 @@ import privacyfunnel as pf
 from privacyfunnel.cli import run
 from privacyfunnel.numeric.stopping import BAD_INPUT
 from privacyfunnel.protocols.file import _digest, _write, to_text
+
+pytestmark = pytest.mark.long
 
 CASES = int(os.environ.get("FUZZ_CASES", "60"))
 CANARY = "CANARY"

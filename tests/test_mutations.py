@@ -15,6 +15,8 @@ import pytest
 
 import privacyfunnel as pf
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(__file__).resolve().parent
 SOURCE = Path(pf.__file__).parent
 FAILED = 1

@@ -77,7 +77,22 @@ def test_a_source_distribution_holds_files_that_exist_and_every_page_for_people(
 
 
 @pytest.mark.parametrize(
-    "target", ["demo", "test", "fuzz", "coverage", "lint", "bench", "docs", "dist", "minimal", "audit"]
+    "target",
+    [
+        "demo",
+        "test",
+        "check",
+        "every_test",
+        "search",
+        "fuzz",
+        "coverage",
+        "lint",
+        "bench",
+        "docs",
+        "dist",
+        "minimal",
+        "audit",
+    ],
 )
 def test_make_knows_what_the_documentation_speaks_of(target: str):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

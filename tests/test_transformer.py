@@ -27,6 +27,7 @@ EXCEPTIONS = {
 """The checks of scikit-learn that a randomised transformer cannot pass, and why."""
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [
         pf.PrivacyFunnel(bins=2, output="codes", unseen="draw", gap=0.1, time_limit=2, random_state=seed)

@@ -11,7 +11,8 @@ PrivacyFunnelError
 ├── OutputRefused           a file we will not write, or could not write whole
 ├── NotCertified            a protocol that failed the exact check
 ├── SolverFailure           the linear-programming solver gave up
-└── MissingExtra            an optional dependency that is not installed
+├── MissingExtra            an optional dependency that is not installed
+└── NotLoaded               a library that we always need, and that cannot be loaded
 
 Messages say what, where and what next; none quotes a record or a value of the secret.
 Each is one line that a terminal only shows: names from files may hold anything.
@@ -98,3 +99,11 @@ class MissingExtra(PrivacyFunnelError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed; pip install 'privacyfunnel[{extra}]'")
+
+
+class NotLoaded(PrivacyFunnelError):
+    """A library that we always need cannot be loaded. What it says may hold anything, so only its kind is told."""
+
+    def __init__(self, trouble: BaseException) -> None:
+        kind = type(trouble).__name__
+        super().__init__(f"a library cannot be loaded ({kind}); is all installed, and is there memory? See --debug")

@@ -15,7 +15,6 @@ TOWN_EXTRA_BMI = (0.0, 0.4, -0.6, 1.2, 0.1)
 """How much heavier the people of each town are, in kg/m²: towns tell a little about the secret."""
 OBESE = 30.0
 """From this body-mass index on, in kg/m²."""
-COLUMNS = ("name", "sex", "age", "town", "height", "weight", "obese")
 
 
 def people(n: int, seed: int) -> dict[str, NDArray[np.generic]]:

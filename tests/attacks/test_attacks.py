@@ -271,6 +271,7 @@ def test_too_many_releases_are_refused_in_a_line():
 # --- learned attackers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_learned_attacker_never_beats_the_bayes_attacker_beyond_noise(seed):
     rng = np.random.default_rng(seed)

@@ -1,6 +1,8 @@
 """The command line: the whole way on real and made-up tables, and one clear line for everything that is wrong."""
 
 import gzip
+import importlib
+import inspect
 import json
 import os
 import subprocess
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import privacyfunnel as pf
+from privacyfunnel import cli
 from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli import run, show
 from privacyfunnel.protocols import file as protocol_file
@@ -22,7 +25,7 @@ from privacyfunnel.tables.auditing import audited_joint
 from processes import finished, one_line
 
 CANARY = "CANARY"
-COMMANDS = ("fit", "sanitise", "audit", "estimate", "tradeoff", "report", "studio", "demo")
+COMMANDS = tuple(cli.COMMANDS)
 FUNNEL = Path(sys.executable).with_name("funnel")
 
 
@@ -128,6 +131,7 @@ REAL = [
 NUMBERED = [f"{name}-{secret}-{i}" for i, (name, secret, _, _) in enumerate(REAL)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "secret", "attributes", "options"), REAL, ids=NUMBERED)
 def test_fit_sanitise_audit_works_on_real_tables(name, secret, attributes, options, shared, tmp_path, capsys):
     table = shared / "data" / f"{name}.csv.gz"
@@ -627,6 +631,52 @@ def test_importing_the_package_is_light():
     code = f"import sys, privacyfunnel; print([m for m in '{heavy}'.split() if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+HEAVY = (
+    "numpy scipy numba highspy duckdb pyarrow pydantic cryptography altair vl_convert rich pandas polars sklearn shiny"
+)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], []], ids=" ".join)
+def test_what_calls_no_command_loads_none(arguments):
+    code = (
+        "import sys; from privacyfunnel.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        f"loaded = [m for m in sys.modules if m.startswith('privacyfunnel.cli.') or m in '{HEAVY}'.split()]\n"
+        "assert 'typer' in sys.modules\n"
+        "print(*loaded, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_what_is_listed_of_a_command_is_what_it_says_itself(name):
+    own = getattr(importlib.import_module(f"privacyfunnel.cli.{name}"), name)
+    assert cli.COMMANDS[name] == inspect.getdoc(own).split("\n\n")[0].replace("\n", " ")
+    assert cli.command(name).help.startswith(cli.COMMANDS[name])
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("funnel s", ["sanitise", "studio"]), ("funnel audit --att", ["--attack"])]
+)
+def test_a_shell_completes_commands_and_their_options(typed, offered):
+    completing = {"_FUNNEL_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    done = subprocess.run([FUNNEL], env={**os.environ, **completing}, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offered
+
+
+def test_a_command_whose_library_is_broken_is_refused_in_a_line(tmp_path):
+    (tmp_path / "duckdb.py").write_text("raise RuntimeError('some words of somebody else')")
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", "privacyfunnel"]
+    done = subprocess.run([*command, "fit", "--help"], env=around, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("funnel: a library cannot be loaded (RuntimeError)")
+    assert done.stderr.count("\n") == 1
+    assert subprocess.run([*command, "--help"], env=around, capture_output=True, check=False).returncode == 0
 
 
 def test_a_secret_may_be_released_when_that_is_said(table, tmp_path, capsys):

@@ -485,6 +485,12 @@ def test_encoding_the_labels_is_the_identity(kind_and_labels, missing):
     assert column.encode(pa.nulls(1, released.type)).tolist() == [len(values) if missing else UNSEEN]
 
 
+def test_a_whole_number_that_float64_does_not_hold_exactly_is_no_label_of_a_column_of_numbers():
+    assert Column(name="x", kind="number", labels=(2**53 - 1, 0.5)).encode(pa.array([0.5])).tolist() == [1]
+    with pytest.raises(ValidationError, match="not of its kind"):
+        Column(name="x", kind="number", labels=(2**53 + 1, 0.5))
+
+
 @given(st.sets(st.integers(-(10**15), 10**15), min_size=1, max_size=12))
 def test_integers_written_as_text_find_their_labels(values):
     column = Column(name="x", kind="integer", labels=tuple(sorted(values)))

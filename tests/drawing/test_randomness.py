@@ -125,7 +125,7 @@ def test_a_stream_cannot_be_pickled_and_so_not_repeated_in_another_process():
 
 
 def test_bits_and_bytes_are_fair_and_the_check_rejects_a_bias_of_one_percent():
-    words = Randomness.secure().words(10**6)
+    words = Randomness.seeded(1).words(10**6)
     assert chisquare(np.bincount(words.view(np.uint8), minlength=256)).pvalue > PLAUSIBLE
     assert bits_are_fair(words) > PLAUSIBLE
     words[: len(words) // 100] |= np.uint64(1 << 17)
@@ -154,7 +154,7 @@ def test_a_permutation_holds_every_row_once(n: int):
 
 
 def test_the_first_row_of_a_permutation_is_uniform():
-    stream = Randomness.secure()
+    stream = Randomness.seeded(2)
     first = [permutation(37, stream)[0] for _ in range(40_000)]
     assert chisquare(np.bincount(first, minlength=37)).pvalue > PLAUSIBLE
 
@@ -170,7 +170,7 @@ def test_all_orders_are_equally_likely_and_a_careless_shuffle_is_rejected():
         seen = Counter(orders)
         return float(chisquare([*seen.values(), *[0] * (24 - len(seen))]).pvalue)
 
-    stream, rng = Randomness.secure(), np.random.default_rng(9)
+    stream, rng = Randomness.seeded(3), np.random.default_rng(9)
     assert evidence([tuple(permutation(4, stream).tolist()) for _ in range(40_000)]) > PLAUSIBLE
     assert evidence([careless(4, rng) for _ in range(40_000)]) < ABSURD
 

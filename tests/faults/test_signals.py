@@ -106,6 +106,7 @@ def test_ctrl_c_in_the_library_is_a_keyboard_interrupt_also_within_duckdb(desk):
     assert (done.stdout, done.stderr) == ("as everywhere\n", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["fit", "report"])
 def test_kill_9_keeps_the_old_output_and_the_next_run_succeeds(what, desk, tmp_path, capsys):
     output = tmp_path / f"{what}.out"

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,17 @@ def same_files(desk, folder, flags=(), **surroundings):
     return done.stdout
 
 
-@pytest.mark.parametrize("which", SURROUNDINGS)
+QUICK = ("a terminal that knows ASCII only", "every warning is an error")
+
+
+@pytest.mark.parametrize(
+    "which", [which if which in QUICK else pytest.param(which, marks=pytest.mark.long) for which in SURROUNDINGS]
+)
 def test_the_same_files_come_out_everywhere(which, desk, tmp_path):
     same_files(desk, tmp_path, **SURROUNDINGS[which])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "letters"), [("tr_TR", "UTF-8"), ("de_DE", "ISO-8859-1")])
 def test_the_same_files_come_out_in_another_language(name, letters, desk, tmp_path):
     """In Turkish, the small letter of I is ı; in German, 0.5 is written 0,5; and Latin-1 has no İ."""
@@ -57,6 +64,7 @@ def test_the_same_files_come_out_in_another_language(name, letters, desk, tmp_pa
     assert "Größe".encode(letters) in out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("date", ["1970-01-02 00:00:00", "2100-01-01 00:00:00"])
 def test_the_same_files_come_out_at_any_date(date, desk, tmp_path):
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
@@ -66,11 +74,13 @@ def test_the_same_files_come_out_at_any_date(date, desk, tmp_path):
     same_files(desk, tmp_path, env={"LD_PRELOAD": str(found[0]), "FAKETIME": f"@{date}"})
 
 
+@pytest.mark.long
 def test_a_file_is_as_private_as_the_user_asks(desk, tmp_path):
     same_files(desk, tmp_path, preexec_fn=lambda: os.umask(0o077))
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["full", "broken"])
 def test_a_cache_that_cannot_be_used_is_done_without(damage, desk, tmp_path):
     """Compiled loops are kept on disk to save time; where that fails, only time is lost."""
@@ -91,6 +101,39 @@ def test_a_cache_that_cannot_be_used_is_done_without(damage, desk, tmp_path):
         limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2**12, 2**12))}
     done = finished(funnel([*release, tmp_path / "open.csv.gz"]), env=around, watched=False, **limits)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+FEW_LOOPS = """
+import numpy as np
+from privacyfunnel.optimiser.generation.boxes import curve
+from privacyfunnel.optimiser.generation.box_simplex import slack_basis
+slack_basis(np.ones((1, 2)), np.empty((1, 2)), np.empty(1, np.int64), np.empty(2, np.int64))
+assert curve(1.0) == 0.0
+"""
+ALL_LOOPS = """
+import numpy as np
+import privacyfunnel as pf
+joint = pf.Joint(np.random.default_rng(0).integers(1, 50, (2, 3, 3, 2)))
+assert pf.certify(pf.optimise(joint, pf.SRLIP(0.5)), joint)
+"""
+CUT = 20
+"""Bytes that are left of a file."""
+
+
+@pytest.mark.parametrize("program", [FEW_LOOPS, pytest.param(ALL_LOOPS, marks=pytest.mark.long)], ids=["few", "all"])
+def test_a_cache_that_was_cut_short_is_made_anew(program, tmp_path):
+    """Also for the loops by which side-channel promises are proven; of each, the index or the code is cut."""
+    around = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    assert finished(command, env=around).returncode == 0
+    indices = sorted(tmp_path.rglob("*.nbi"))
+    assert len(indices) > 1
+    codes = [path for index in indices[1::2] for path in index.parent.glob(f"{index.stem}.*.nbc")]
+    for path in [*indices[::2], *codes]:
+        path.write_bytes(path.read_bytes()[:CUT])
+    done = finished(command, env=around)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert min(path.stat().st_size for path in tmp_path.rglob("*.nb*")) > CUT
 
 
 def test_another_user_with_nothing_to_write_but_the_output_is_served(desk):

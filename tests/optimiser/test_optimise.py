@@ -544,6 +544,7 @@ print(json.dumps([certificate.holds, protocol.utility, protocol.upper_bound, pro
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("array", "notion"),
     [

@@ -65,6 +65,7 @@ def spread(protocol, p):
     return Q
 
 
+@pytest.mark.long
 @given(tables(), st.sampled_from([0.05, 0.2, 1.0]), st.sampled_from(["srlip", "srldp"]))
 @settings(max_examples=25)
 def test_every_best_protocol_keeps_its_promise_by_the_definition(p, epsilon, kind):

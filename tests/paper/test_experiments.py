@@ -17,6 +17,8 @@ from privacyfunnel.paper import figures
 from privacyfunnel.paper.experiments import FIGURES, Plan, Row, Task, run
 from privacyfunnel.paper.methods import CONTENDERS, JOINT_GAP
 
+pytestmark = pytest.mark.long
+
 if importlib.util.find_spec("ppl") is None:  # importing it here would change how floats are rounded
     pytest.skip("pplpy, which lists vertices exactly, is not installed", allow_module_level=True)
 

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacyfunnel as pf
+from privacyfunnel.attacks import findings
 from privacyfunnel.promises.limits import Limits
+from privacyfunnel.report import account as accounts
 from privacyfunnel.report.account import account
 from strategies import epsilons, joints
 
@@ -128,3 +130,14 @@ def test_no_belief_leaves_the_range_that_a_promise_allows(joint, epsilon, kind):
 )
 def test_ranges_of_beliefs_known_by_hand(limits, prior, expected):
     assert limits.belief_range(prior) == pytest.approx(expected)
+
+
+def test_a_broken_certificate_that_is_given_is_not_computed_again(monkeypatch):
+    joint = people()
+    protocol = pf.optimise(people(seed=1), pf.LIP(0.01))
+    broken = pf.certify(protocol, joint)
+    assert not broken
+    for module in (findings, accounts):
+        monkeypatch.setattr(module, "certify", None)
+    assert accounts.measure(protocol, joint, broken).certificate is broken
+    assert not findings.findings(protocol, joint, broken).holds

@@ -6,6 +6,8 @@ import privacyfunnel as pf
 from pages import barriers, chromium, listen, too_wide
 from privacyfunnel.cli import run
 
+pytestmark = pytest.mark.long
+
 MOST_BYTES = 3_000_000
 
 

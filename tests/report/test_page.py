@@ -232,6 +232,7 @@ def test_the_factor_is_said_to_bound_only_what_it_bounds(notion, words):
     assert f"×1.65 the most a belief {words}" in " ".join(told.split())
 
 
+@pytest.mark.long
 def test_a_robust_promise_is_told_for_the_sample_and_for_the_population():
     joint = pf.Joint([[300, 200, 100], [100, 200, 300]])
     protocol = pf.optimise(joint, pf.robust(pf.LIP(0.5)))

@@ -156,6 +156,7 @@ def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp
         assert heard["errors"] == []
 
 
+@pytest.mark.long
 def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, visit, table):
     joint = pf.Joint.from_table(table, "obese", ["town", "weight"])
     with open_studio(table) as (address, _):  # opened from the command line
@@ -204,6 +205,7 @@ def test_choosing_no_column_is_explained(open_studio, visit, table):
         page.get_by_role("alert").filter(has_text="at least one other column").wait_for()
 
 
+@pytest.mark.long
 def test_a_long_search_is_followed_and_stopped_with_a_protocol_that_holds(open_studio, visit, table, tmp_path):
     joint = pf.Joint.from_table(table, "obese", ["sex", "town", "height", "weight"])
     with open_studio(table) as (address, _):
@@ -220,6 +222,7 @@ def test_a_long_search_is_followed_and_stopped_with_a_protocol_that_holds(open_s
         assert pf.certify(protocol, joint).holds
 
 
+@pytest.mark.long
 def test_two_tabs_share_nothing(open_studio, visit, table, chrome):
     with open_studio(table) as (address, _):
         first, _ = visit(address)
@@ -245,6 +248,7 @@ def test_two_tabs_share_nothing(open_studio, visit, table, chrome):
         stranger.close()
 
 
+@pytest.mark.long
 def test_everything_can_be_done_by_keyboard_alone(open_studio, visit, table):
     with open_studio(table) as (address, _):
         page, _ = visit(address)
@@ -274,6 +278,7 @@ def test_everything_can_be_done_by_keyboard_alone(open_studio, visit, table):
         assert coming.value.suggested_filename == "protocol.json"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_shows_everything_without_sideways_scrolling(open_studio, visit, table, scheme):
     with open_studio(table) as (address, _):

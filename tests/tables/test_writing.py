@@ -105,6 +105,7 @@ print(json.dumps(found))
 CASES = [(".parquet", ()), (".parquet", ("--keep-order",)), (".csv", ()), (".csv.gz", ("--keep-order",))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("suffix", "options"), CASES, ids=[suffix + "".join(options) for suffix, options in CASES])
 def test_kill_9_leaves_a_whole_file_or_none(suffix, options, work, tmp_path):
     table = work / "large.parquet" if suffix != ".csv.gz" else work / "middle.parquet"
@@ -154,6 +155,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(work, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delay", [0.1, 0.4, 0.8, 1.2])
 def test_ctrl_c_at_any_moment_shows_no_traceback(delay, work, tmp_path):
     # Until the first lines of ours are loaded, Python knows only tracebacks; so does what watches its lines.
@@ -375,6 +377,7 @@ def test_a_symbolic_link_to_nowhere_is_not_followed(work, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["open.csv"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("force", [False, True])
 def test_of_two_runs_at_once_one_wins_unless_forced(force, work, tmp_path):
     output = tmp_path / "open.parquet"

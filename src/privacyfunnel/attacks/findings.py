@@ -76,7 +76,7 @@ def best_words(kept_share: float, gap_share: float) -> str:
 
 def findings(protocol: Protocol, joint: Joint, certificate: Certificate | None = None) -> Findings:
     """Measure `protocol` on `joint`."""
-    certificate = certificate or certify(protocol, joint)
+    certificate = certify(protocol, joint) if certificate is None else certificate
     if certificate.worst is None:
         raise NotCertified(f"nothing can be said of this table: {certificate.reason}")
     entropy, information = joint.entropy, kept(protocol, joint)

@@ -1,4 +1,4 @@
-"""The command `funnel`: parse, call, render. Nothing is computed here."""
+"""The command `funnel`: parse, call, render. Nothing is computed here, and a command is loaded only to be called."""
 
 from __future__ import annotations
 
@@ -6,39 +6,80 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from importlib.metadata import version
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
-from privacyfunnel.cli.audit import audit
-from privacyfunnel.cli.demo import demo
-from privacyfunnel.cli.estimate import estimate
-from privacyfunnel.cli.fit import fit
-from privacyfunnel.cli.paper import paper
-from privacyfunnel.cli.report import report
-from privacyfunnel.cli.sanitise import sanitise
-from privacyfunnel.cli.studio import studio
-from privacyfunnel.cli.tradeoff import tradeoff
-from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
-from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped, exit_code
+from privacyfunnel.errors import NotLoaded, OutputRefused, PrivacyFunnelError, one_line
+from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped, exit_code, waiting
 
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
+COMMANDS = {
+    "fit": "Find the protocol that keeps the most of a table's columns without giving away its secret.",
+    "sanitise": "Draw a released row for every row of a table. Only the protocol's attributes are released.",
+    "audit": "Check in exact arithmetic that a protocol keeps its promise on a table. Exit code 0: kept, 1: broken.",
+    "estimate": (
+        "Estimate frequencies in the original table, with intervals, from a released table and its protocol alone."
+    ),
+    "tradeoff": "Show how much of a table can be kept at several ε; --time-limit is for each of them.",
+    "report": (
+        "Write one page with the promise, its proof, what was kept and what an attacker gains. Exit code 1: broken."
+    ),
+    "studio": (
+        "Choose columns and a promise in a browser, see what is kept and what is given away, and download the release."
+    ),
+    "demo": "Make up a population, sanitise it, and prove the promise: everything in under a minute.",
+    "paper": "Repeat the source paper's experiments: ε-LDP, ε-LIP and ε-SRLIP, by its own methods and by ours.",
+}
+"""The first line of what each command says of itself; it lies in a module of its name, loaded when it is called."""
+
+
+class _Commands(TyperGroup):
+    """Commands that are names and lines until one of them is called, or completed by a shell."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed and command(str(listed.name)), rest
+
+
+@cache
+def command(name: str) -> Any:
+    """The command of this name, as typer makes it from its function."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.command(name)(_function(name))
+    return typer.main.get_command(alone)
+
+
+def _function(name: str) -> Any:
+    try:
+        with waiting():
+            return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
+    except Exception as trouble:
+        if exit_code():  # while a library was being loaded
+            raise Stopped from None
+        raise NotLoaded(trouble) from trouble
+
 
 app = typer.Typer(
     name="funnel",
+    cls=_Commands,
     help="Publish tables without giving away the secret in them.",
     epilog="Any command takes --debug, which shows where an error came from.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, sanitise, audit, estimate, tradeoff, report, studio, demo, paper):
-    app.command()(command)
+for _name, _line in COMMANDS.items():
+    app.command(_name, help=_line)(lambda: None)
 
 
 def _show_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         typer.echo(f"funnel {version('privacyfunnel')}")
         raise typer.Exit
 

@@ -31,8 +31,9 @@ def _load_and_run(arguments: list[str]) -> int:
             import traceback
 
             traceback.print_exc()
-        kind = type(trouble).__name__
-        return _complain(f"a library cannot be loaded ({kind}); is all installed, and is there memory? See --debug")
+        from privacyfunnel.errors import NotLoaded
+
+        return _complain(str(NotLoaded(trouble)))
     return run(arguments)
 
 

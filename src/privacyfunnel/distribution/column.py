@@ -34,6 +34,8 @@ MOST_MARKERS = 1_000
 """Texts that mean "missing": more were made to fill up the memory."""
 MOST_LABELS = 1_000_000
 """A file with more values in one column was made to fill up the memory: tables with so many would not be counted."""
+EXACT = 2**53
+"""Whole numbers below this are numbers in float64, too."""
 
 
 class Reading(BaseModel):
@@ -96,7 +98,7 @@ class Column(Reading):
         if self.kind == "integer":
             return type(label) is int and -raw.LARGEST_INTEGER - 1 <= label <= raw.LARGEST_INTEGER
         if self.kind == "number":
-            return type(label) in (int, float)
+            return type(label) is float or (type(label) is int and abs(label) < EXACT)
         return type(label) is (bool if self.kind == "boolean" else str)
 
     def __len__(self) -> int:

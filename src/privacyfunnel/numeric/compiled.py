@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+REORDERED = {"reassoc", "contract"}
+"""What sums may suffer to use the whole width of the processor; infinities keep their meaning."""
 
-def compiled(function: F) -> F:
+
+@overload
+def compiled(function: F) -> F: ...
+
+
+@overload
+def compiled(*, reorder_sums: bool) -> Callable[[F], F]: ...
+
+
+def compiled(function: F | None = None, *, reorder_sums: bool = False) -> F | Callable[[F], F]:
     """Compiled on first use, free of Python's lock, and kept on disk where there is a place to keep it."""
-    try:
-        return cast(F, _forgiving(njit(cache=True, nogil=True)(function)))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return cast(F, njit(nogil=True)(function))
+    options: dict[str, Any] = {"nogil": True, **({"fastmath": REORDERED} if reorder_sums else {})}
+
+    def decorate(loop: F) -> F:
+        try:
+            return cast(F, _forgiving(njit(cache=True, **options)(loop)))
+        except RuntimeError:  # neither the package's folder nor the user's cache can be written
+            return cast(F, njit(**options)(loop))
+
+    return decorate if function is None else decorate(function)
 
 
 def _forgiving(loop: Any) -> Any:
-    """The same loop, compiled anew where what was kept is broken, and not kept where the disk is full.
+    """The same loop, compiled and kept anew where what was kept is broken, and not kept where the disk is full.
 
     Numba itself would rather fail than do without its cache.
     """
@@ -30,8 +46,11 @@ def _forgiving(loop: Any) -> Any:
     load, save = cache.load_overload, cache.save_overload
 
     def try_to_load(*arguments: Any) -> Any:
-        with suppress(Exception):  # whatever broken bytes lead to
+        try:
             return load(*arguments)
+        except Exception:  # whatever broken bytes lead to
+            with suppress(Exception):
+                cache.flush()  # saving reads the index first, which may be what is broken
         return None
 
     def try_to_save(*arguments: Any) -> None:

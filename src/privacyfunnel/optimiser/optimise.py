@@ -118,7 +118,7 @@ def search(
 
 
 def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
-    """Search in the way that suits the size; what it did, in words. Compiled ways are imported when needed.
+    """Search in the way that suits the size; what it did, in words. Some ways are imported only when needed.
 
     `chains` is a way to bound promises with several views, and None for one view.
     """

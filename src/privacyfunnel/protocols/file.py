@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from privacyfunnel.distribution.column import Column, Label, Reading
+from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
@@ -201,8 +201,6 @@ def _to_block(block: _Block) -> Block:
     codes = _integers(block.values)
     labels, marginal = _integers((block.labels,))[0], _integers((block.marginal,))[0]
     sizes = [len(column) for column in block.columns]
-    if not all(_fits(column, label) for column in block.columns for label in column.labels):
-        raise InvalidProtocol("a value is not of the kind of its column")
     if codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any():
         raise InvalidProtocol("a value has a number that its column does not have")
     if len(np.unique(codes, axis=0)) < len(codes):
@@ -225,19 +223,6 @@ def _to_block(block: _Block) -> Block:
     if draw is not None and (len(draw) != block.outputs or draw.min() < 0 or sum(draw.tolist()) != UNIT):
         raise InvalidProtocol("the draw for values never seen is not a distribution")
     return Block(block.columns, codes, channel, labels, marginal, draw)
-
-
-def _fits(column: Column, label: Label) -> bool:
-    """Whether a label is one that this kind of column can have."""
-    if label is None:
-        return True
-    if column.kind == "boolean":
-        return isinstance(label, bool)
-    if column.kind == "integer":
-        return type(label) is int and abs(label) < 2**63
-    if column.kind == "number":
-        return type(label) is float or (type(label) is int and abs(label) < 2**53)
-    return isinstance(label, str)
 
 
 def _integers(rows: tuple[tuple[int, ...], ...]) -> Integers:

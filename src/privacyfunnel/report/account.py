@@ -174,7 +174,7 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
 
 def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = None) -> FromTable:
     """Measure `protocol` on `joint`."""
-    certificate = certificate or certify(protocol, joint)
+    certificate = certify(protocol, joint) if certificate is None else certificate
     found = findings(protocol, joint, certificate)
     together = released(protocol, joint)
     occur = np.flatnonzero(together.sum(axis=0) > 0)

@@ -1,4 +1,4 @@
-"""Parts of a page: every text is escaped here and nowhere else."""
+"""Parts of a page. Texts are escaped where they are put in; parts, pictures and bodies are HTML already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Desk: what one visitor of the studio works on. Two tabs have two desks, and share nothing."""
+"""What the studio does for a visitor: open a table, count it, find a protocol, release, report."""
 
 from __future__ import annotations
 

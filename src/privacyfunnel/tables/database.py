@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.numeric.stopping import waiting
 
 Result = TypeVar("Result")
 NAME_BYTES = 8
@@ -40,12 +41,13 @@ def connect() -> duckdb.DuckDBPyConnection:
 @cache
 def _spill_folder() -> str | None:
     """Where DuckDB puts what does not fit into memory: nobody else may look there, and it goes with the process."""
-    try:
-        folder = mkdtemp(prefix="privacyfunnel-")
-    except OSError:  # there is no place for temporary files
-        return None
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    with waiting():  # a folder that is there but not yet registered would stay
+        try:
+            folder = mkdtemp(prefix="privacyfunnel-")
+        except OSError:  # there is no place for temporary files
+            return None
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
 
 def literal(text: str) -> str:

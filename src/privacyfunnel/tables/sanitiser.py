@@ -1,4 +1,4 @@
-"""The one caller of the kernel: Arrow batches of raw rows in, codes of released rows out, and back to Arrow."""
+"""The one place where rows are drawn: Arrow batches of raw rows in, codes of released rows out, and back to Arrow."""
 
 from __future__ import annotations
 

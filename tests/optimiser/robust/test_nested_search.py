@@ -163,6 +163,7 @@ def test_the_best_pairs_are_those_of_all_pairs(n, data):
             assert reduced_costs(v[None], y)[0] == pytest.approx(least[i], abs=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", SETS)
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_what_is_found_keeps_the_promise_at_many_values_and_few_people(notion, within):

@@ -14,6 +14,8 @@ from tests.strategies import epsilons, notions, numerators
 
 import privacyfunnel as pf
 from privacyfunnel.optimiser.bisection import bisected
+from privacyfunnel.optimiser.generation.pricing import CellOracle
+from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.promises.confidence import FAMILIES, confidence_set
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.proof.certificate import certify_channel
@@ -132,6 +134,7 @@ def test_the_optimum_is_that_of_all_corners_together(array, notion, within):
     assert protocol.gap <= 1e-6
 
 
+@pytest.mark.long
 @given(counts(max_s=3, max_x=4), notions(epsilons(0.05, 2.0)), st.sampled_from([0.5, 0.95]), sets)
 @settings(max_examples=15)
 def test_an_optimum_is_certified_and_lies_between_bisection_and_the_plain_optimum(array, notion, confidence, within):
@@ -197,6 +200,7 @@ def test_side_channels_are_guarded_against_over_the_set(within):
     assert 0 < worst <= 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", SETS)
 @pytest.mark.parametrize(
     ("table", "secret", "attributes"),
@@ -230,6 +234,7 @@ SAMPLES = [(40, 40), (300, 120), (3_000, 120), (30_000, 120)]
 """People in a sample, and samples: 400 in all."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "times", "within"),
     [*((n, times, within) for within in ("intervals", "ball") for n, times in SAMPLES), (3_000, 60, "both")],
@@ -344,3 +349,10 @@ def test_population_findings_put_sample_and_population_side_by_side():
     assert over.too_rare == 1
     assert over.people_too_rare == 50
     assert "rarest" not in over.as_dict()
+
+
+def test_programs_over_a_set_or_over_cells_do_not_offer_what_they_cannot_do():
+    """Only programs over a single distribution's Δ can be kept to one of its faces."""
+    for kind in (RobustOracle, CellOracle):
+        assert kind.__bases__ == (object,)
+        assert not hasattr(kind, "restrict")

@@ -23,6 +23,8 @@ from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of
 from spark_parts import environment, require_spark, spark
 
+pytestmark = pytest.mark.long
+
 PLAUSIBLE, ABSURD = 1e-6, 1e-9
 
 

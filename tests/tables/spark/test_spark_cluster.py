@@ -9,6 +9,8 @@ import pytest
 import privacyfunnel as pf
 from spark_parts import SOURCE, Cluster, require_spark, spark
 
+pytestmark = pytest.mark.long
+
 ROWS, PARTITIONS = 400_000, 16
 
 

@@ -11,16 +11,12 @@ By hand, because tens of thousands of boxes differ by one side each: 6 to 11 tim
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-F = TypeVar("F", bound=Callable[..., Any])
 Flags = NDArray[np.bool_]
 
 FEASIBLE = 1e-9
@@ -35,19 +31,7 @@ TIE = 1e-12
 """Prices closer than this are equal but for rounding; of such columns the one with the largest pivot is the safest."""
 
 
-def compiled(function: F) -> F:
-    """Compiled on first use, free of Python's lock, and kept on disk where there is a place to keep it.
-
-    Sums may be reordered, so that they use the whole width of the processor; infinities keep their meaning.
-    """
-    options: Any = {"nogil": True, "fastmath": {"reassoc", "contract"}}
-    try:
-        return cast(F, njit(cache=True, **options)(function))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return cast(F, njit(**options)(function))
-
-
-@compiled
+@compiled(reorder_sums=True)
 def pivot(T: Matrix, d: Vector, basic: Integers, outside: Integers, r: int, q: int) -> None:
     """Exchange the basic variable of row r for the outside variable of column q, in x_basic = T x_outside."""
     rows, columns = T.shape
@@ -68,7 +52,7 @@ def pivot(T: Matrix, d: Vector, basic: Integers, outside: Integers, r: int, q: i
     basic[r], outside[q] = outside[q], basic[r]
 
 
-@compiled
+@compiled(reorder_sums=True)
 def refresh(A: Matrix, T: Matrix, basic: Integers, outside: Integers) -> None:
     """The tableau of the same basis, computed anew from A: rounding errors do not pile up."""
     rows, columns = A.shape
@@ -91,7 +75,7 @@ def refresh(A: Matrix, T: Matrix, basic: Integers, outside: Integers) -> None:
             pivot(T, d, basic, outside, r, j)
 
 
-@compiled
+@compiled(reorder_sums=True)
 def slack_basis(A: Matrix, T: Matrix, basic: Integers, outside: Integers) -> None:
     """The tableau in which all rows are basic."""
     rows, columns = A.shape
@@ -102,7 +86,7 @@ def slack_basis(A: Matrix, T: Matrix, basic: Integers, outside: Integers) -> Non
         outside[j] = j
 
 
-@compiled
+@compiled(reorder_sums=True)
 def minimise(
     cost: Vector, low: Vector, high: Vector, enough: float, T: Matrix, basic: Integers, outside: Integers, x: Vector
 ) -> Vector:
@@ -148,7 +132,7 @@ def minimise(
     return _prices(d, rows, outside, -1, 0.0)
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _reduced_costs(cost: Vector, T: Matrix, basic: Integers, outside: Integers) -> Vector:
     rows, columns = T.shape
     d = np.zeros(columns)
@@ -162,7 +146,7 @@ def _reduced_costs(cost: Vector, T: Matrix, basic: Integers, outside: Integers) 
     return d
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _to_bounds(d: Vector, low: Vector, high: Vector, T: Matrix, basic: Integers, outside: Integers, x: Vector) -> None:
     """Outside variables go to the bound that is cheaper, basic ones follow."""
     rows, columns = T.shape
@@ -175,7 +159,7 @@ def _to_bounds(d: Vector, low: Vector, high: Vector, T: Matrix, basic: Integers,
         x[basic[i]] = total
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _worst(low: Vector, high: Vector, basic: Integers, x: Vector) -> tuple[int, float, float]:
     """The basic variable farthest outside of its bounds, +1 if it must rise or −1 if it must fall, and how far."""
     r, sign, violation = -1, 1.0, FEASIBLE
@@ -188,7 +172,7 @@ def _worst(low: Vector, high: Vector, basic: Integers, x: Vector) -> tuple[int, 
     return r, sign, violation
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _entering(
     d: Vector,
     low: Vector,
@@ -225,7 +209,7 @@ def _entering(
         flipped[q] = True
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _prices(d: Vector, rows: int, outside: Integers, also: int, price: float) -> Vector:
     """The reduced costs of the rows that are outside of the basis, and `price` for the variable `also`."""
     prices = np.zeros(rows)

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.heap import pop, push
-from privacyfunnel.optimiser.generation.box_simplex import compiled, minimise, refresh, slack_basis
+from privacyfunnel.optimiser.generation.box_simplex import minimise, refresh, slack_basis
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 CUT_INSIDE = 0.1
@@ -36,7 +37,7 @@ LOST_DIGITS = 2e-15
 """What rounding may cost a bound, relative to the prices it is made of."""
 
 
-@compiled
+@compiled(reorder_sums=True)
 def curve(v: float) -> float:
     """−v ln v."""
     return -v * math.log(v) if v > 0 else 0.0
@@ -61,7 +62,7 @@ class Conditions(NamedTuple):
         return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), column, A[row, column], low, high, curved)
 
 
-@compiled
+@compiled(reorder_sums=True)
 def shrink(rows: Conditions, lower: Vector, upper: Vector) -> bool:
     """Shrink the box to what each row leaves of it; False if that is nothing."""
     for _ in range(SWEEPS):
@@ -87,7 +88,7 @@ def shrink(rows: Conditions, lower: Vector, upper: Vector) -> bool:
     return True
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _range(rows: Conditions, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
     """The least and the largest value of a row in the box."""
     least = most = 0.0
@@ -98,7 +99,7 @@ def _range(rows: Conditions, i: int, lower: Vector, upper: Vector) -> tuple[floa
     return least, most
 
 
-@compiled
+@compiled(reorder_sums=True)
 def bound_box(
     rows: Conditions,
     y: Vector,
@@ -162,7 +163,7 @@ def bound_box(
         before = bound
 
 
-@compiled
+@compiled(reorder_sums=True)
 def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> tuple[int, float]:
     """The value where curve and chord differ most at v, and where to cut the box there; −1 if they agree."""
     widest, x = 0.0, -1
@@ -180,7 +181,7 @@ def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> t
     return x, min(max(v[x], lower[x] + inside), upper[x] - inside)
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int, float]:
     """The widest side of the box, and its middle; −1 if the box is a point."""
     widest, x = EMPTY, -1
@@ -190,7 +191,7 @@ def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int
     return x, (lower[x] + upper[x]) / 2
 
 
-@compiled
+@compiled(reorder_sums=True)
 def explore(
     rows: Conditions,
     y: Vector,
@@ -255,7 +256,7 @@ def explore(
     return size, n_found, settled
 
 
-@compiled
+@compiled(reorder_sums=True)
 def _inside(rows: Conditions, x: Vector) -> bool:
     """Whether x = (v, A v) meets v ≥ 0 and the rows, nearly."""
     n = len(x) - len(rows.low)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.optimiser.generation.boxes import Conditions, explore
-from privacyfunnel.optimiser.generation.pricing import Oracle, descend, distinct, reduced_cost
+from privacyfunnel.optimiser.generation.pricing import Programs, descend, distinct, reduced_cost
 from privacyfunnel.typing import Matrix, Vector
 
 MEMORY = 400_000_000
@@ -41,7 +41,7 @@ class Proof:
 
 
 def prove(
-    oracle: Oracle,
+    oracle: Programs,
     y: Vector,
     upper: Vector,
     gap: float,

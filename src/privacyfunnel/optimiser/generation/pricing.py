@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +34,40 @@ SHARED = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 
 
+class Programs(Protocol):
+    """Linear programs over a set of vectors with n_x entries: what local searches and proofs ask for."""
+
+    n_x: int
+
+    def minimise(self, cost: Vector) -> Vector:
+        """A vertex with the least cost·v."""
+
+    def rows(self) -> Conditions:
+        """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
+
+    def team(self) -> Sequence[Programs]:
+        """These programs and others like them, for as many threads."""
+
+
+class BoxedPrograms(Programs, Protocol):
+    """The same where the vectors can also be kept in a box."""
+
+    def relax(self, cost: Vector, lower: Vector, upper: Vector) -> tuple[Vector, float, Vector]:
+        """A minimiser of cost·v in the box, a bound below the minimum that owes the solver nothing, reduced costs."""
+
+
 class Oracle:
     """Linear programs over Δ ∩ {lower ≤ v ≤ upper}, warm from one to the next."""
 
     def __init__(self, polytope: Polytope) -> None:
         G, n = polytope.G, polytope.n_x
         self.G, self.n_x = G, n
+        self.A = np.vstack([G, np.ones((1, n))])
+        self.row_lower = np.concatenate([np.full(len(G), -np.inf), [1.0]])
+        self.row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
         self._polytope = polytope
         self._team: list[Oracle] = []
-        self._row_lower = np.concatenate([np.full(len(G), -np.inf), [1.0]])
-        self._row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
-        self._A = np.vstack([G, np.ones((1, n))])
-        self._lp = LinearProgram(self._A, self._row_lower, self._row_upper, upper=1.0)
+        self._lp = LinearProgram(self.A, self.row_lower, self.row_upper, upper=1.0)
 
     def minimise(self, cost: Vector) -> Vector:
         """A vertex with the least cost·v."""
@@ -65,53 +88,57 @@ class Oracle:
 
     def rows(self) -> Conditions:
         """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
-        return Conditions.of(self._A, self._row_lower, self._row_upper, np.ones(self.n_x, dtype=bool))
+        return Conditions.of(self.A, self.row_lower, self.row_upper, np.ones(self.n_x, dtype=bool))
 
     def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
         """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
-        self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self._row_lower), self._row_upper)
+        self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self.row_lower), self.row_upper)
         self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
 
     def team(self) -> list[Oracle]:
         """This oracle and others like it, one for each core, where programs are large enough to share them out."""
         if not self._team:
-            helpers = cores() - 1 if type(self) is Oracle and self.G.size >= SHARED else 0
+            helpers = cores() - 1 if self.G.size >= SHARED else 0
             self._team = [self, *(Oracle(self._polytope) for _ in range(helpers))]
         return self._team
 
     def unrestrict(self) -> None:
         """Back to the whole of Δ."""
-        self._lp.set_row_bounds(self._row_lower, self._row_upper)
+        self._lp.set_row_bounds(self.row_lower, self.row_upper)
         self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
 
 
-class CellOracle(Oracle):
+class CellOracle:
     """The same for the masses m of cells of values, for v in Δ: m[k] = Σ v[x] over the x with cell[x] = k."""
 
     def __init__(self, polytope: Polytope, cell: Integers) -> None:
-        super().__init__(polytope)
+        self._values = Oracle(polytope)
         self._cell, self.n_x = cell, int(cell.max()) + 1
 
     def minimise(self, cost: Vector) -> Vector:
         """Masses with the least cost·m."""
-        return self._masses(super().minimise(cost[self._cell]))
+        return self._masses(self._values.minimise(cost[self._cell]))
 
     def largest(self) -> tuple[Matrix, Vector]:
         """For every cell, masses with the largest m[k] (row k), and a proven bound on that m[k]."""
         everything = np.zeros(len(self._cell)), np.ones(len(self._cell))
-        solved = [self.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
+        solved = [self._values.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
         corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
         return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
 
     def rows(self) -> Conditions:
         """What (m, v) must meet."""
-        cells, values = self.n_x, len(self._cell)
-        A = np.zeros((len(self._A) + cells, cells + values))
-        A[: len(self._A), cells:] = self._A
-        A[len(self._A) + np.arange(cells), np.arange(cells)] = -1.0
-        A[len(self._A) + self._cell, cells + np.arange(values)] = 1.0
-        low, high = (np.append(end, np.zeros(cells)) for end in (self._row_lower, self._row_upper))
+        own, cells, values = self._values.A, self.n_x, len(self._cell)
+        A = np.zeros((len(own) + cells, cells + values))
+        A[: len(own), cells:] = own
+        A[len(own) + np.arange(cells), np.arange(cells)] = -1.0
+        A[len(own) + self._cell, cells + np.arange(values)] = 1.0
+        low, high = (np.append(end, np.zeros(cells)) for end in (self._values.row_lower, self._values.row_upper))
         return Conditions.of(A, low, high, np.arange(cells + values) < cells)
+
+    def team(self) -> list[CellOracle]:
+        """This one alone."""
+        return [self]
 
     def _masses(self, v: Vector) -> Vector:
         return np.bincount(self._cell, weights=v, minlength=self.n_x).astype(np.float64)
@@ -144,7 +171,7 @@ def reduced_cost(v: Vector, y: Vector) -> float:
     return float(-(v[seen] * np.log(v[seen])).sum() - y @ v)
 
 
-def descend(oracle: Oracle, y: Vector, v: Vector) -> Vector:
+def descend(oracle: Programs, y: Vector, v: Vector) -> Vector:
     """From v down to a vertex that is a local minimum of r: r is concave, so its linearisation is above it."""
     best = np.inf
     for _ in range(ROUNDS):
@@ -156,7 +183,7 @@ def descend(oracle: Oracle, y: Vector, v: Vector) -> Vector:
     return v
 
 
-def extremes(oracle: Oracle) -> tuple[Matrix, Vector]:
+def extremes(oracle: BoxedPrograms) -> tuple[Matrix, Vector]:
     """For every value x, a vertex with the largest v[x] (row x), and a proven bound on that v[x]."""
     everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
     solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
@@ -164,10 +191,10 @@ def extremes(oracle: Oracle) -> tuple[Matrix, Vector]:
     return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
 
 
-def local_search(oracle: Oracle, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:
+def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:
     """The different local minima with r(v) < −threshold reached from `starts`, best first."""
 
-    def search(helper: Oracle, part: Matrix) -> list[Vector]:
+    def search(helper: Programs, part: Matrix) -> list[Vector]:
         return [descend(helper, y, v) for v in part if not stopped()]
 
     team = oracle.team()

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from privacyfunnel.optimiser.generation.boxes import Conditions
-from privacyfunnel.optimiser.generation.pricing import Oracle
 from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Matrix, Vector
@@ -18,14 +17,13 @@ BOX_ROUNDS = 3
 """The same inside a box, where any rows give a bound and more rows a better one."""
 
 
-class RobustOracle(Oracle):
-    """As `Oracle`, over Δ of the whole set. `G` holds the rows met so far: a superset of Δ, so bounds are bounds."""
+class RobustOracle:
+    """Linear programs over Δ of the whole set. `G` holds the rows met so far: a superset of Δ, so bounds are bounds."""
 
     def __init__(self, region: Region, stopped: Callable[[], bool] = lambda: False) -> None:
         n = region.n_x
         self.region, self.n_x, self._stopped = region, n, stopped
         self.G = np.empty((0, n))
-        self._team = [self]  # rows are added on the way, so others would not know them
         # The sum comes first here, so that rows can be added behind it.
         self._lp = LinearProgram(np.ones((1, n)), np.ones(1), np.ones(1), upper=1.0)
 
@@ -35,6 +33,7 @@ class RobustOracle(Oracle):
         return len(self.G) >= MOST_ROWS
 
     def minimise(self, cost: Vector) -> Vector:
+        """A vertex with the least cost·v. Conditions are added while it oversteps some, and while there is time and place."""
         self._lp.set_costs(cost)
         v = self._lp.solve()[0].clip(0)
         while not self._stopped() and self.add_rows_for(v[None]):
@@ -42,7 +41,7 @@ class RobustOracle(Oracle):
         return v
 
     def relax(self, cost: Vector, lower: Vector, upper: Vector) -> tuple[Vector, float, Vector]:
-        """A minimiser, a bound below the minimum by weak duality (see `Oracle.relax`), and reduced costs."""
+        """A minimiser, a bound below the minimum by weak duality (see `pricing.Oracle.relax`), and reduced costs."""
         self._lp.set_bounds(lower, upper)
         self._lp.set_costs(cost)
         v, duals = self._lp.solve()
@@ -54,12 +53,14 @@ class RobustOracle(Oracle):
         return v, float(duals[0] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
     def rows(self) -> Conditions:
+        """What v must meet, as far as rows were met."""
         n = len(self.G)
         low, high = np.append(np.full(n, -np.inf), 1.0), np.append(np.zeros(n), 1.0)
         return Conditions.of(np.vstack([self.G, np.ones((1, self.n_x))]), low, high, np.ones(self.n_x, dtype=bool))
 
-    def unrestrict(self) -> None:
-        self._lp.set_bounds(np.zeros(self.n_x), np.ones(self.n_x))
+    def team(self) -> list[RobustOracle]:
+        """Alone: rows are added on the way, so others would not know them."""
+        return [self]
 
     def add_rows_for(self, V: Matrix) -> bool:
         """Add the rows that posteriors overstep; whether there are any."""
