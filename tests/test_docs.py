@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel import cli
-from privacyfunnel.cli import run
+from privacyfunnel.cli import app
+from privacyfunnel.cli.app import run
 from privacyfunnel.population import as_csv, people
 from spark_parts import environment, require_spark
 
@@ -177,8 +177,8 @@ def test_what_is_no_command_and_sets_nothing_up_is_noticed():
 
 def test_every_command_is_tried_in_the_documentation():
     shown = {shlex.split(line)[1] for document in SHELL for line in lines(document) if line.startswith("funnel ")}
-    assert cli.COMMANDS
-    assert set(cli.COMMANDS) - shown == set()
+    assert app.COMMANDS
+    assert set(app.COMMANDS) - shown == set()
 
 
 def test_every_public_name_is_in_the_reference():
@@ -203,7 +203,7 @@ def is_there(span):
     if file:
         return (ROOT / file.group(1)).exists()
     command = re.match(r"funnel (\w+)", span)
-    if command and command.group(1) not in cli.COMMANDS:
+    if command and command.group(1) not in app.COMMANDS:
         return False
     public = re.match(r"pf\.(\w+)", span)
     if public and not hasattr(pf, public.group(1)):
@@ -217,8 +217,8 @@ def is_there(span):
 
 OPTIONS = {"--help", "--version", "--debug"} | {
     option
-    for name in cli.COMMANDS
-    for part in cli.command(name).params
+    for name in app.COMMANDS
+    for part in app.command(name).params
     for option in (*part.opts, *part.secondary_opts)
 }
 

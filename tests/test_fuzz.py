@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tools.fuzzing import PIECES, csv_bytes, protocol_bytes
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.stopping import BAD_INPUT
 from privacyfunnel.protocols.file import _digest, _write, to_text
 

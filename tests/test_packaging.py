@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

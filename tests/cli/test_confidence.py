@@ -5,7 +5,7 @@ import json
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 from privacyfunnel.population import as_csv, people
 
 

@@ -8,7 +8,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 
 if importlib.util.find_spec("ppl") is None:
     pytest.skip("pplpy, which lists vertices exactly, is not installed", allow_module_level=True)

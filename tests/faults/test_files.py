@@ -7,7 +7,7 @@ import time
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidTable, PrivacyFunnelError
 from privacyfunnel.tables.sources import open_source
 from processes import PATIENCE, ROWS, funnel, one_line

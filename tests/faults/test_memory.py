@@ -32,7 +32,7 @@ def test_a_limit_under_which_libraries_would_crash_is_refused_before_they_are_lo
 
 TIGHT = """
 import os, resource, sys
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 
 folder, spare = sys.argv[1], int(sys.argv[2])
 command = ["sanitise", f"{folder}/small.csv", "--protocol", f"{folder}/l.json", "--force", "-o", sys.argv[3]]

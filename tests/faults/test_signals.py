@@ -9,7 +9,7 @@ import time
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 from processes import PATIENCE, ROWS, funnel, names, one_line
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="these are signals of POSIX")

@@ -4,7 +4,7 @@ import pytest
 
 import privacyfunnel as pf
 from pages import barriers, chromium, listen, too_wide
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 
 pytestmark = pytest.mark.long
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.tables.writing import check_output, format_of, whole_file
 from processes import finished_by_nobody, folder_for_nobody, names, one_line, unwatched
@@ -27,7 +27,7 @@ ROWS = 800_000
 
 def funnel(*arguments):
     """The command line in a process of its own."""
-    code = "import sys; from privacyfunnel.cli import run; sys.exit(run(sys.argv[1:]))"
+    code = "import sys; from privacyfunnel.cli.app import run; sys.exit(run(sys.argv[1:]))"
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
@@ -72,14 +72,14 @@ def only_hidden_parts_beside(folder, outputs):
 KILLER = """
 import json, os, signal, sys, time
 import pyarrow.csv, duckdb, numpy, numba
-import privacyfunnel.cli, privacyfunnel.tables.release, privacyfunnel.protocols.file
+import privacyfunnel.cli.app, privacyfunnel.tables.release, privacyfunnel.protocols.file
 
 def start(arguments):
     child = os.fork()
     if child == 0:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1); os.dup2(null, 2)
-        os._exit(privacyfunnel.cli.run(arguments))
+        os._exit(privacyfunnel.cli.app.run(arguments))
     return child
 
 def timed(arguments):

@@ -23,7 +23,7 @@ def main() -> None:
 def _load_and_run(arguments: list[str]) -> int:
     try:
         with stopping.waiting():
-            from privacyfunnel.cli import run
+            from privacyfunnel.cli.app import run
     except Exception as trouble:
         if stopping.exit_code():  # while a library was being loaded
             return _interrupted()

@@ -513,7 +513,7 @@ def test_the_command_line_meets_broken_files_with_one_line(content, words, tmp_p
 
 
 def test_spark_options_that_make_no_sense_are_refused_before_spark_starts(tmp_path, capsys):
-    from privacyfunnel.cli import run
+    from privacyfunnel.cli.app import run
 
     (tmp_path / "people.csv").write_text("ill,town\nyes,A\nno,B\n")
     fit = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--epsilon", "1", "-o", str(tmp_path / "p.json")]
@@ -536,7 +536,7 @@ sys.modules.update(dict.fromkeys(["pyspark", "py4j", "sklearn"]))  # None: impor
 import privacyfunnel as pf
 for name in set(pf.__all__) - {"PrivacyFunnel"}:
     getattr(pf, name)
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 open("people.csv", "w").write("ill,town\\n" + "yes,A\\nno,B\\nno,A\\n" * 50)
 assert run("fit people.csv --secret ill --epsilon 0.5 -o p.json".split()) == 0
 assert run("sanitise people.csv --protocol p.json -o open.csv".split()) == 0

@@ -33,7 +33,7 @@ class RobustOracle:
         return len(self.G) >= MOST_ROWS
 
     def minimise(self, cost: Vector) -> Vector:
-        """A vertex with the least cost·v. Conditions are added while it oversteps some, and while there is time and place."""
+        """A vertex with the least cost·v. Rows are added while it oversteps some, and while there is time and place."""
         self._lp.set_costs(cost)
         v = self._lp.solve()[0].clip(0)
         while not self._stopped() and self.add_rows_for(v[None]):
