@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -18,20 +19,24 @@ from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.optimiser.faithful.rounding import round_plan
-from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, polished
+from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, mend, polished
 from privacyfunnel.optimiser.faithful.similarity import Similarity
 from privacyfunnel.optimiser.priors import _together as rows_together
 from privacyfunnel.optimiser.robust_rows import Region
 from privacyfunnel.optimiser.robust_search import region_of
+from privacyfunnel.optimiser.robust_sets import Conditions
 from privacyfunnel.optimiser.solve import check_task
 from privacyfunnel.optimiser.state import Progress, interruptible
 from privacyfunnel.promise import Notion
+from privacyfunnel.robust_promise import Robust
 from privacyfunnel.typing import Integers, Matrix
 
 SPARED = 2 / UNIT
 """Limits are solved this much inside, in units of what rounding can move them by, with as much for the solver."""
 MIXES = (0.0, *(16.0**-k for k in range(8, -1, -1)))
 """Shares of p pᵀ mixed in, if rounding alone breaks the promise; 1 keeps any."""
+SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
+"""Shares of ε at which the counts alone are taken for the truth."""
 DENSE_VALUES = 4000
 """With more values, nothing is mixed in: the channel would be too large to use."""
 
@@ -42,7 +47,7 @@ class Faithful:
 
     channel: Channel
     fidelity: float
-    """E sim(X, Y): the share of cells that stay as they were, weighted, near ones in ordered columns counting in part."""
+    """E sim(X, Y): the weighted share of cells that stay as they were, near ones of ordered columns in part."""
     fidelity_bound: float
     """No release with this promise and exactly the original's distribution has a larger fidelity."""
     cells_unchanged: float
@@ -70,7 +75,7 @@ def faithful(
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Faithful:
-    """The channel from X to X that keeps the promise, releases rows distributed as the original ones, and changes least.
+    """The channel from X to X that keeps the promise, keeps the distribution of rows, and changes least of them.
 
     maximise E sim(X, Y) s.t. P(Y = x) = P(X = x) for every x, and the promise. Columns weigh 1 unless `weights` says
     otherwise; `ordered` names the columns in which near values count in part (default: ranges, numbers and dates).
@@ -80,15 +85,17 @@ def faithful(
 
     >>> release = faithful(Joint([[40, 10], [10, 40]]), LIP(0.3))
     >>> round(release.rows_unchanged, 3), release.marginal_error <= 2**-30
-    (0.784, True)
+    (0.716, True)
     """
-    joints = list(joint) if isinstance(joint, list | tuple) else [joint]
+    joints = list(joint) if isinstance(joint, list | tuple) else [cast(Joint, joint)]
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
     task = _Task.of(joints, notion, weights, ordered)
     with interruptible() as interrupted:
         nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
         standing = Standing(gap / 2, time_limit, progress, interrupted, task.program.constant, nothing)
+        if task.region is not None:
+            task.lean(standing, task.region)
         how = generate(task.program, task.mean, standing, task.region)
         return task.exact(standing, how)
 
@@ -116,13 +123,27 @@ class _Task:
         region = None
         if notion.confidence is not None:
             if len(joints) > 1:
-                raise InvalidPromise(
-                    "a robust promise is for the counts of one joint; give one, or promise without robust"
-                )
+                raise InvalidPromise("a robust promise is for the counts of one joint; give one")
             region = region_of(mean, notion)
         similarity = Similarity.of(mean, weights, ordered)
         program = Program(mean.p_x, similarity, Bands.of(_rows(joints, mean, places, notion)), SPARED)
         return cls(joints, mean, notion, program, region, places)
+
+    def lean(self, standing: Standing, region: Region) -> None:
+        """For a promise over a set: plans for other promises, mixed with p pᵀ until they keep this one.
+
+        With two secrets, rows that suffice; and the promise for the counts alone, at some shares of its ε.
+        """
+        program, promise = self.program, cast(Robust, self.notion).promise
+        conditions = Conditions.of(region)
+        others = [] if conditions is None else [conditions.sufficient]
+        others += [promise.times(share).granted_rows(self.mean) for share in SHARES]
+        for rows in others:
+            plain = Program(program.p, program.similarity, Bands.of(rows), SPARED)
+            found = Standing(standing.gap, standing.left(), None, standing.interrupted, plain.constant, standing.plan)
+            generate(plain, self.mean, found, None)
+            mend(program, polished(plain, found), standing, region)
+            standing.report()
 
     def exact(self, standing: Standing, how: str) -> Faithful:
         """The plan as an exact channel, and only if it passes the exact checks."""

@@ -11,9 +11,12 @@ import numpy as np
 
 from privacyfunnel.channel import UNIT, Channel
 from privacyfunnel.optimiser.faithful.search import DUST, Plan
-from privacyfunnel.typing import Vector
+from privacyfunnel.typing import Integers, Vector
 
+RARE = 1e-3
+"""Of a value so rare that all its masses are dust, what is more than this share of it."""
 EXACT = 2.0**-36
+"""The error of a marginal that scaling leaves, far below what rounding makes."""
 SCALINGS = 200
 
 
@@ -21,13 +24,13 @@ def round_plan(plan: Plan, p: Vector, share: float) -> Channel:
     """The plan as a channel, with so large a share of p pᵀ mixed in, which makes it dense."""
     n = len(p)
     share = share + (1 - share) * plan.constant if share or plan.constant > DUST else 0.0
-    big = plan.mass > DUST
+    big = plan.mass > np.minimum(DUST, RARE * p[plan.keys % n])
     o, x = np.divmod(plan.keys[big], n)
-    mass = _balanced(plan.mass[big], x, o, p) if big.any() else plan.mass[big]
+    o, x, mass = _completed(o, x, plan.mass[big], p)
+    mass = _balanced(mass, x, o, p)
     if share:
         dense = share * np.outer(p, p)
-        kept = np.bincount(x, weights=mass, minlength=n).min() > 0
-        dense[o, x] += (1 - share) * mass if kept else 0.0
+        dense[o, x] += (1 - share) * mass
         o, x = np.divmod(np.arange(n * n), n)
         mass = dense.ravel()
     Q = mass / np.bincount(x, weights=mass, minlength=n)[x]
@@ -35,7 +38,21 @@ def round_plan(plan: Plan, p: Vector, share: float) -> Channel:
     return _rounded(Q[order], x[order], o[order], n)
 
 
-def _balanced(mass: Vector, x: np.ndarray, o: np.ndarray, p: Vector) -> Vector:
+def _completed(o: Integers, x: Integers, mass: Vector, p: Vector) -> tuple[Integers, Integers, Vector]:
+    """Values so rare that the solver lost their mass are redrawn from all rows."""
+    n = len(p)
+    lost = np.bincount(x, weights=mass, minlength=n) < p / 2
+    kept = ~lost[x]
+    again = np.flatnonzero(lost)
+    every = np.arange(n)
+    return (
+        np.append(o[kept], np.tile(every, len(again))),
+        np.append(x[kept], np.repeat(again, n)),
+        np.append(mass[kept], np.outer(p[again], p).ravel()),
+    )
+
+
+def _balanced(mass: Vector, x: Integers, o: Integers, p: Vector) -> Vector:
     """Both marginals made p by scaling them in turn (Sinkhorn), that of x last."""
     n = len(p)
     for _ in range(SCALINGS):
@@ -48,7 +65,7 @@ def _balanced(mass: Vector, x: np.ndarray, o: np.ndarray, p: Vector) -> Vector:
     return mass
 
 
-def _rounded(Q: Vector, x: np.ndarray, o: np.ndarray, n: int) -> Channel:
+def _rounded(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:
     """Columns rounded down, then the largest remainders up until each sums to 1. Entries are in order of x."""
     exact = Q * UNIT
     N = np.floor(exact).astype(np.int64)

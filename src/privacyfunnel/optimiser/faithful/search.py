@@ -20,6 +20,8 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 ALL_PAIRS = 200
 """Up to this many values, all pairs are there from the start."""
+MOST_CUTS = 6
+"""Linear programs for a promise over a set of distributions without a time limit: each is slower than the last."""
 ALL_LIMITS = 4
 """Up to this many limits, all are enforced on every output from the start."""
 GROUPS = 10
@@ -106,11 +108,13 @@ def generate(program: Program, joint: Joint, standing: Standing, region: Region 
         plan, prices = solved
         priced = program.price(prices, PER_ROUND)
         standing.upper_bound = min(standing.upper_bound, priced.bound)
-        outputs, rows = _weigh(program, plan, standing, region)
+        outputs, rows = mend(program, plan, standing, region)
         standing.report()
         before = len(keys), len(limited)
         keys, limited = np.union1d(keys, priced.keys), limited.join(outputs, rows)
         standing.limited = limited
+        if region is not None and standing.time_limit is None and rounds >= MOST_CUTS:
+            break
         if (len(keys), len(limited)) == before:
             if tolerance <= TIGHT:
                 break
@@ -182,7 +186,7 @@ def _solve(
     seconds: float,
     stopped: Callable[[], bool],
 ) -> tuple[Plan, Prices] | None:
-    """The best plan over these pairs and limits, and its prices. Masses are in units of 1/n, so that they are near 1."""
+    """The best plan over these pairs and limits, and its prices. Masses are in units of 1/n, so they are near 1."""
     n = program.n_x
     low, high = program.limits_of(limited)
     cost = -np.append(program.similarity.at(keys % n, keys // n), n * program.constant)
@@ -202,9 +206,9 @@ def _solve(
     return Plan(keys, z[:-1] / n, min(1.0, float(z[-1]))), Prices(y[:n], y[n : 2 * n], mu, limited)
 
 
-def _weigh(program: Program, plan: Plan, standing: Standing, region: Region | None) -> tuple[Integers, Integers]:
+def mend(program: Program, plan: Plan, standing: Standing, region: Region | None) -> tuple[Integers, Integers]:
     """Keep the plan, mixed with p pᵀ as far as limits that were not enforced ask for it; return those limits."""
-    n, p = program.n_x, program.p
+    n = program.n_x
     o, x = np.divmod(plan.keys, n)
     pi = csr_array((plan.mass, (o, x)), shape=(n, n))
     outputs, rows, share = _overstepped(program, pi, plan.constant)
@@ -233,8 +237,7 @@ def _overstepped(program: Program, pi: csr_array, constant: float) -> tuple[Inte
 def _cut(program: Program, pi: csr_array, constant: float, region: Region) -> tuple[Integers, Integers, float]:
     """The same for the rows of a whole set of distributions: of those that outputs meet, each takes its worst."""
     p = program.p
-    V = pi.toarray() + constant * np.outer(p, p)
-    V /= V.sum(axis=1, keepdims=True)
+    V = _rows_of(pi, constant, p)
     G, theta = region.cuts(V)
     outputs = np.flatnonzero(theta > 0)
     if not len(outputs):
@@ -245,3 +248,8 @@ def _cut(program: Program, pi: csr_array, constant: float, region: Region) -> tu
     first = len(program.bands)
     program.bands = program.bands.join(G[used])
     return outputs, first + which.ravel(), float(theta.max())
+
+
+def _rows_of(pi: csr_array, constant: float, p: Vector) -> Matrix:
+    V = pi.toarray() + constant * np.outer(p, p)
+    return np.asarray(V / V.sum(axis=1, keepdims=True))
