@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import highspy
@@ -140,3 +141,54 @@ class LinearProgram:
         for option, setting in before.items():
             self._solver.setOptionValue(option, setting)
         return status
+
+
+def interior(
+    cost: Vector,
+    columns: tuple[Integers, Integers, Vector],
+    row_lower: Vector,
+    row_upper: Vector,
+    *,
+    tolerance: float,
+    seconds: float,
+    stopped: Callable[[], bool],
+) -> tuple[Vector, Vector] | None:
+    """Min cost·x s.t. row_lower ≤ A x ≤ row_upper, x ≥ 0, by an interior point: x and the prices of the rows.
+
+    `columns` are starts, rows and values of the sparse A. For programs too large to be solved to a corner. None if it
+    was stopped before it came near the optimum.
+    """
+    starts, index, value = columns
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = len(row_lower), len(cost)
+    model.row_lower_, model.row_upper_ = row_lower, row_upper
+    model.col_cost_, model.col_lower_ = cost, np.zeros(len(cost))
+    model.col_upper_ = np.full(len(cost), np.inf)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = starts.astype(np.int32), index.astype(np.int32)
+    model.a_matrix_.value_ = value
+    solver: Any = highspy.Highs()
+    for option, setting in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("presolve", "off"),  # it would spoil the prices, which are not cleaned up without a corner
+        ("solver", "ipm"),
+        ("run_crossover", "off"),
+        ("small_matrix_value", SMALLEST_ENTRY),
+        ("ipm_optimality_tolerance", tolerance),
+        ("time_limit", seconds),
+    ):
+        solver.setOptionValue(option, setting)
+    solver.passModel(model)
+
+    def interrupt(event: Any) -> None:
+        if stopped():
+            event.interrupt()
+
+    solver.cbIpmInterrupt += interrupt
+    solver.run()
+    solution = solver.getSolution()
+    x, prices = np.array(solution.col_value), np.array(solution.row_dual)
+    near = solver.getModelStatus() in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown)
+    usable = len(x) == len(cost) and len(prices) == len(row_lower) and np.isfinite(x).all()
+    return (x, prices) if near and usable and np.isfinite(prices).all() else None

@@ -1,0 +1,32 @@
+"""Whether released rows have the distribution of the original ones: in integers, from the finished channel."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidChannel
+from privacyfunnel.protocols.channel import UNIT, Channel
+
+MARGINAL_ERROR = Fraction(1, 2**30)
+"""The probability of a released value may differ from the original's by so much, and no more."""
+SMALL_TOTAL = 2**30
+"""Weights with a smaller sum, times 2³², fit into 64 bits."""
+
+
+def marginal_error(channel: Channel, joint: Joint) -> Fraction:
+    """The largest |P(Y = x) − P(X = x)|, exactly, for a channel whose output number x means the value number x.
+
+    >>> marginal_error(Channel.from_dense([[1, 0.5], [0, 0.5]]), Joint([[1, 1], [1, 1]]))
+    Fraction(1, 4)
+    """
+    if channel.n_inputs != joint.n_x or channel.n_outputs != joint.n_x:
+        shape = f"{channel.n_outputs} outputs and {channel.n_inputs} inputs"
+        raise InvalidChannel(f"a channel whose outputs are the {joint.n_x} values of X is needed; this one has {shape}")
+    small = joint.total < SMALL_TOTAL
+    weights = joint.weights.sum(axis=0).astype(np.int64 if small else object)
+    released = np.zeros(joint.n_x, dtype=weights.dtype)
+    np.add.at(released, channel.outputs, weights[channel.inputs] * channel.numerators.astype(weights.dtype))
+    return Fraction(int(np.abs(released - weights * UNIT).max()), UNIT * joint.total)

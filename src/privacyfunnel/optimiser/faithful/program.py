@@ -1,0 +1,160 @@
+"""The linear program of a faithful release, over some of its pairs and some of its limits.
+
+    maximise Σ π(x, o) sim(x, o)  s.t.  Σ_o π(x, o) = p_x,  Σ_x π(x, o) = p_o,  low·p_o ≤ D π(·, o) ≤ high·p_o,
+
+with π(x, o) = P(X = x, Y = o) ≥ 0, outputs o being values of X. π = p pᵀ, a row redrawn from all, is always allowed.
+Any prices w[o] and μ[o, r] bound every solution: raise u[x] to max_o sim(x, o) − w[o] − (μ D)[o, x], and no π has more
+than Σ p_x u_x + Σ p_o (w_o + Σ_r max(μ low, μ high)). One pass over all pairs, and a certificate at any time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from privacyfunnel.optimiser.faithful.bands import Bands
+from privacyfunnel.optimiser.faithful.prices import price_outputs
+from privacyfunnel.optimiser.faithful.similarity import Similarity
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+AT_ONCE = 4_000_000
+"""Numbers held at once while pairs are priced."""
+DOUBT = 1e-14
+"""What float64 may cost a bound, relative to the sizes of the prices in it."""
+ROOM = 0.25
+"""Limits are tightened by at most this share of the room that p_x leaves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limited:
+    """Which limits are enforced: limit rows[i] on output outputs[i], in order of the outputs."""
+
+    outputs: Integers
+    rows: Integers
+
+    @classmethod
+    def of(cls, outputs: Integers, rows: Integers) -> Limited:
+        order = np.lexsort((rows, outputs))
+        return cls(outputs[order].astype(np.int64), rows[order].astype(np.int64))
+
+    def join(self, outputs: Integers, rows: Integers) -> Limited:
+        """With further ones; each once."""
+        both = np.stack([np.append(self.outputs, outputs), np.append(self.rows, rows)], axis=1)
+        outputs, rows = np.unique(both, axis=0).T
+        return Limited(outputs, rows)
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """u[x] of the values released, w[o] of the outputs, μ[i] of the limits enforced (μ > 0: at its high end)."""
+
+    u: Vector
+    w: Vector
+    mu: Vector
+    limited: Limited
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """What all pairs are worth at given prices: a bound on every release, and the pairs that would gain."""
+
+    bound: float
+    keys: Integers
+    """o·n + x of pairs with the largest gains."""
+    gain: float
+    """The largest gain of any pair."""
+
+
+@dataclass(eq=False)
+class Program:
+    """The program: what does not change, and the limits met so far."""
+
+    p: Vector
+    similarity: Similarity
+    bands: Bands
+    spared: float
+    """What limits are tightened by, in units of the error that rounding can make."""
+    constant: float = field(init=False)
+    """The fidelity of p pᵀ."""
+
+    def __post_init__(self) -> None:
+        # Columns are independent under p pᵀ only pair by pair, so all pairs are asked; in parts, for the memory.
+        n, total = self.n_x, 0.0
+        everyone = np.arange(n)
+        for part in np.array_split(everyone, 1 + n * n // AT_ONCE):
+            total += float(self.p[part] @ self.similarity.at(part[:, None], everyone[None, :]) @ self.p)
+        self.constant = total
+
+    @property
+    def n_x(self) -> int:
+        """The number of values, and of outputs."""
+        return len(self.p)
+
+    def limits_of(self, limited: Limited) -> tuple[Vector, Vector]:
+        """low·p_o and high·p_o of the limits enforced, tightened by what rounding may cost."""
+        mass, rows = self.p[limited.outputs], limited.rows
+        centre = self.bands.D @ self.p
+        ends = []
+        for limit, sign in ((self.bands.low, 1.0), (self.bands.high, -1.0)):
+            finite = np.isfinite(limit)
+            level = np.where(finite, limit, 0.0)
+            reach = np.abs(self.bands.D - level[:, None]) @ self.p  # Σ_x p_x|D − limit|, one unit in every entry
+            room = ROOM * np.abs(centre - level)[rows] * mass
+            ends.append(
+                np.where(finite, level, -sign * np.inf)[rows] * mass
+                + sign * np.minimum(self.spared * reach[rows], room)
+            )
+        return ends[0], ends[1]
+
+    def columns(self, keys: Integers, limited: Limited) -> tuple[Integers, Integers, Vector]:
+        """A of the pairs `keys` and of p pᵀ, which comes last: starts, rows and values of its columns."""
+        n = self.n_x
+        o, x = np.divmod(keys, n)
+        begin = np.searchsorted(limited.outputs, np.arange(n + 1))
+        many = np.diff(begin)[o]
+        of = np.repeat(np.arange(len(keys)), many)
+        which = np.arange(len(of)) - np.repeat(np.cumsum(many) - many, many) + begin[o[of]]
+        charge = self.bands.D[limited.rows[which], x[of]]
+        kept = charge != 0
+        of, which, charge = of[kept], which[kept], charge[kept]
+        sizes = 2 + np.bincount(of, minlength=len(keys))
+        starts = np.append(0, np.cumsum(sizes))
+        index, value = np.empty(starts[-1], dtype=np.int64), np.ones(starts[-1])
+        index[starts[:-1]], index[starts[:-1] + 1] = x, n + o
+        inner = np.arange(len(of)) - np.searchsorted(of, of)
+        index[starts[of] + 2 + inner], value[starts[of] + 2 + inner] = 2 * n + which, charge
+        level = self.p[limited.outputs] * (self.bands.D @ self.p)[limited.rows]
+        last = n * np.concatenate([self.p, self.p, level])
+        starts = np.append(starts, starts[-1] + len(last))
+        return starts, np.append(index, np.arange(len(last))), np.append(value, last)
+
+    def charges(self, pi: csr_array) -> Matrix:
+        """D[r]·π(·, o) at [o, r], from π at [o, x]."""
+        return np.asarray(pi @ self.bands.D.T)
+
+    def price(self, prices: Prices, keep: int) -> Priced:
+        """One pass over all pairs."""
+        n, s = self.n_x, self.similarity
+        mu, limited = prices.mu, prices.limited
+        M = csr_array((mu, (limited.outputs, limited.rows)), shape=(n, len(self.bands)))
+        most = np.full(n, -np.inf)
+        found = [(np.zeros((n, keep)), np.full((n, keep), -1)) for _ in range(2)]
+        step = max(1, AT_ONCE // n)
+        for first in range(0, n, step):
+            charge = np.ascontiguousarray(M[first : first + step] @ self.bands.D)
+            price_outputs(
+                s.codes, s.places, s.weights, s.steps, first, prices.w, charge, prices.u, most, *found[0], *found[1]
+            )
+        x_in, at_in = np.nonzero(found[0][1] >= 0)
+        o_out, at_out = np.nonzero(found[1][1] >= 0)
+        keys = np.append(found[0][1][x_in, at_in] * n + x_in, o_out * n + found[1][1][o_out, at_out])
+        low, high = (end[limited.rows] for end in self.bands.spans())
+        ends = self.p[limited.outputs] * np.maximum(mu, 0) * high - self.p[limited.outputs] * np.maximum(-mu, 0) * low
+        terms = np.concatenate([self.p * most, self.p * prices.w, ends])
+        bound = float(terms.sum() + DOUBT * (1 + np.abs(terms).sum()))
+        return Priced(bound, np.unique(keys), float(found[0][0].max(initial=0.0)))

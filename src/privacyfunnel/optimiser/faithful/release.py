@@ -1,0 +1,201 @@
+"""faithful: the release that leaves most cells as they were, among those with a promise whose rows can be counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.mean import mean_of
+from privacyfunnel.errors import InvalidPromise, NotCertified
+from privacyfunnel.optimiser.faithful.bands import Bands
+from privacyfunnel.optimiser.faithful.invariance import MARGINAL_ERROR, marginal_error
+from privacyfunnel.optimiser.faithful.program import Program
+from privacyfunnel.optimiser.faithful.rounding import round_plan
+from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, mend, polished
+from privacyfunnel.optimiser.faithful.similarity import Similarity
+from privacyfunnel.optimiser.optimise import check_task
+from privacyfunnel.optimiser.program.state import Progress, interruptible
+from privacyfunnel.optimiser.robust.conditions import Conditions
+from privacyfunnel.optimiser.robust.region import Region
+from privacyfunnel.optimiser.robust.search import region_of
+from privacyfunnel.optimiser.several_priors import _together as rows_together
+from privacyfunnel.promises.limits import PERFECT_LEVEL
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import Robust
+from privacyfunnel.proof.certificate import certify_channel
+from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.typing import Integers, Matrix
+
+SPARED = 2 / UNIT
+"""Limits are solved this much inside, in units of what rounding can move them by, with as much for the solver."""
+MIXES = (0.0, *(16.0**-k for k in range(8, -1, -1)))
+"""Shares of p pᵀ mixed in, if rounding alone breaks the promise; 1 keeps any."""
+SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
+"""Shares of ε at which the counts alone are taken for the truth."""
+DENSE_VALUES = 4000
+"""With more values, nothing is mixed in: the channel would be too large to use."""
+
+
+@dataclass(frozen=True, eq=False)
+class Faithful:
+    """A channel whose outputs are values: output number x means the value number x of the joint."""
+
+    channel: Channel
+    fidelity: float
+    """E sim(X, Y): the weighted share of cells that stay as they were, near ones of ordered columns in part."""
+    fidelity_bound: float
+    """No release with this promise and exactly the original's distribution has a larger fidelity."""
+    cells_unchanged: float
+    """The share of cells that stay exactly as they were, all columns weighing the same."""
+    rows_unchanged: float
+    """P(Y = X)."""
+    marginal_error: float
+    """The largest |P(Y = x) − P(X = x)|, rounded up; at most 2⁻³⁰."""
+    similarity: Similarity
+    how: str
+
+    @property
+    def gap(self) -> float:
+        """At most this much fidelity is lost to the best release."""
+        return self.fidelity_bound - self.fidelity
+
+
+def faithful(
+    joint: Joint | Sequence[Joint],
+    notion: Notion,
+    *,
+    weights: Mapping[str, float] | None = None,
+    ordered: Collection[str] | None = None,
+    gap: float = 1e-3,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Faithful:
+    """The channel from X to X that keeps the promise, keeps the distribution of rows, and changes least of them.
+
+    maximise E sim(X, Y) s.t. P(Y = x) = P(X = x) for every x, and the promise. Columns weigh 1 unless `weights` says
+    otherwise; `ordered` names the columns in which near values count in part (default: ranges, numbers and dates).
+    Several joints are several distributions that may be the true one: the promise is kept for each, and what is
+    released has the distribution of their mean. Stops when the certified gap is at most `gap`, after `time_limit`
+    seconds, or at Ctrl-C; whatever comes back has passed the exact check.
+
+    >>> release = faithful(Joint([[40, 10], [10, 40]]), LIP(0.3))
+    >>> round(release.rows_unchanged, 3), release.marginal_error <= 2**-30
+    (0.716, True)
+    """
+    joints = list(joint) if isinstance(joint, list | tuple) else [cast(Joint, joint)]
+    for one in joints:
+        check_task(one, notion, gap, time_limit, progress)
+    task = _Task.of(joints, notion, weights, ordered)
+    with interruptible() as interrupted:
+        nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
+        standing = Standing(gap / 2, time_limit, progress, interrupted, task.program.constant, nothing)
+        if task.region is not None:
+            task.lean(standing, task.region)
+        how = generate(task.program, task.mean, standing, task.region)
+        return task.exact(standing, how)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is asked for."""
+
+    joints: list[Joint]
+    mean: Joint
+    notion: Notion
+    program: Program
+    region: Region | None
+    places: list[Integers]
+
+    @classmethod
+    def of(
+        cls,
+        joints: list[Joint],
+        notion: Notion,
+        weights: Mapping[str, float] | None,
+        ordered: Collection[str] | None,
+    ) -> _Task:
+        mean, places = mean_of(joints) if len(joints) > 1 else (joints[0], [np.arange(joints[0].n_x)])
+        region = None
+        if notion.confidence is not None:
+            if len(joints) > 1:
+                raise InvalidPromise("a robust promise is for the counts of one joint; give one")
+            region = region_of(mean, notion)
+        similarity = Similarity.of(mean, weights, ordered)
+        program = Program(mean.p_x, similarity, Bands.of(_rows(joints, mean, places, notion)), SPARED)
+        return cls(joints, mean, notion, program, region, places)
+
+    def lean(self, standing: Standing, region: Region) -> None:
+        """For a promise over a set: plans for other promises, mixed with p pᵀ until they keep this one.
+
+        With two secrets, rows that suffice; and the promise for the counts alone, at some shares of its ε.
+        """
+        program, promise = self.program, cast(Robust, self.notion).promise
+        conditions = Conditions.of(region)
+        others = [] if conditions is None else [conditions.sufficient]
+        others += [promise.times(share).granted_rows(self.mean) for share in SHARES]
+        for rows in others:
+            plain = Program(program.p, program.similarity, Bands.of(rows), SPARED)
+            found = Standing(standing.gap, standing.left(), None, standing.interrupted, plain.constant, standing.plan)
+            generate(plain, self.mean, found, None)
+            mend(program, polished(plain, found), standing, region)
+            standing.report()
+
+    def exact(self, standing: Standing, how: str) -> Faithful:
+        """The plan as an exact channel, and only if it passes the exact checks."""
+        for channel, mended in self._channels(standing):
+            if marginal_error(channel, self.mean) <= MARGINAL_ERROR and self._kept(channel):
+                return self._told(channel, standing.upper_bound, how + mended)
+        raise NotCertified(
+            f"no exact channel was found that keeps {self.notion} and the distribution; please report this"
+        )
+
+    def _channels(self, standing: Standing) -> Iterator[tuple[Channel, str]]:
+        p = self.program.p
+        plan = polished(self.program, standing)
+        yield round_plan(plan, p, 0.0), ""
+        if self.program.n_x > DENSE_VALUES:
+            return
+        for share in MIXES:
+            yield round_plan(plan, p, share), f", {share:.1g} redrawn from all rows"
+
+    def _kept(self, channel: Channel) -> bool:
+        allowed = self.notion.epsilon or PERFECT_LEVEL
+        for joint, place in zip(self.joints, self.places, strict=True):
+            found = certify_channel(_restricted(channel, place), joint, self.notion)
+            if not (found.holds and found.level <= allowed):
+                return False
+        return True
+
+    def _told(self, channel: Channel, bound: float, how: str) -> Faithful:
+        x, o = channel.inputs, channel.outputs
+        mass = channel.numerators / UNIT * self.mean.p_x[x]
+        similarity = self.program.similarity
+        fidelity = min(1.0, float(mass @ similarity.at(x, o)))
+        codes = self.mean.codes
+        equal = np.mean([mass @ (codes[x, j] == codes[o, j]) for j in range(codes.shape[1])])
+        off = math.nextafter(float(marginal_error(channel, self.mean)), 1.0)
+        unchanged = float(mass[x == o].sum())
+        return Faithful(channel, fidelity, max(fidelity, bound), float(equal), unchanged, off, similarity, how)
+
+
+def _rows(joints: list[Joint], mean: Joint, places: list[Integers], notion: Notion) -> Matrix:
+    """G of what a certificate lets pass; none for a promise over a set, whose rows are met on the way."""
+    if notion.confidence is not None:
+        return np.empty((0, mean.n_x))
+    rows = [notion.granted_rows(joint) for joint in joints]
+    return rows[0] if len(joints) == 1 else rows_together(rows, joints, places, mean)
+
+
+def _restricted(channel: Channel, place: Integers) -> Channel:
+    """The channel for some of its inputs, in this order."""
+    if np.array_equal(place, np.arange(channel.n_inputs)):
+        return channel
+    sizes = np.diff(channel.starts)[place]
+    starts = np.append(0, np.cumsum(sizes))
+    at = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(channel.starts[place], sizes)
+    return replace(channel, starts=starts, outputs=channel.outputs[at], numerators=channel.numerators[at])

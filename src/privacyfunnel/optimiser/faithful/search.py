@@ -1,0 +1,255 @@
+"""The search: pairs and limits are generated until no pair gains and no limit is overstepped, or the gap is closed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.faithful.prices import nearest
+from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
+from privacyfunnel.optimiser.program.lp import interior
+from privacyfunnel.optimiser.program.state import UNHURRIED, Progress
+from privacyfunnel.optimiser.robust.region import Region
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+ALL_PAIRS = 200
+"""Up to this many values, all pairs are there from the start."""
+MOST_CUTS = 6
+"""Linear programs for a promise over a set of distributions without a time limit: each is slower than the last."""
+ALL_LIMITS = 4
+"""Up to this many limits, all are enforced on every output from the start."""
+GROUPS = 10
+"""Values are cut into so many groups by what they tell of a secret; every value starts with partners from each."""
+PER_GROUP = 2
+MOST_SIMILAR = 24
+MOST_SECRETS = 4
+PER_ROUND = 20
+"""Pairs that are added for every value and for every output, at most."""
+LEAST_GAIN = 1e-9
+LOOSE, TIGHT = 1e-5, 1e-9
+"""The tolerance of the first linear programs, and of the last."""
+USED = (1e-4, 1e-7, 0.0)
+"""A pair with less than this of the mass of its rarer value may be unused; the first of these that does is taken."""
+DUST = 2.0**-38
+"""Masses that an interior point leaves behind where the optimum has none."""
+MOSTLY_PAIRS = 1e-3
+"""A plan with less of p pᵀ in it is expected to do without."""
+POLISHING = 60.0
+"""Seconds for the last linear program, which has few pairs."""
+OVERSTEP = 1e-9
+"""How far a limit may be overstepped before it is enforced, relative to the output's probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """π(x, o) of pairs keys = o·n + x, of which a share `constant` is p pᵀ instead."""
+
+    keys: Integers
+    mass: Vector
+    constant: float
+
+
+@dataclass(eq=False)
+class Standing:
+    """The best plan and the best bound so far, and whether to go on."""
+
+    gap: float
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    fidelity: float
+    plan: Plan
+    limited: Limited | None = None
+    """The limits that were met so far."""
+    upper_bound: float = 1.0
+    started: float = field(default_factory=time.monotonic)
+
+    def stopped(self) -> bool:
+        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
+        return late or self.interrupted.is_set()
+
+    def left(self) -> float:
+        """Seconds until the time limit."""
+        return UNHURRIED * 10 if self.time_limit is None else self.time_limit - (time.monotonic() - self.started)
+
+    def keep(self, plan: Plan, fidelity: float) -> None:
+        if fidelity > self.fidelity:
+            self.fidelity, self.plan = fidelity, plan
+
+    def closed(self) -> bool:
+        return self.upper_bound - self.fidelity <= self.gap
+
+    def report(self) -> None:
+        if self.progress is None:
+            return
+        try:
+            self.progress(Progress(self.fidelity, self.upper_bound, time.monotonic() - self.started))
+        except KeyboardInterrupt:
+            self.interrupted.set()
+
+
+def generate(program: Program, joint: Joint, standing: Standing, region: Region | None) -> str:
+    """Column and row generation; what was done, in words."""
+    keys = first_pairs(program, joint)
+    limited = first_limits(program)
+    tolerance = LOOSE
+    rounds = 0
+    while not standing.stopped() and not standing.closed():
+        rounds += 1
+        solved = _solve(program, keys, limited, tolerance, standing.left(), standing.stopped)
+        if solved is None:
+            break
+        plan, prices = solved
+        priced = program.price(prices, PER_ROUND)
+        standing.upper_bound = min(standing.upper_bound, priced.bound)
+        outputs, rows = mend(program, plan, standing, region)
+        standing.report()
+        before = len(keys), len(limited)
+        keys, limited = np.union1d(keys, priced.keys), limited.join(outputs, rows)
+        standing.limited = limited
+        if region is not None and standing.time_limit is None and rounds >= MOST_CUTS:
+            break
+        if (len(keys), len(limited)) == before:
+            if tolerance <= TIGHT:
+                break
+            tolerance = TIGHT
+        elif priced.bound - standing.fidelity < 0.1:
+            tolerance = max(TIGHT, min(tolerance, 1e-2 * standing.gap))
+    return f"{rounds} linear programs over {len(keys):,} of {program.n_x**2:,} pairs"
+
+
+def polished(program: Program, standing: Standing) -> Plan:
+    """The best plan over the pairs that the best so far uses, without what an interior point leaves everywhere else."""
+    plan = standing.plan
+    limited = standing.limited
+    if limited is None or plan.constant > MOSTLY_PAIRS:
+        return plan
+    n, p = program.n_x, program.p
+    o, x = np.divmod(plan.keys, n)
+    for least in USED:
+        keys = plan.keys[plan.mass > least * np.minimum(p[x], p[o])]
+        solved = _solve(program, keys, limited, TIGHT, POLISHING, lambda: False)
+        if solved is not None:
+            better, _ = solved
+            fidelity = float(better.mass @ program.similarity.at(keys % n, keys // n))
+            if better.constant < DUST and fidelity > standing.fidelity - standing.gap / 10:
+                return better
+    return plan
+
+
+def first_pairs(program: Program, joint: Joint) -> Integers:
+    """All pairs, or for each value those most similar to it: among all, and among those that tell alike of a secret."""
+    n, s = program.n_x, program.similarity
+    if n <= ALL_PAIRS:
+        return np.arange(n * n)
+    x = np.arange(n)
+    parts = []
+    for secret in np.argsort(-joint.p_s, kind="stable")[: min(MOST_SECRETS, joint.n_s - 1)]:
+        group = _groups(joint.p_s_given_x[secret], program.p)
+        names = nearest(s.codes, s.places, s.weights, s.steps, program.p, group, PER_GROUP, GROUPS, MOST_SIMILAR)
+        parts.append(names)
+    names = np.concatenate(parts, axis=1)
+    at, place = np.nonzero(names >= 0)
+    other = names[at, place]
+    return np.unique(np.concatenate([x * n + x, at * n + other, other * n + at]))
+
+
+def _groups(t: Vector, p: Vector) -> Integers:
+    """The group of every value when all are cut, in order of t, into GROUPS of about equal mass."""
+    order = np.argsort(t, kind="stable")
+    middle = np.cumsum(p[order]) - p[order] / 2
+    group = np.empty(len(t), dtype=np.int64)
+    group[order] = np.minimum((GROUPS * middle).astype(np.int64), GROUPS - 1)
+    return group
+
+
+def first_limits(program: Program) -> Limited:
+    """All limits on all outputs; or, if they are many, those that an output would overstep by standing for itself."""
+    n, bands = program.n_x, program.bands
+    if len(bands) <= ALL_LIMITS:
+        outputs, rows = np.divmod(np.arange(n * len(bands)), max(1, len(bands)))
+        return Limited.of(outputs, rows)
+    return Limited.of(*bands.overstepped(bands.D.T, np.ones(n), OVERSTEP))
+
+
+def _solve(
+    program: Program,
+    keys: Integers,
+    limited: Limited,
+    tolerance: float,
+    seconds: float,
+    stopped: Callable[[], bool],
+) -> tuple[Plan, Prices] | None:
+    """The best plan over these pairs and limits, and its prices. Masses are in units of 1/n, so they are near 1."""
+    n = program.n_x
+    low, high = program.limits_of(limited)
+    cost = -np.append(program.similarity.at(keys % n, keys // n), n * program.constant)
+    answer = interior(
+        cost,
+        program.columns(keys, limited),
+        n * np.concatenate([program.p, program.p, low]),
+        n * np.concatenate([program.p, program.p, high]),
+        tolerance=tolerance,
+        seconds=seconds,
+        stopped=stopped,
+    )
+    if answer is None:
+        return None
+    z, y = answer[0].clip(0), -answer[1]
+    mu = np.where(np.isfinite(high), y[2 * n :].clip(0), 0) + np.where(np.isfinite(low), y[2 * n :].clip(None, 0), 0)
+    return Plan(keys, z[:-1] / n, min(1.0, float(z[-1]))), Prices(y[:n], y[n : 2 * n], mu, limited)
+
+
+def mend(program: Program, plan: Plan, standing: Standing, region: Region | None) -> tuple[Integers, Integers]:
+    """Keep the plan, mixed with p pᵀ as far as limits that were not enforced ask for it; return those limits."""
+    n = program.n_x
+    o, x = np.divmod(plan.keys, n)
+    pi = csr_array((plan.mass, (o, x)), shape=(n, n))
+    outputs, rows, share = _overstepped(program, pi, plan.constant)
+    if region is not None:
+        more_outputs, more_rows, more = _cut(program, pi, plan.constant, region)
+        outputs, rows, share = np.append(outputs, more_outputs), np.append(rows, more_rows), max(share, more)
+    fidelity = float(plan.mass @ program.similarity.at(x, o)) + plan.constant * program.constant
+    mixed = Plan(plan.keys, (1 - share) * plan.mass, (1 - share) * plan.constant + share)
+    standing.keep(mixed, (1 - share) * fidelity + share * program.constant)
+    return outputs, rows
+
+
+def _overstepped(program: Program, pi: csr_array, constant: float) -> tuple[Integers, Integers, float]:
+    """The limits overstepped, and the share of p pᵀ that would mend them all."""
+    p, bands = program.p, program.bands
+    centre = bands.D @ p
+    values = program.charges(pi) + constant * p[:, None] * centre
+    outputs, rows = bands.overstepped(values, p, OVERSTEP)
+    low, high = bands.spans()
+    got = values[outputs, rows] / p[outputs]
+    limit = np.where(got > centre[rows], high[rows], low[rows])
+    share = (got - limit) / (got - centre[rows])
+    return outputs, rows, float(share.max(initial=0.0))
+
+
+def _cut(program: Program, pi: csr_array, constant: float, region: Region) -> tuple[Integers, Integers, float]:
+    """The same for the rows of a whole set of distributions: of those that outputs meet, each takes its worst."""
+    p = program.p
+    V = _rows_of(pi, constant, p)
+    G, theta = region.cuts(V)
+    outputs = np.flatnonzero(theta > 0)
+    if not len(outputs):
+        return outputs, outputs, 0.0
+    over: Matrix = V[outputs] @ G.T
+    worst = (over / (np.maximum(over, 0) - G @ p)).argmax(axis=1)
+    used, which = np.unique(worst, return_inverse=True)
+    first = len(program.bands)
+    program.bands = program.bands.join(G[used])
+    return outputs, first + which.ravel(), float(theta.max())
+
+
+def _rows_of(pi: csr_array, constant: float, p: Vector) -> Matrix:
+    V = pi.toarray() + constant * np.outer(p, p)
+    return np.asarray(V / V.sum(axis=1, keepdims=True))

@@ -1,0 +1,352 @@
+"""Faithful releases: rows keep their distribution, the promise holds, and no other release changes less."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import privacyfunnel as pf
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.errors import InvalidChannel, InvalidInput, InvalidPromise
+from privacyfunnel.optimiser.faithful.bands import Bands
+from privacyfunnel.optimiser.faithful.invariance import MARGINAL_ERROR, marginal_error
+from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
+from privacyfunnel.optimiser.faithful.release import faithful
+from privacyfunnel.optimiser.faithful.similarity import NEAR, Similarity
+from privacyfunnel.proof.certificate import certify_channel
+from privacyfunnel.protocols.channel import UNIT, Channel
+from strategies import arrays, epsilons, joints, notions
+
+GAP = 1e-7
+several_columns = st.integers(0, 2**32 - 1).map(
+    lambda seed: pf.Joint(np.random.default_rng(seed).integers(1, 60, (2, 2, 3, 2)), attributes=["a", "b", "c"])
+)
+
+
+def brute(joint, notion, sim):
+    """The program on all pairs, by another solver's interface and straight from the rows G."""
+    n, p, G = joint.n_x, joint.p_x, notion.granted_rows(joint)
+    each = np.eye(n)
+    A_eq = np.vstack([np.kron(each, np.ones(n)), np.kron(np.ones(n), each)])  # π[x, o], x first
+    A_ub = np.vstack([np.kron(g[:, None], each).T for g in G] or [np.empty((0, n * n))])
+    scale = np.append(p, p)
+    answer = linprog(
+        -sim.ravel(),
+        A_ub=A_ub,
+        b_ub=np.zeros(len(A_ub)),
+        A_eq=A_eq / scale[:, None],
+        b_eq=np.ones(2 * n),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert answer.status == 0, answer.message
+    return -answer.fun
+
+
+def released(channel, joint):
+    """P(Y = o) in fractions."""
+    weights = [sum(int(w) for w in column) for column in joint.weights.T.tolist()]
+    found = [Fraction(0)] * joint.n_x
+    for x, o, numerator in zip(channel.inputs, channel.outputs, channel.numerators.tolist(), strict=True):
+        found[o] += Fraction(weights[x] * numerator, UNIT * joint.total)
+    return found, [Fraction(w, joint.total) for w in weights]
+
+
+# --- the optimum ----------------------------------------------------------------------------------
+
+
+@given(joints(min_s=2, max_s=3, min_x=2, max_x=6), notions(epsilons(0.05, 3.0)))
+@settings(max_examples=40)
+def test_the_optimum_is_that_of_the_program_on_all_pairs(joint, notion):
+    release = faithful(joint, notion, gap=GAP)
+    best = brute(joint, notion, release.similarity.dense())
+    assert release.fidelity_bound == pytest.approx(best, abs=1e-6)
+    assert release.fidelity <= best + 1e-8
+
+
+@given(st.integers(0, 10**6), notions(epsilons(0.1, 2.0)))
+@settings(max_examples=20)
+def test_exact_releases_of_well_filled_tables_lose_nothing_to_rounding(seed, notion):
+    joint = pf.Joint(np.random.default_rng(seed).integers(5, 200, (2, 7)))
+    release = faithful(joint, notion, gap=GAP)
+    assert release.gap <= 1e-6
+
+
+@given(several_columns, st.sampled_from([pf.SRLIP(0.4), pf.SRLDP(0.5, known=1), pf.SRLIP(0.3, known=["a"])]))
+@settings(max_examples=10)
+def test_side_channels_are_guarded_at_the_least_cost(joint, notion):
+    release = faithful(joint, notion, gap=1e-4)
+    best = brute(joint, notion, release.similarity.dense())
+    assert release.fidelity_bound >= best - 1e-8
+    assert release.fidelity == pytest.approx(best, abs=1e-3)
+    assert certify_channel(release.channel, joint, notion).holds
+
+
+@given(joints(min_s=2, max_s=3, min_x=2, max_x=6), notions(epsilons(0.05, 3.0)))
+@settings(max_examples=15)
+def test_with_one_column_without_order_rows_unchanged_are_the_most_possible(joint, notion):
+    release = faithful(joint, notion, ordered=(), gap=GAP)
+    assert release.rows_unchanged == pytest.approx(release.fidelity, abs=1e-12)
+    assert release.fidelity_bound == pytest.approx(brute(joint, notion, np.eye(joint.n_x)), abs=1e-6)
+
+
+def test_two_values_and_two_secrets_are_known_by_hand():
+    """π = [[½−f, f], [f, ½−f]] has P(s|y) = .8 − 1.2f, and LIP(0.3) allows 1 − ½e^-0.3."""
+    release = faithful(pf.Joint([[40, 10], [10, 40]]), pf.LIP(0.3), ordered=(), gap=GAP)
+    assert 1 - release.rows_unchanged == pytest.approx(2 * (0.8 - 1 + 0.5 * np.exp(-0.3)) / 1.2, abs=1e-7)
+
+
+def test_a_promise_that_binds_nobody_changes_nothing():
+    release = faithful(pf.Joint([[3, 1, 2], [1, 2, 3]]), pf.LIP(5.0))
+    assert release.rows_unchanged == 1.0
+    assert release.fidelity == pytest.approx(1.0, abs=1e-12)
+
+
+@given(several_columns, notions(epsilons(0.05, 1.0)))
+@settings(max_examples=15)
+def test_redrawing_from_the_posterior_of_the_information_optimum_is_never_better(joint, notion):
+    Q = pf.optimise(joint, notion).channel
+    q = Q @ joint.p_x
+    redrawn = (Q * joint.p_x / q[:, None]).T @ Q  # P(x′|x) = Σ_y P(x′|y) P(y|x)
+    assert redrawn @ joint.p_x == pytest.approx(joint.p_x, abs=1e-12)
+    release = faithful(joint, notion, gap=1e-5)
+    kept = float((redrawn * joint.p_x * release.similarity.dense()).sum())
+    assert kept <= release.fidelity + 2e-5
+    assert kept <= release.fidelity_bound + 1e-9
+
+
+def test_pairs_are_generated_until_none_is_missing(monkeypatch):
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.ALL_PAIRS", 1)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.MOST_SIMILAR", 2)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.GROUPS", 2)
+    joint = pf.Joint(np.random.default_rng(5).integers(1, 99, (3, 4, 5)), attributes=["a", "b"])
+    notion = pf.LIP(0.2)
+    release = faithful(joint, notion, gap=1e-6)
+    assert release.fidelity_bound == pytest.approx(brute(joint, notion, release.similarity.dense()), abs=1e-6)
+    assert "linear programs" in release.how
+    assert release.gap <= 1e-6
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+@given(several_columns, notions(epsilons(0.05, 2.0)), st.integers(0, 10**6))
+@settings(max_examples=30)
+def test_any_prices_give_a_bound(joint, notion, seed):
+    rng = np.random.default_rng(seed)
+    bands = Bands.of(notion.granted_rows(joint))
+    program = Program(joint.p_x, Similarity.of(joint), bands, 0.0)
+    n = joint.n_x
+    outputs, rows = (part.ravel() for part in np.indices((n, len(bands))))
+    mu = rng.normal(size=len(rows)) * rng.random()
+    mu = np.where(np.isfinite(bands.high)[rows], mu.clip(0), 0) + np.where(
+        np.isfinite(bands.low)[rows], mu.clip(None, 0), 0
+    )
+    prices = Prices(rng.normal(size=n), rng.normal(size=n), mu, Limited.of(outputs, rows))
+    assert program.price(prices, 3).bound >= brute(joint, notion, program.similarity.dense()) - 1e-9
+
+
+@given(arrays(min_s=2, max_s=4, min_x=2, max_x=5), notions(epsilons(0.05, 3.0)), st.integers(0, 10**6))
+@settings(max_examples=50)
+def test_bands_say_what_the_rows_say(array, notion, seed):
+    joint = pf.Joint(array)
+    G = notion.rows(joint)
+    bands = Bands.of(G)
+    rng = np.random.default_rng(seed)
+    V = 0.5 * rng.dirichlet(np.full(joint.n_x, 0.7), size=50) + rng.choice([0, 0.5], (50, 1)) * joint.p_x
+    V /= V.sum(axis=1, keepdims=True)
+    clear = np.abs(V @ G.T).min(axis=1, initial=1.0) > 1e-9
+    kept = (V @ G.T <= 0).all(axis=1)
+    got = V @ bands.D.T
+    assert np.array_equal(((got <= bands.high) & (got >= bands.low)).all(axis=1)[clear], kept[clear])
+
+
+def test_four_rows_about_two_secrets_are_one_band():
+    joint = pf.Joint(np.random.default_rng(0).integers(1, 50, (2, 9)))
+    assert len(pf.LIP(0.2).rows(joint)) > 1
+    assert len(Bands.of(pf.LIP(0.2).rows(joint))) == 1
+
+
+# --- exactness ------------------------------------------------------------------------------------
+
+
+@given(joints(min_s=2, max_s=3, min_x=2, max_x=6), notions(epsilons(0.05, 3.0)))
+@settings(max_examples=25)
+def test_the_promise_and_the_distribution_are_kept_exactly(joint, notion):
+    release = faithful(joint, notion)
+    certificate = certify_channel(release.channel, joint, notion)
+    assert certificate.holds
+    assert certificate.level <= notion.epsilon
+    found, original = released(release.channel, joint)
+    worst = max(abs(a - b) for a, b in zip(found, original, strict=True))
+    assert worst <= Fraction(1, 2**30)
+    assert worst == marginal_error(release.channel, joint)
+    assert worst <= release.marginal_error
+
+
+@given(joints(skewed=True, min_s=2, max_s=2, min_x=2, max_x=6), epsilons(0.1, 2.0))
+@settings(max_examples=15)
+def test_values_of_very_different_frequency_are_released_exactly_too(joint, epsilon):
+    release = faithful(joint, pf.LIP(epsilon))
+    assert certify_channel(release.channel, joint, pf.LIP(epsilon)).holds
+    assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
+
+
+def test_a_channel_with_another_distribution_is_caught():
+    joint = pf.Joint([[40, 10, 5], [10, 40, 5]])
+    channel = faithful(joint, pf.LIP(0.3)).channel
+    N = (channel.dense() * UNIT).astype(np.int64)
+    N[0, 0] -= 64
+    N[1, 0] += 64
+    moved = Channel.from_numerators(N)
+    assert marginal_error(channel, joint) <= MARGINAL_ERROR < marginal_error(moved, joint)
+    assert marginal_error(channel.with_outputs_in(np.array([2, 1, 0])), joint) > MARGINAL_ERROR
+
+
+def test_the_optimum_of_information_does_not_keep_the_distribution():
+    joint = pf.Joint(np.random.default_rng(1).integers(1, 50, (2, 6)))
+    Q = pf.optimise(joint, pf.LIP(0.2)).channel
+    square = np.zeros((6, 6))
+    square[: len(Q)] = Q
+    assert marginal_error(Channel.from_dense(square), joint) > MARGINAL_ERROR
+
+
+def test_outputs_that_are_no_values_are_refused():
+    with pytest.raises(InvalidChannel, match="outputs are the 2 values"):
+        marginal_error(Channel.from_dense([[1, 1]]), pf.Joint([[1, 2], [2, 1]]))
+
+
+def test_perfect_privacy_is_kept_with_the_distribution():
+    joint = pf.Joint(np.random.default_rng(2).integers(1, 9, (2, 6)))
+    release = faithful(joint, pf.PerfectPrivacy())
+    assert certify_channel(release.channel, joint, pf.PerfectPrivacy()).holds
+    assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
+    assert release.fidelity <= release.fidelity_bound
+
+
+# --- similarity -----------------------------------------------------------------------------------
+
+
+def mixed_joint():
+    columns = (
+        Column(name="town", kind="text", labels=("A", "B", "C")),
+        Column(name="age", kind="bins", edges=(0.0, 10.0, 20.0, 30.0, 40.0), labels=("a", "b", "c", "d", None)),
+    )
+    codes = np.array([[t, a] for t in range(3) for a in range(5)], dtype=np.int64)
+    weights = np.random.default_rng(0).integers(1, 40, (2, 15))
+    return pf.Joint.from_codes(weights, codes, columns, "S", None)
+
+
+def test_equal_columns_count_their_weight_and_ranges_their_nearness():
+    joint = mixed_joint()
+    sim = Similarity.of(joint, {"town": 3.0}).dense()
+    x = {tuple(code): i for i, code in enumerate(joint.codes.tolist())}
+    assert sim[x[0, 0], x[0, 0]] == 1.0
+    assert sim[x[0, 0], x[1, 0]] == pytest.approx(0.25)
+    assert sim[x[0, 0], x[0, 1]] == pytest.approx(0.75 + 0.25 * NEAR * (1 - 1 / 3))
+    assert sim[x[0, 0], x[0, 3]] == pytest.approx(0.75)
+    assert sim[x[0, 0], x[0, 4]] == pytest.approx(0.75)  # a missing age is near none
+    assert sim[x[1, 4], x[2, 4]] == pytest.approx(0.25)  # but two of them are equal
+    assert np.array_equal(sim, sim.T)
+
+
+def test_compiled_pricing_sees_the_same_similarity_with_the_same_axes():
+    """Prices that depend on x alone or on the output alone tell the two axes apart."""
+    joint = mixed_joint()
+    program = Program(joint.p_x, Similarity.of(joint, {"age": 2.0}), Bands.of(pf.LIP(0.3).rows(joint)), 0.0)
+    rng = np.random.default_rng(3)
+    n = joint.n_x
+    w, mu = rng.random(n), rng.random(n)
+    prices = Prices(np.zeros(n), w, mu, Limited.of(np.arange(n), np.zeros(n, dtype=np.int64)))
+    R = program.similarity.dense() - w[None, :] - np.outer(program.bands.D[0], mu)  # [x, o]
+    expected = joint.p_x @ R.max(axis=1) + joint.p_x @ w + program.bands.high[0] * (joint.p_x @ mu)
+    assert program.price(prices, 2).bound == pytest.approx(expected, abs=1e-12)
+    swapped = program.similarity.dense() - w[:, None] - np.outer(mu, program.bands.D[0])
+    assert abs(joint.p_x @ swapped.max(axis=1) - joint.p_x @ R.max(axis=1)) > 1e-3
+
+
+def test_a_weighty_column_is_changed_less():
+    joint = pf.Joint(np.random.default_rng(8).integers(1, 60, (2, 4, 4)), attributes=["a", "b"])
+
+    def changed(release, j):
+        x, o = release.channel.inputs, release.channel.outputs
+        mass = release.channel.numerators / UNIT * joint.p_x[x]
+        return mass @ (joint.codes[x, j] != joint.codes[o, j])
+
+    plain = faithful(joint, pf.LIP(0.1), ordered=())
+    heavy = faithful(joint, pf.LIP(0.1), ordered=(), weights={"a": 10.0})
+    assert changed(heavy, 0) < changed(plain, 0)
+
+
+def test_foreign_or_senseless_weights_are_refused():
+    joint = mixed_joint()
+    with pytest.raises(InvalidInput, match="none of the attributes"):
+        faithful(joint, pf.LIP(0.3), weights={"street": 2.0})
+    for weight in (0.0, -1.0, float("nan"), True):
+        with pytest.raises(InvalidInput, match="positive number"):
+            faithful(joint, pf.LIP(0.3), weights={"town": weight})
+
+
+# --- several distributions, sets of them, interruption --------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.sampled_from([pf.LIP(0.4), pf.LDP(0.6), pf.SRLIP(0.5)]))
+@settings(max_examples=8)
+def test_the_promise_is_kept_for_each_of_several_distributions(seed, notion):
+    rng = np.random.default_rng(seed)
+    several = [pf.Joint(rng.integers(1, 60, (2, 2, 3))) for _ in range(2)]
+    release = faithful(several, notion)
+    assert all(certify_channel(release.channel, joint, notion).holds for joint in several)
+    alone = faithful(several[0], notion)
+    assert release.fidelity <= release.fidelity_bound
+    assert alone.fidelity > 0
+
+
+def test_values_that_only_one_of_them_has_are_released_too():
+    several = [pf.Joint([[30, 10, 0], [10, 30, 0]]), pf.Joint([[0, 10, 30], [0, 30, 10]])]
+    release = faithful(several, pf.LIP(0.3))
+    assert release.channel.n_inputs == 3
+    assert release.rows_unchanged > 0.3
+
+
+@pytest.mark.parametrize("notion", [pf.LIP(0.5), pf.LDP(0.8), pf.PML(0.5)])
+def test_a_promise_over_a_confidence_set_is_kept_over_all_of_it(notion):
+    joint = pf.Joint(np.random.default_rng(4).integers(200, 3000, (2, 6)))
+    robust = pf.robust(notion, 0.95)
+    release = faithful(joint, robust)
+    plain = faithful(joint, notion)
+    assert certify_channel(release.channel, joint, robust).holds
+    assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
+    assert release.fidelity <= plain.fidelity_bound + 1e-9
+    assert release.fidelity > 0.5 * release.fidelity_bound
+
+
+def test_a_robust_promise_is_for_one_joint():
+    joint = pf.Joint([[30, 10], [10, 30]])
+    with pytest.raises(InvalidPromise, match="one joint"):
+        faithful([joint, joint], pf.robust(pf.LIP(0.3)))
+
+
+def test_without_time_the_rows_are_redrawn_and_the_bound_says_so():
+    joint = pf.Joint(np.random.default_rng(6).integers(1, 60, (2, 8)))
+    release = faithful(joint, pf.LIP(0.2), time_limit=0)
+    assert certify_channel(release.channel, joint, pf.LIP(0.2)).holds
+    assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
+    assert release.fidelity_bound == 1.0
+
+
+def test_progress_is_told_and_an_interruption_there_ends_the_search():
+    joint = pf.Joint(np.random.default_rng(6).integers(1, 60, (2, 4, 5)))
+    told = []
+
+    def stop(progress):
+        told.append(progress)
+        raise KeyboardInterrupt
+
+    release = faithful(joint, pf.SRLIP(0.3), gap=1e-9, progress=stop)
+    assert len(told) == 1
+    assert told[0].utility <= told[0].upper_bound
+    assert certify_channel(release.channel, joint, pf.SRLIP(0.3)).holds
