@@ -25,6 +25,7 @@ ROOMS = [
     "optimiser.few_secrets",
     "optimiser.bounds",
     "optimiser.robust",
+    "optimiser.faithful",
     "optimiser",
     "optimiser.blocks",
     "baselines",

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import privacyfunnel as pf
 from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.generation.box_simplex import slack_basis
-from privacyfunnel.optimiser.generation.boxes import Conditions, bound_box, shrink
+from privacyfunnel.optimiser.generation.boxes import RowBounds, bound_box, shrink
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.pricing import CellOracle, Oracle, essential, extremes
 from privacyfunnel.optimiser.program.polytope import Polytope
@@ -159,7 +159,7 @@ def test_shrinking_a_box_loses_no_posterior_that_matters(p, epsilon, seed):
 
 
 def test_a_box_without_posteriors_is_seen_to_be_empty():
-    rows = Conditions.of(
+    rows = RowBounds.of(
         np.array([[1.0, -0.1], [1.0, 1.0]]), np.array([-np.inf, 1.0]), np.array([0.0, 1.0]), np.ones(2, bool)
     )
     assert not shrink(rows, np.array([0.5, 0.0]), np.array([1.0, 1.0]))

@@ -43,7 +43,7 @@ def curve(v: float) -> float:
     return -v * math.log(v) if v > 0 else 0.0
 
 
-class Conditions(NamedTuple):
+class RowBounds(NamedTuple):
     """low ≤ A v ≤ high; row i has the entries entry[k] in column[k], for starts[i] ≤ k < starts[i+1]."""
 
     A: Matrix
@@ -56,14 +56,14 @@ class Conditions(NamedTuple):
     """Which v[x] have a term −v ln v."""
 
     @classmethod
-    def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> Conditions:
+    def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> RowBounds:
         """The rows, with their entries sorted out."""
         row, column = np.nonzero(A)
         return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), column, A[row, column], low, high, curved)
 
 
 @compiled(reorder_sums=True)
-def shrink(rows: Conditions, lower: Vector, upper: Vector) -> bool:
+def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
     """Shrink the box to what each row leaves of it; False if that is nothing."""
     for _ in range(SWEEPS):
         for i in range(len(rows.low)):
@@ -89,7 +89,7 @@ def shrink(rows: Conditions, lower: Vector, upper: Vector) -> bool:
 
 
 @compiled(reorder_sums=True)
-def _range(rows: Conditions, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
+def _range(rows: RowBounds, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
     """The least and the largest value of a row in the box."""
     least = most = 0.0
     for k in range(rows.starts[i], rows.starts[i + 1]):
@@ -101,7 +101,7 @@ def _range(rows: Conditions, i: int, lower: Vector, upper: Vector) -> tuple[floa
 
 @compiled(reorder_sums=True)
 def bound_box(
-    rows: Conditions,
+    rows: RowBounds,
     y: Vector,
     gap: float,
     lower: Vector,
@@ -193,7 +193,7 @@ def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int
 
 @compiled(reorder_sums=True)
 def explore(
-    rows: Conditions,
+    rows: RowBounds,
     y: Vector,
     gap: float,
     boxes: Matrix,
@@ -257,7 +257,7 @@ def explore(
 
 
 @compiled(reorder_sums=True)
-def _inside(rows: Conditions, x: Vector) -> bool:
+def _inside(rows: RowBounds, x: Vector) -> bool:
     """Whether x = (v, A v) meets v ≥ 0 and the rows, nearly."""
     n = len(x) - len(rows.low)
     for i in range(len(rows.low)):

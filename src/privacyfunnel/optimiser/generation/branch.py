@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.optimiser.generation.boxes import Conditions, explore
+from privacyfunnel.optimiser.generation.boxes import RowBounds, explore
 from privacyfunnel.optimiser.generation.pricing import Programs, descend, distinct, reduced_cost
 from privacyfunnel.typing import Matrix, Vector
 
@@ -65,7 +65,7 @@ def prove(
 class Tree:
     """The open boxes, and what is known of the others."""
 
-    def __init__(self, rows: Conditions, y: Vector, upper: Vector, gap: float) -> None:
+    def __init__(self, rows: RowBounds, y: Vector, upper: Vector, gap: float) -> None:
         n = len(upper)
         capacity = min(MOST_BOXES, max(FEWEST_BOXES, MEMORY // (16 * n)))
         self._rows, self._y, self._gap = rows, y, gap

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.cores import cores
-from privacyfunnel.optimiser.generation.boxes import Conditions
+from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -42,7 +42,7 @@ class Programs(Protocol):
     def minimise(self, cost: Vector) -> Vector:
         """A vertex with the least cost·v."""
 
-    def rows(self) -> Conditions:
+    def rows(self) -> RowBounds:
         """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
 
     def team(self) -> Sequence[Programs]:
@@ -86,9 +86,9 @@ class Oracle:
         reduced = cost - duals[-1] + self.G.T @ (-duals[:-1]).clip(0)
         return v, float(duals[-1] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
-    def rows(self) -> Conditions:
+    def rows(self) -> RowBounds:
         """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
-        return Conditions.of(self.A, self.row_lower, self.row_upper, np.ones(self.n_x, dtype=bool))
+        return RowBounds.of(self.A, self.row_lower, self.row_upper, np.ones(self.n_x, dtype=bool))
 
     def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
         """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
@@ -126,7 +126,7 @@ class CellOracle:
         corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
         return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
 
-    def rows(self) -> Conditions:
+    def rows(self) -> RowBounds:
         """What (m, v) must meet."""
         own, cells, values = self._values.A, self.n_x, len(self._cell)
         A = np.zeros((len(own) + cells, cells + values))
@@ -134,7 +134,7 @@ class CellOracle:
         A[len(own) + np.arange(cells), np.arange(cells)] = -1.0
         A[len(own) + self._cell, cells + np.arange(values)] = 1.0
         low, high = (np.append(end, np.zeros(cells)) for end in (self._values.row_lower, self._values.row_upper))
-        return Conditions.of(A, low, high, np.arange(cells + values) < cells)
+        return RowBounds.of(A, low, high, np.arange(cells + values) < cells)
 
     def team(self) -> list[CellOracle]:
         """This one alone."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from privacyfunnel.optimiser.generation.boxes import Conditions
+from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Matrix, Vector
@@ -52,11 +52,11 @@ class RobustOracle:
         reduced = cost - duals[0] + self.G.T @ (-duals[1:]).clip(0)
         return v, float(duals[0] + np.minimum(reduced * lower, reduced * upper).sum()), reduced
 
-    def rows(self) -> Conditions:
+    def rows(self) -> RowBounds:
         """What v must meet, as far as rows were met."""
         n = len(self.G)
         low, high = np.append(np.full(n, -np.inf), 1.0), np.append(np.zeros(n), 1.0)
-        return Conditions.of(np.vstack([self.G, np.ones((1, self.n_x))]), low, high, np.ones(self.n_x, dtype=bool))
+        return RowBounds.of(np.vstack([self.G, np.ones((1, self.n_x))]), low, high, np.ones(self.n_x, dtype=bool))
 
     def team(self) -> list[RobustOracle]:
         """Alone: rows are added on the way, so others would not know them."""
