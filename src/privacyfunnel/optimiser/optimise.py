@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import comb
 from typing import cast
@@ -12,9 +11,10 @@ from typing import cast
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified, SolverFailure
+from privacyfunnel.errors import InvalidInput, NotCertified, SolverFailure
 from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
+from privacyfunnel.optimiser.faithful.release import faithful
 from privacyfunnel.optimiser.generation.columns import Otherwise, generate
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.finishing import finished
@@ -23,6 +23,7 @@ from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
 from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible, vertex_error
+from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.robust.rounding import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
 from privacyfunnel.optimiser.several_priors import optimise_for_each
@@ -30,7 +31,7 @@ from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept
+from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, information_kept
 from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
@@ -46,31 +47,53 @@ MOST_SLACK = 1e-2
 DRAW_SLACKS = tuple(2.0**-k for k in range(33, 25, -1))
 """How far inside a channel is moved, by half a unit of 2⁻³² and more, until there is room for draws."""
 
+GAPS: dict[Objective, float] = {"information": 1e-6, "faithful": 1e-3}
+"""What may be left to the best: nats that nobody would miss, and one cell of a thousand, as costly to prove."""
+
 
 def optimise(
     joint: Joint | Sequence[Joint],
     notion: Notion,
     *,
-    gap: float = 1e-6,
+    objective: Objective = "information",
+    weights: Mapping[str, float] | None = None,
+    gap: float | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Protocol:
-    """The protocol that keeps the most of X, I(X;Y), among all that keep the promise.
+    """The protocol that keeps the most of X among all that keep the promise.
+
+    With the objective "information" that is I(X;Y).
 
     The promise says that every posterior v = P(X=·|y) lies in a polytope Δ, and
     I(X;Y) = H(X) − Σ_y P(y) H(v_y), so the best protocol solves the linear program
     min Σ q_v H(v) s.t. Σ q_v v = p_x over the vertices v of Δ.
 
+    With the objective "faithful", outputs are values of X, and released rows have exactly the distribution of the
+    original ones, so that they can be counted as they stand. Among such protocols it is the one that leaves the most
+    cells as they are; `weights` says how much the cells of some attributes count, 1 for all others.
+
     Several joints are several distributions that may be the true one: the promise is kept for each of them, and
     utility is that of their mean. With `robust(notion)` it is kept for all that the counts leave open.
 
-    Stops when the certified gap is at most `gap` nats, after `time_limit` seconds, or at Ctrl-C;
-    whatever comes back has passed the exact check, and says how far from the best it can be.
+    Stops when the certified gap is at most `gap` (by default 1e-6 nats, or 0.001 of all cells), after `time_limit`
+    seconds, or at Ctrl-C; whatever comes back has passed the exact check, and says how far from the best it can be.
 
     >>> protocol = optimise(Joint([[40, 10], [10, 40]]), LIP(0.3))
     >>> round(protocol.utility, 4), protocol.gap <= 1e-6
     (0.0964, True)
+    >>> protocol = optimise(Joint([[40, 10], [10, 40]]), LIP(0.3), objective="faithful")
+    >>> round(protocol.fidelity, 3)
+    0.716
     """
+    if objective not in GAPS:
+        raise InvalidInput(f"the objective is one of {', '.join(GAPS)}; got {objective!r}")
+    gap = GAPS[objective] if gap is None else gap
+    if objective == "faithful":
+        found = faithful(joint, notion, weights=weights, gap=gap, time_limit=time_limit, progress=progress)
+        return found.protocol()
+    if weights is not None:
+        raise InvalidInput("weights of columns are for the objective 'faithful', which counts cells")
     if isinstance(joint, list | tuple):
         for one in joint:
             check_task(one, notion, gap, time_limit, progress)
@@ -211,23 +234,3 @@ def _search_over(
         channel = exact_over(joint, notion, region, state.columns, state.q)
         protocol = _protocol(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))
-
-
-def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | None, progress: object) -> None:
-    """Refuse what makes no sense, in one line."""
-    if not isinstance(joint, Joint):
-        raise InvalidJoint(
-            f"optimise needs a Joint, not {type(joint).__name__}; make one by Joint(array) or Joint.from_table(…)"
-        )
-    if not isinstance(notion, Notion):
-        raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
-    if not _is_number(gap) or not math.isfinite(gap) or gap <= 0:
-        raise InvalidInput(f"gap must be a positive number of nats; got {gap!r}")
-    if time_limit is not None and (not _is_number(time_limit) or not time_limit >= 0):
-        raise InvalidInput(f"time_limit must be a number of seconds that is at least 0; got {time_limit!r}")
-    if progress is not None and not callable(progress):
-        raise InvalidInput("progress must be a function that takes a Progress")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

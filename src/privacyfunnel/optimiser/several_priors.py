@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.errors import InvalidPromise, NotCertified, SolverFailure
@@ -17,7 +15,7 @@ from privacyfunnel.optimiser.generation.columns import generate
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import list_vertices
-from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope, together
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
 from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible, vertex_error
@@ -25,7 +23,7 @@ from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.typing import Integers, Vector
 
 LIST_VERTICES = 300_000
 """Up to this many candidates, all vertices are listed."""
@@ -47,7 +45,7 @@ def optimise_for_each(
         raise InvalidPromise("a robust promise is for the counts of one joint; give one, or promise without robust")
     mean, places = mean_of(joints)
     rows = [notion.rows(joint) for joint in joints]
-    classes = Classes.find(Polytope(_together(rows, joints, places, mean), mean.p_x))
+    classes = Classes.find(Polytope(together(rows, joints, places, mean), mean.p_x))
     single = all(len(notion.views(joint)) == 1 for joint in joints)
     rank = min(mean.n_x, sum(joint.n_s for joint in joints)) if single else mean.n_x
     with interruptible() as interrupted:
@@ -66,16 +64,6 @@ def optimise_for_each(
         return _exact(joints, places, mean, notion, columns, q, state.upper_bound, how)
 
 
-def _together(rows: list[Matrix], joints: Sequence[Joint], places: list[Integers], mean: Joint) -> Matrix:
-    """G of all priors in posteriors of the mean: v_i[x] ∝ p_i[x] w[x] becomes v[x] ∝ p_x[x] w[x]."""
-    parts = []
-    for G, joint, place in zip(rows, joints, places, strict=True):
-        part = np.zeros((len(G), mean.n_x))
-        part[:, place] = G * joint.p_x / mean.p_x[place]
-        parts.append(part / np.abs(part).max(axis=1, initial=0.0, keepdims=True))
-    return np.unique(np.concatenate(parts), axis=0)
-
-
 def _exact(
     joints: Sequence[Joint],
     places: list[Integers],
@@ -88,7 +76,7 @@ def _exact(
 ) -> Protocol:
     """Round the mixture to an exact channel, and return it only if it passes the exact check for every prior."""
     granted = [notion.granted_rows(joint) for joint in joints]
-    polytope = Polytope(_together(granted, joints, places, mean), mean.p_x)
+    polytope = Polytope(together(granted, joints, places, mean), mean.p_x)
     readings = tuple(column.reading() for column in mean.secret_columns)
     slack = LEAST_SLACK
     while slack < MOST_SLACK:

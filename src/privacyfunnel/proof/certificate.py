@@ -17,6 +17,7 @@ from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof import worst_case
+from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
 from privacyfunnel.proof.unseen import Room, room_for
 from privacyfunnel.protocols.channel import Channel
@@ -71,6 +72,9 @@ class Certificate:
     """Whether the level was bounded block by block, the product having too many outputs to go through them all."""
     draws: bool | None = None
     """Whether rows drawn for values never seen keep the promise, too; None if the protocol draws none."""
+    marginal_error: float | None = None
+    """Of a faithful release: the largest |P(Y = x) − P(X = x)| on this distribution, rounded up; at most 2⁻³⁰ on the
+    one that it was fitted on. With several blocks, the largest of any of them."""
 
     def __bool__(self) -> bool:
         return self.holds and self.draws is not False
@@ -91,8 +95,12 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
         raise InvalidPromise(f"certify needs a notion such as LIP(0.5), not {type(notion).__name__}")
     if isinstance(protocol, Protocol):
         certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
+        if certificate.worst is None:
+            return certificate
+        if protocol.likeness is not None:
+            certificate = replace(certificate, marginal_error=_marginal_error(protocol, joint))
         own = notion is None or notion == protocol.notion
-        return _with_draws(certificate, protocol, joint) if own and certificate.worst is not None else certificate
+        return _with_draws(certificate, protocol, joint) if own else certificate
     if notion is None:
         raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
     try:
@@ -136,6 +144,12 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
     if notion.confidence is not None or product.work(notion.views(joint)) <= MOST_WORK:
         return _check(product, joint, notion)
     return _check_chained(product, notion)
+
+
+def _marginal_error(protocol: Protocol, joint: Joint) -> float:
+    """How far the distribution of released rows is from the original's, at most, block by block."""
+    errors = [marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks]
+    return math.nextafter(float(max(errors)), math.inf) if max(errors) else 0.0
 
 
 def _with_draws(certificate: Certificate, protocol: Protocol, joint: Joint) -> Certificate:

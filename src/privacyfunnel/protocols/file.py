@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -14,7 +16,7 @@ from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Fitted, Protocol, published
+from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Protocol, published
 from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/2"
@@ -52,6 +54,16 @@ class _Block(BaseModel):
     draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
 
 
+class _Likeness(BaseModel):
+    model_config = STRICT
+
+    fidelity: float = Field(ge=0, le=1)
+    fidelity_bound: float = Field(ge=0, le=1)
+    cells_unchanged: float = Field(ge=0, le=1)
+    rows_unchanged: float = Field(ge=0, le=1)
+    weights: tuple[tuple[str, float], ...] = Field(max_length=MOST_COLUMNS)
+
+
 class _File(BaseModel):
     model_config = STRICT
 
@@ -59,11 +71,14 @@ class _File(BaseModel):
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     fitted: Fitted
+    people: int | None = Field(ge=1)
     secret: str = Field(max_length=LONGEST_TEXT)
     secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     utility_nats: float = Field(ge=0, allow_inf_nan=False)
     upper_bound_nats: float = Field(ge=0, allow_inf_nan=False)
     entropy_nats: float = Field(ge=0, allow_inf_nan=False)
+    objective: Objective
+    likeness: _Likeness | None
     how: str = Field(max_length=LONGEST_TEXT)
     blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     digest: str = Field(max_length=LONGEST_DIGEST)
@@ -77,11 +92,14 @@ def to_text(protocol: Protocol) -> str:
         "guarantee": protocol.notion.words(),
         "promise": protocol.notion.as_dict(),
         "fitted": protocol.fitted,
+        "people": protocol.people,
         "secret": protocol.secret,
         "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
         "utility_nats": float(protocol.utility),
         "upper_bound_nats": float(protocol.upper_bound),
         "entropy_nats": float(protocol.entropy),
+        "objective": protocol.objective,
+        "likeness": asdict(protocol.likeness) if protocol.likeness else None,
         "how": protocol.how,
         "blocks": [_plain_block(block) for block in protocol.blocks],
     }
@@ -193,7 +211,25 @@ def _to_protocol(file: _File) -> Protocol:
         file.secret,
         file.secret_readings,
         fitted=file.fitted,
+        likeness=_to_likeness(file, names),
+        people=file.people,
     )
+
+
+def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
+    """What a faithful release leaves as it was; its outputs must be the values themselves."""
+    found = file.likeness
+    if (found is None) != (file.objective == "information"):
+        raise InvalidProtocol("the objective and what is said of it do not fit together")
+    if found is None:
+        return None
+    if found.fidelity > found.fidelity_bound:
+        raise InvalidProtocol("the fidelity is above its bound")
+    if any(name not in names or not 0 < weight < math.inf for name, weight in found.weights):
+        raise InvalidProtocol("the weights are not positive numbers for attributes")
+    if any(block.labels != tuple(range(len(block.values))) for block in file.blocks):
+        raise InvalidProtocol("the outputs of a faithful release are the values themselves, in order")
+    return Likeness(**found.model_dump())
 
 
 def _to_block(block: _Block) -> Block:

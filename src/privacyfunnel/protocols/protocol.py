@@ -34,6 +34,24 @@ ULPS = 1e-12
 
 Fitted = Literal["exact counts", "given probabilities"]
 """What a protocol was computed from: the people of a table as they are, or numbers that were given."""
+Objective = Literal["information", "faithful"]
+"""What a protocol keeps the most of: I(X;Y), or cells, with rows that have the distribution of the original ones."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How like the original rows those of a faithful release are: outputs are values, and P(Y = x) = P(X = x)."""
+
+    fidelity: float
+    """The expected share of cells that stay as they are, weighted; near values of ordered columns count in part."""
+    fidelity_bound: float
+    """No faithful release with this promise has a larger fidelity."""
+    cells_unchanged: float
+    """The expected share of cells that stay exactly as they are, all columns weighing the same."""
+    rows_unchanged: float
+    """The expected share of rows of which every cell stays."""
+    weights: tuple[tuple[str, float], ...] = ()
+    """How much the cells of each attribute count; all alike if there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +111,10 @@ class Protocol:
     """From exact counts, the numbers in the file depend on single people where few share a value: see `exposure`."""
     step: float = 0.0
     """The file tells utility, bound and entropy in multiples of so many nats; 0 if they are such already."""
+    likeness: Likeness | None = None
+    """Of a faithful release: its rows can be counted as they stand."""
+    people: int | None = None
+    """How many rows it was fitted on, if these were counted."""
 
     @property
     def channel(self) -> Matrix:
@@ -140,6 +162,21 @@ class Protocol:
         Blocks would be drawn independently of each other, as no other rows are: with several, there is none.
         """
         return self.blocks[0].draw if len(self.blocks) == 1 else None
+
+    @property
+    def objective(self) -> Objective:
+        """What it keeps the most of."""
+        return "information" if self.likeness is None else "faithful"
+
+    @property
+    def fidelity(self) -> float | None:
+        """The expected share of cells that stay as they are; None where outputs are not values to be counted."""
+        return None if self.likeness is None else self.likeness.fidelity
+
+    @property
+    def fidelity_bound(self) -> float | None:
+        """Certified: no faithful release with this promise has a larger fidelity."""
+        return None if self.likeness is None else self.likeness.fidelity_bound
 
     @property
     def gap(self) -> float:
@@ -235,6 +272,12 @@ def block_of(joint: Joint, channel: Channel) -> Block:
     return Block(joint.columns, joint.codes, ordered, labels[order], marginal)
 
 
+def faithful_block(joint: Joint, channel: Channel) -> Block:
+    """The block whose output number x is the value number x, with P(Y = x) = P(X = x)."""
+    marginal = _coarse(joint.p_x, joint.total if joint.counted else None)
+    return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal)
+
+
 def _assign(channel: Channel, posterior: Vector) -> Integers:
     """A different input for every output, maximising Σ_y P(x = label(y) | y); greedily if there are very many."""
     from scipy.optimize import linear_sum_assignment
@@ -312,7 +355,13 @@ def published(protocol: Protocol) -> Protocol:
         return protocol
     utility = _multiple(protocol.utility, protocol.step, up=False)
     bound, entropy = (_multiple(value, protocol.step, up=True) for value in (protocol.upper_bound, protocol.entropy))
-    return replace(protocol, utility=utility, upper_bound=bound, entropy=entropy, step=0.0)
+    likeness = protocol.likeness
+    if likeness is not None:
+        shares = likeness.fidelity, likeness.cells_unchanged, likeness.rows_unchanged
+        kept, cells, rows = (_multiple(share, protocol.step, up=False) for share in shares)
+        most = min(1.0, _multiple(likeness.fidelity_bound, protocol.step, up=True))
+        likeness = Likeness(kept, most, cells, rows, likeness.weights)
+    return replace(protocol, utility=utility, upper_bound=bound, entropy=entropy, step=0.0, likeness=likeness)
 
 
 def _multiple(value: float, step: float, *, up: bool) -> float:

@@ -10,13 +10,13 @@ from scipy.optimize import linprog
 
 import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.similarity import NEAR, Similarity
 from privacyfunnel.errors import InvalidChannel, InvalidInput, InvalidPromise
 from privacyfunnel.optimiser.faithful.bands import Bands
-from privacyfunnel.optimiser.faithful.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.faithful.release import faithful
-from privacyfunnel.optimiser.faithful.similarity import NEAR, Similarity
 from privacyfunnel.proof.certificate import certify_channel
+from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.channel import UNIT, Channel
 from strategies import arrays, epsilons, joints, notions
 

@@ -33,10 +33,11 @@ from privacyfunnel.optimiser.blocks.builds import (
 )
 from privacyfunnel.optimiser.blocks.parts import Parts
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
-from privacyfunnel.optimiser.optimise import LEAST_SLACK, check_task, optimise
+from privacyfunnel.optimiser.optimise import LEAST_SLACK, optimise
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.state import Progress, State, interruptible
+from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from privacyfunnel.distribution.similarity import NEAR
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.faithful.similarity import NEAR
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARNESS = NEAR

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import csr_array
 
+from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.prices import price_outputs
-from privacyfunnel.optimiser.faithful.similarity import Similarity
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 AT_ONCE = 4_000_000

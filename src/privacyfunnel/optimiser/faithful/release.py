@@ -11,24 +11,26 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
+from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.optimiser.faithful.bands import Bands
-from privacyfunnel.optimiser.faithful.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.optimiser.faithful.rounding import round_plan
 from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, mend, polished
-from privacyfunnel.optimiser.faithful.similarity import Similarity
-from privacyfunnel.optimiser.optimise import check_task
+from privacyfunnel.optimiser.program.finishing import finished
+from privacyfunnel.optimiser.program.polytope import together
 from privacyfunnel.optimiser.program.state import Progress, interruptible
+from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.search import region_of
-from privacyfunnel.optimiser.several_priors import _together as rows_together
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify_channel
+from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.protocol import Likeness, Protocol, faithful_block, information_kept
 from privacyfunnel.typing import Integers, Matrix
 
 SPARED = 2 / UNIT
@@ -58,6 +60,28 @@ class Faithful:
     """The largest |P(Y = x) − P(X = x)|, rounded up; at most 2⁻³⁰."""
     similarity: Similarity
     how: str
+    joints: tuple[Joint, ...]
+    mean: Joint
+    """What is released has its distribution: the joint's, or that of the mean of several."""
+    notion: Notion
+    weights: tuple[tuple[str, float], ...] = ()
+
+    def protocol(self) -> Protocol:
+        """The channel with all that a protocol says of itself. How much others could tell of X was not asked."""
+        mean, kept = self.mean, information_kept(self.channel, self.mean.p_x)
+        likeness = Likeness(self.fidelity, self.fidelity_bound, self.cells_unchanged, self.rows_unchanged, self.weights)
+        protocol = Protocol(
+            self.notion,
+            (faithful_block(mean, self.channel),),
+            kept,
+            max(kept, mean.entropy),
+            mean.entropy,
+            self.how,
+            mean.secret,
+            tuple(column.reading() for column in mean.secret_columns),
+            likeness=likeness,
+        )
+        return finished(protocol, self.joints)
 
     @property
     def gap(self) -> float:
@@ -90,6 +114,8 @@ def faithful(
     joints = list(joint) if isinstance(joint, list | tuple) else [cast(Joint, joint)]
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
+    if len(joints) == 1:
+        notion = notion.made_for(joints[0])
     task = _Task.of(joints, notion, weights, ordered)
     with interruptible() as interrupted:
         nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
@@ -110,6 +136,7 @@ class _Task:
     program: Program
     region: Region | None
     places: list[Integers]
+    weights: tuple[tuple[str, float], ...]
 
     @classmethod
     def of(
@@ -127,7 +154,8 @@ class _Task:
             region = region_of(mean, notion)
         similarity = Similarity.of(mean, weights, ordered)
         program = Program(mean.p_x, similarity, Bands.of(_rows(joints, mean, places, notion)), SPARED)
-        return cls(joints, mean, notion, program, region, places)
+        given = tuple((name, float(weight)) for name, weight in (weights or {}).items())
+        return cls(joints, mean, notion, program, region, places, given)
 
     def lean(self, standing: Standing, region: Region) -> None:
         """For a promise over a set: plans for other promises, mixed with p pᵀ until they keep this one.
@@ -180,7 +208,20 @@ class _Task:
         equal = np.mean([mass @ (codes[x, j] == codes[o, j]) for j in range(codes.shape[1])])
         off = math.nextafter(float(marginal_error(channel, self.mean)), 1.0)
         unchanged = float(mass[x == o].sum())
-        return Faithful(channel, fidelity, max(fidelity, bound), float(equal), unchanged, off, similarity, how)
+        return Faithful(
+            channel,
+            fidelity,
+            min(1.0, max(fidelity, bound)),
+            min(1.0, float(equal)),
+            min(1.0, unchanged),
+            off,
+            similarity,
+            how,
+            tuple(self.joints),
+            self.mean,
+            self.notion,
+            self.weights,
+        )
 
 
 def _rows(joints: list[Joint], mean: Joint, places: list[Integers], notion: Notion) -> Matrix:
@@ -188,7 +229,7 @@ def _rows(joints: list[Joint], mean: Joint, places: list[Integers], notion: Noti
     if notion.confidence is not None:
         return np.empty((0, mean.n_x))
     rows = [notion.granted_rows(joint) for joint in joints]
-    return rows[0] if len(joints) == 1 else rows_together(rows, joints, places, mean)
+    return rows[0] if len(joints) == 1 else together(rows, joints, places, mean)
 
 
 def _restricted(channel: Channel, place: Integers) -> Channel:

@@ -18,7 +18,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.proof.certificate import room_of
 from privacyfunnel.proof.unseen import Room
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Protocol, step_for
+from privacyfunnel.protocols.protocol import Fitted, Protocol, step_for
 from privacyfunnel.typing import Integers
 
 
@@ -30,7 +30,8 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     """
     counted = all(joint.counted for joint in joints)
     people = sum(joint.total for joint in joints) if counted else None
-    protocol = replace(protocol, fitted="exact counts" if counted else "given probabilities", step=step_for(people))
+    fitted: Fitted = "exact counts" if counted else "given probabilities"
+    protocol = replace(protocol, fitted=fitted, step=step_for(people), people=people)
     if len(protocol.blocks) > 1:
         return protocol
     block = protocol.blocks[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,3 +105,13 @@ class Columns:
         V = np.zeros((len(self), n_x))
         np.add.at(V, (np.arange(len(self))[:, None], self.support), self.mass)
         return V
+
+
+def together(rows: list[Matrix], joints: Sequence[Joint], places: list[Integers], mean: Joint) -> Matrix:
+    """G of all priors in posteriors of the mean: v_i[x] ∝ p_i[x] w[x] becomes v[x] ∝ p_x[x] w[x]."""
+    parts = []
+    for G, joint, place in zip(rows, joints, places, strict=True):
+        part = np.zeros((len(G), mean.n_x))
+        part[:, place] = G * joint.p_x / mean.p_x[place]
+        parts.append(part / np.abs(part).max(axis=1, initial=0.0, keepdims=True))
+    return np.unique(np.concatenate(parts), axis=0)
