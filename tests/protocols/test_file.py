@@ -133,7 +133,7 @@ def test_no_value_of_the_secret_no_record_and_no_count_is_in_the_file(protocol):
     content = json.loads(text)
     assert set(content) == {
         *("schema", "guarantee", "promise", "secret", "secret_readings", "utility_nats", "upper_bound_nats"),
-        *("entropy_nats", "how", "blocks", "digest", "fitted"),
+        *("entropy_nats", "how", "blocks", "digest", "fitted", "people", "objective", "likeness"),
     }
     assert set(content["blocks"][0]) == {"columns", "values", "outputs", "channel", "labels", "marginal", "draw"}
     assert all("labels" not in reading for reading in content["secret_readings"])

@@ -23,6 +23,7 @@ STILL = 1e-7
 LONGEST_STEP = 2.0
 """In units of the exponent of the largest score: Newton's method must not jump to where everything underflows."""
 TINY = 1e-300
+"""Stands in for a probability that underflows, so that its logarithm is a number."""
 CENTRAL = 0.02
 """Standard deviations from the expectation within which a sum is no surprise: the saddlepoint is not defined there."""
 

@@ -9,6 +9,8 @@ from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARNESS = NEAR
+TIE = 1e-3
+"""How much a frequent partner is preferred to a rare one: less than any difference in similarity, mostly."""
 
 
 @compiled
@@ -95,6 +97,3 @@ def nearest(
             if score > values[start + per_group - 1]:
                 insert(values[start : start + per_group], names[x, start : start + per_group], score, y)
     return names
-
-
-TIE = 1e-3

@@ -18,6 +18,7 @@ RARE = 1e-3
 EXACT = 2.0**-36
 """The error of a marginal that scaling leaves, far below what rounding makes."""
 SCALINGS = 200
+"""Rounds of scaling at most; the plan of the solver is close, and few are needed."""
 
 
 def round_plan(plan: Plan, p: Vector, share: float) -> Channel:

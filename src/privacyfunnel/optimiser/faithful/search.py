@@ -27,11 +27,15 @@ ALL_LIMITS = 4
 GROUPS = 10
 """Values are cut into so many groups by what they tell of a secret; every value starts with partners from each."""
 PER_GROUP = 2
+"""Partners from each group: one may be taken up by others."""
 MOST_SIMILAR = 24
+"""Most similar values that every value starts with; the others come when their price is right."""
 MOST_SECRETS = 4
+"""Secrets by whose probabilities values are grouped; more groups would make the first program large."""
 PER_ROUND = 20
 """Pairs that are added for every value and for every output, at most."""
 LEAST_GAIN = 1e-9
+"""What a pair must gain to be added: less is within the tolerance of the solver."""
 LOOSE, TIGHT = 1e-5, 1e-9
 """The tolerance of the first linear programs, and of the last."""
 USED = (1e-4, 1e-7, 0.0)
