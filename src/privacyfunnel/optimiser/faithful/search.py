@@ -36,6 +36,10 @@ PER_ROUND = 20
 """Pairs that are added for every value and for every output, at most."""
 LEAST_GAIN = 1e-9
 """What a pair must gain to be added: less is within the tolerance of the solver."""
+CLOSE = 0.1
+"""Bound and fidelity this close: from here on, programs are solved as tightly as the gap asks for."""
+OF_THE_GAP = 0.01
+"""The tolerance of a program, as a share of the gap that is to be closed."""
 LOOSE, TIGHT = 1e-5, 1e-9
 """The tolerance of the first linear programs, and of the last."""
 USED = (1e-4, 1e-7, 0.0)
@@ -123,8 +127,8 @@ def generate(program: Program, joint: Joint, standing: Standing, region: Region 
             if tolerance <= TIGHT:
                 break
             tolerance = TIGHT
-        elif priced.bound - standing.fidelity < 0.1:
-            tolerance = max(TIGHT, min(tolerance, 1e-2 * standing.gap))
+        elif priced.bound - standing.fidelity < CLOSE:
+            tolerance = max(TIGHT, min(tolerance, OF_THE_GAP * standing.gap))
     return f"{rounds} linear programs over {len(keys):,} of {program.n_x**2:,} pairs"
 
 
