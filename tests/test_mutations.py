@@ -181,7 +181,7 @@ MUTATIONS = {
         "draws.py",
         "    limits.overall(output, all_given, all_given, all_prior)\n",
         "",
-        ("test_draws.py::test_outside_of_the_room_some_strangers_break_the_promise",),
+        ("test_draws.py::test_the_room_is_what_the_theorem_says",),
     ),
     "a draw allowed where nobody in a cell has the output": Mutation(
         "draws.py",
