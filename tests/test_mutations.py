@@ -187,7 +187,7 @@ MUTATIONS = {
         "proof/unseen.py",
         "    limits.overall(output, all_given, all_given, all_prior)\n",
         "",
-        ("proof/test_unseen.py::test_outside_of_the_room_some_strangers_break_the_promise",),
+        ("proof/test_unseen.py::test_the_room_is_what_the_theorem_says",),
     ),
     "a draw allowed where nobody in a cell has the output": Mutation(
         "proof/unseen.py",

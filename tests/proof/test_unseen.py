@@ -85,6 +85,21 @@ def test_a_draw_is_found_for_nearly_every_table(notion):
 
 
 @pytest.mark.parametrize("notion", NOTIONS, ids=repr)
+def test_the_room_is_what_the_theorem_says(notion):
+    """docs/theory.md: an interval for each output by itself."""
+    joint = pf.Joint([[40, 30, 20, 9], [5, 20, 60, 14], [11, 3, 8, 25]])
+    protocol = pf.optimise(joint, notion)
+    room, asked = room_of(protocol, joint), notion.limits
+    given, overall = joint.p_x_given_s @ protocol.channel.T, protocol.channel @ joint.p_x
+    down, up, apart = (math.exp(-limit) for limit in (asked.lower, asked.upper, asked.spread))
+    least = np.max([up * given.max(axis=0), down * overall, apart * given.max(axis=0)], axis=0)
+    edges = ((given.min(axis=0), down), (overall, up), (given.min(axis=0), apart))
+    ends = [edge / factor for edge, factor in edges if factor > 0]
+    assert room.least == pytest.approx(least * UNIT, abs=2)
+    assert room.most == pytest.approx(np.minimum(1, np.min(ends, axis=0)) * UNIT, abs=2)
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=repr)
 def test_outside_of_the_room_some_strangers_break_the_promise(notion):
     """So the room is not smaller than it must be: the certificate refuses exactly what can go wrong."""
     joint = pf.Joint([[40, 30, 20, 9], [5, 20, 60, 14]])
@@ -150,7 +165,7 @@ def test_every_distribution_that_a_confidence_set_holds_is_kept(promise):
 
 def test_a_new_value_would_break_a_promise_about_side_channels_so_it_is_refused(tmp_path):
     joint = pf.Joint(np.random.default_rng(0).integers(1, 40, (2, 3, 3)), attributes=["u", "v"])
-    protocol = pf.optimise(joint, pf.SRLIP(0.5), gap=0.1, time_limit=5)
+    protocol = pf.optimise(joint, pf.SRLIP(5.0))
     assert protocol.draw is None
     import pandas as pd
 
