@@ -1,4 +1,4 @@
-"""What it costs to start `funnel`: processor time, also as a ratio to Python itself, and memory; the least of some runs."""
+"""What it costs to start `funnel`: processor time, also as a ratio to Python itself, and memory; the least of some."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def run() -> list[dict[str, object]]:
 
 
 def cost(arguments: list[str]) -> tuple[float, float]:
-    """Processor seconds and peak MiB of a process of its own (at least what this process has when it starts another)."""
+    """Processor seconds and peak MiB of a new process; the latter is at least what this one has now."""
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
