@@ -466,9 +466,8 @@ def test_the_certifier_shares_no_code_with_the_optimiser():
     modules = imported("privacyfunnel.proof.certificate", set())
     assert "privacyfunnel.protocols.channel" in modules
     assert not {name for name in modules if name.startswith("privacyfunnel.optimiser")}
-    assert "privacyfunnel.optimiser.program.lp" in imported(
-        "privacyfunnel.optimiser.optimise", set()
-    )  # the test can see
+    # the test can see
+    assert "privacyfunnel.optimiser.program.lp" in imported("privacyfunnel.optimiser.optimise", set())
 
 
 def test_the_certifier_uses_no_solver():
