@@ -27,7 +27,7 @@ from privacyfunnel.optimiser.peel import peel
 from privacyfunnel.optimiser.pricing import Oracle
 from privacyfunnel.optimiser.reduce import Classes
 from privacyfunnel.optimiser.sides import Sides
-from privacyfunnel.optimiser.state import State, vertex_error
+from privacyfunnel.optimiser.state import State
 from privacyfunnel.optimiser.supports import vertices
 from privacyfunnel.polytope import Columns, Polytope
 from strategies import UNIT, epsilons, joints, notions
@@ -41,11 +41,9 @@ positive = st.floats(1e-6, 1e3)
 
 def fresh(joint, notion, time_limit=None):
     """A search that has not begun."""
-    polytope = Classes.find(Polytope.of(joint, notion)).polytope
-    state = State(polytope, joint.entropy, GAP / 2, time_limit, None, threading.Event())
-    if notion.limits != notion.limits.granted():
-        state.vertex_error = vertex_error(polytope)
-    return state
+    classes = Classes.find(Polytope.granted(joint, notion))
+    outer = classes.outer(Polytope.outer(joint, notion))
+    return State(classes.polytope, joint.entropy, GAP / 2, time_limit, None, threading.Event(), outer=outer)
 
 
 def mixes_to_p_x(state):

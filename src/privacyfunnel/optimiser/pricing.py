@@ -56,9 +56,13 @@ class Oracle:
         """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
         return Rows.of(self._A, self._row_lower, self._row_upper, np.ones(self.n_x, dtype=bool))
 
-    def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
-        """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
-        self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self._row_lower), self._row_upper)
+    def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_], ajar: float = 0.0) -> None:
+        """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass.
+
+        Rows may be missed by `ajar`.
+        """
+        upper = self._row_upper + np.append(np.full(len(tight), ajar), 0.0)
+        self._lp.set_row_bounds(np.where(np.append(tight, False), -ajar, self._row_lower), upper)
         self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
 
     def team(self) -> list[Oracle]:

@@ -26,10 +26,10 @@ from privacyfunnel.optimiser.relaxation import bound_by_views
 from privacyfunnel.optimiser.robust_rounding import exact_over
 from privacyfunnel.optimiser.robust_search import generate_over, region_of
 from privacyfunnel.optimiser.rounding import round_channel
-from privacyfunnel.optimiser.state import Progress, State, interruptible, vertex_error
+from privacyfunnel.optimiser.state import Progress, State, interruptible
 from privacyfunnel.polytope import Columns, Polytope
 from privacyfunnel.promise import Notion
-from privacyfunnel.protocol import Protocol, block_of, information_kept
+from privacyfunnel.protocol import Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
@@ -87,24 +87,23 @@ def search(
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
     started = time.monotonic()  # laying out the rows of many attackers counts, too
-    polytope = Polytope.of(joint, notion)
+    polytope = Polytope.granted(joint, notion)
     classes = Classes.find(polytope)
+    rank, views = notion.rank(joint), notion.views(joint)
+    outer = None
+    if len(views) == 1 or supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
+        outer = classes.outer(Polytope.outer(joint, notion))
     near = max(gap / 2, gap - 1e-5)
     with interruptible() as interrupted:
-        state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started)
-        if notion.limits != notion.limits.granted():
-            state.vertex_error = vertex_error(classes.polytope)
-        rank, views = notion.rank(joint), notion.views(joint)
+        state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started, outer)
         if len(views) > 1:
-            bound_by_views(joint, notion.limits, views, state)
+            bound_by_views(joint, notion.limits.granted(), views, state)
         try:
             chains = partial(bound_by_chains, polytope, views, state) if len(views) > 1 else None
             how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
-        if notion.limits != notion.limits.granted():
-            polytope = Polytope.granted(joint, notion)
         protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
     return protocol, columns.take(np.flatnonzero(q > 0))
 
@@ -159,7 +158,7 @@ def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion
         notion,
         (block_of(joint, channel),),
         utility,
-        max(upper_bound, utility),
+        not_below(upper_bound, utility),
         joint.entropy,
         how,
         joint.secret,
