@@ -88,7 +88,14 @@ class Limits:
 
     def granted(self) -> Limits:
         """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, all else stays."""
-        return Limits(*(PERFECT_LEVEL if limit == 0 else limit for limit in (self.lower, self.upper, self.spread)))
+        return self._at_least(PERFECT_LEVEL)
+
+    def sought(self) -> Limits:
+        """The limits within which a protocol is looked for: at 0, half of what is granted is left for rounding."""
+        return self._at_least(PERFECT_LEVEL / 2)
+
+    def _at_least(self, level: float) -> Limits:
+        return Limits(*(limit or level for limit in (self.lower, self.upper, self.spread)))
 
     def belief_range(self, prior: float) -> tuple[float, float]:
         """The least and the most that the belief P(s|y) in a value with P(s) = prior can be.

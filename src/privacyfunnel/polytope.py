@@ -46,6 +46,11 @@ class Polytope:
         return cls(notion.granted_rows(joint), joint.p_x)
 
     @classmethod
+    def sought(cls, joint: Joint, notion: Notion) -> Polytope:
+        """The posteriors to look for, which leave room for rounding them to what a certificate lets pass."""
+        return cls(notion.sought_rows(joint), joint.p_x)
+
+    @classmethod
     def outer(cls, joint: Joint, notion: Notion) -> Polytope:
         """A polytope that contains the granted one in spite of rounding errors, and is hardly larger: for bounds."""
         rows, one_view = notion.outer_rows(joint), len(notion.views(joint)) == 1

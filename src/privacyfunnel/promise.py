@@ -86,6 +86,10 @@ class Notion(ABC):
         """The same for what a certificate lets pass, which is a hair's breadth more at ε = 0."""
         return self.limits.granted().rows(joint, self.views(joint))
 
+    def sought_rows(self, joint: Joint) -> Matrix:
+        """The same for posteriors to look for: at ε = 0 a hair's breadth less than that."""
+        return self.limits.sought().rows(joint, self.views(joint))
+
     def outer_rows(self, joint: Joint) -> OuterRows:
         """Rows met by every posterior that a certificate lets pass, for bounds."""
         return self.limits.granted().outer_rows(joint, self.views(joint))

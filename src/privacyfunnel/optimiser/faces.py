@@ -49,14 +49,19 @@ class Faces:
         return len(self.C)
 
 
-def find_faces(polytope: Polytope, stopped: Callable[[], bool] = lambda: False) -> Faces | None:
+def find_faces(
+    polytope: Polytope, stopped: Callable[[], bool] = lambda: False, *, surely: bool = True
+) -> Faces | None:
     """The faces of Δ on which extreme posteriors may lie.
 
-    None if there are too many of them, if float64 cannot tell them apart for sure, or when `stopped()`.
+    None if there are too many of them, when `stopped()`, or if float64 cannot tell them apart `surely`. Where nothing
+    hangs on all of them, those that it cannot tell apart are passed over instead.
     """
     faint = polytope.G.max(axis=1, initial=0.0).min(initial=1.0) < FAINTEST
+    if surely and (faint or polytope.p_x.min() < RAREST):
+        return None
     try:
-        return None if faint or polytope.p_x.min() < RAREST else _find(polytope, stopped)
+        return _find(polytope, stopped, _is_surely_something if surely else _is_something)
     except _TooClose:
         return None
 
@@ -66,13 +71,19 @@ class _TooClose(Exception):
 
 
 def _is_something(size: float) -> bool:
+    return size >= CLEAR
+
+
+def _is_surely_something(size: float) -> bool:
     if NOTHING < size < CLEAR:
         raise _TooClose
     return size >= CLEAR
 
 
-def _find(polytope: Polytope, stopped: Callable[[], bool]) -> Faces | None:
-    C, chosen = _coordinates(polytope)
+def _find(
+    polytope: Polytope, stopped: Callable[[], bool], is_something: Callable[[float], bool]
+) -> Faces | None:
+    C, chosen = _coordinates(polytope, is_something)
     W = np.asarray(np.linalg.lstsq(C.T, polytope.G.T, rcond=None)[0].T, dtype=np.float64)
     rank = len(C)
     oracle = Oracle(polytope)
@@ -87,7 +98,7 @@ def _find(polytope: Polytope, stopped: Callable[[], bool]) -> Faces | None:
             if stopped():
                 return None
             sizes = np.linalg.svd(W[list(rows)], compute_uv=False)
-            if _is_something(float(sizes[-1] / sizes[0])) and _open(oracle, rows):
+            if is_something(float(sizes[-1] / sizes[0])) and _open(oracle, rows):
                 open_sets.append(rows)
         sets[size] = np.array(open_sets, dtype=np.int64).reshape(-1, size)
     tight = sets.pop(rank - 1) if rank > 1 else np.empty((1, 0), dtype=np.int64)
@@ -97,7 +108,7 @@ def _find(polytope: Polytope, stopped: Callable[[], bool]) -> Faces | None:
     return Faces(C, points, tight, np.maximum(doubt, off), sets)
 
 
-def _coordinates(polytope: Polytope) -> tuple[Matrix, list[int]]:
+def _coordinates(polytope: Polytope, is_something: Callable[[float], bool]) -> tuple[Matrix, list[int]]:
     """The row of ones, and rows of G that with it span all of G, each the one that adds most; and which these are."""
     rows, chosen = [np.ones(polytope.n_x)], []
     left = polytope.G - polytope.G.mean(axis=1, keepdims=True)
@@ -105,7 +116,7 @@ def _coordinates(polytope: Polytope) -> tuple[Matrix, list[int]]:
     while len(left):
         sizes = np.linalg.norm(left, axis=1)
         best = int(sizes.argmax())
-        if largest == 0 or not _is_something(float(sizes[best] / largest)):
+        if largest == 0 or not is_something(float(sizes[best] / largest)):
             break
         rows.append(polytope.G[best])
         chosen.append(best)

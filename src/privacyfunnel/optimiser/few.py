@@ -35,15 +35,18 @@ MOST_STEPS = 2e10
 """About a minute of one core for a complete sweep."""
 
 
-def sweeps(state: State, faces: Faces) -> str:
-    """Column generation; each round sweeps until enough improving posteriors are known, or through all of them."""
+def sweeps(state: State, around: Faces) -> str:
+    """Column generation; each round sweeps until enough improving posteriors are known, or through all of them.
+
+    `around` are the faces of what contains Δ for sure, which the bound is swept along.
+    """
+    faces = find_faces(state.polytope, state.stopped, surely=False) or around
     master = Master(state.polytope.p_x)
     start, weights = peel(state.polytope, Oracle(state.polytope), state.stopped)
     state.keep(start, weights)
     state.report()
     # What peeling left over is no vertex: a mixture that leaned on it would hide that a sweep misses some.
     master.add(start.take(np.arange(len(start) - 1)))
-    around = find_faces(state.outer, state.stopped)
     rounds, complete, _ = _generate(state, faces, around, master, _coarse_prices(state, faces))
     state.keep(master.columns, master.solve_without_artificial())
     return (

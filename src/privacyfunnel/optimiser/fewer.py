@@ -53,7 +53,7 @@ def _allowed(state: State, rows: Integers, rank: int, seconds: float) -> float |
     outer = classes.outer(polytope)
     inner = State(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted, outer=outer)
     try:
-        faces = sweep_affordable(inner.polytope, inner.stopped)
+        faces = sweep_affordable(inner.outer, inner.stopped)
         if faces is not None and faces.rank > 1:
             sweeps(inner, faces)
     except SolverFailure:

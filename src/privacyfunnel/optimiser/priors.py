@@ -44,9 +44,11 @@ def optimise_for_each(
     if notion.confidence is not None:
         raise InvalidPromise("a robust promise is for the counts of one joint; give one, or promise without robust")
     mean, places = mean_of(joints)
-    rows = [notion.granted_rows(joint) for joint in joints]
-    polytope = Polytope(_together(rows, joints, places, mean), mean.p_x)
-    classes = Classes.find(polytope)
+    sought, granted = (
+        Polytope(_together([rows(joint) for joint in joints], joints, places, mean), mean.p_x)
+        for rows in (notion.sought_rows, notion.granted_rows)
+    )
+    classes = Classes.find(sought)
     single = all(len(notion.views(joint)) == 1 for joint in joints)
     rank = min(mean.n_x, sum(joint.n_s for joint in joints)) if single else mean.n_x
     listed = supports.candidates(classes.polytope, rank) <= LIST_VERTICES
@@ -63,7 +65,7 @@ def optimise_for_each(
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
         how = f"{how}, for each of {len(joints)} distributions"
-        return _exact(joints, mean, notion, polytope, columns, q, state.upper_bound, how)
+        return _exact(joints, mean, notion, granted, columns, q, state.upper_bound, how)
 
 
 def _together(rows: list[Matrix], joints: Sequence[Joint], places: list[Integers], mean: Joint) -> Matrix:

@@ -87,7 +87,7 @@ def search(
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
     started = time.monotonic()  # laying out the rows of many attackers counts, too
-    polytope = Polytope.granted(joint, notion)
+    polytope = Polytope.sought(joint, notion)
     classes = Classes.find(polytope)
     rank, views = notion.rank(joint), notion.views(joint)
     outer = None
@@ -104,6 +104,8 @@ def search(
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
+        if notion.limits.sought() != notion.limits.granted():
+            polytope = Polytope.granted(joint, notion)
         protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
     return protocol, columns.take(np.flatnonzero(q > 0))
 
@@ -130,7 +132,7 @@ def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[]
 
         pencils = bound_by_pairs(state)
         few = comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS
-        faces = sweep_affordable(state.polytope, state.stopped) if few else None
+        faces = sweep_affordable(state.outer, state.stopped) if few else None
         if faces is not None:
             return sweeps(state, faces)
         otherwise = partial(bound_by_fewer, state, pencils)

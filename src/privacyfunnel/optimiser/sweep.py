@@ -77,9 +77,11 @@ def sweep_points(
     support, v = np.empty(k, np.int64), np.empty(k)
     largest = np.empty(k)
     for j in range(k):
-        largest[j] = max(np.abs(U[:, j]).max(), np.abs(points[:, j]).max())
+        largest[j] = np.abs(U[:, j]).max()
+        for t in range(len(points)):
+            largest[j] = max(largest[j], abs(points[t, j]))
     least = np.inf
-    while chosen[-1] < n - 1:
+    while len(points) and chosen[-1] < n - 1:
         error = np.inf
         if _invert(U, chosen, work, inverse):
             error = _error(U, chosen, inverse, largest, doubt)
