@@ -43,7 +43,7 @@ def fresh(joint, notion, time_limit=None):
     """A search that has not begun."""
     classes = Classes.find(Polytope.sought(joint, notion))
     outer = classes.outer(Polytope.outer(joint, notion))
-    return State(classes.polytope, joint.entropy, GAP / 2, time_limit, None, threading.Event(), outer=outer)
+    return State(classes.polytope, joint.entropy, GAP / 2, time_limit, None, threading.Event(), around=outer)
 
 
 def mixes_to_p_x(state):

@@ -6,7 +6,6 @@ import numpy as np
 
 from privacyfunnel.typing import Matrix, Vector
 
-
 ENTROPY_ERROR = 64 * 2.0**-53
 """Relative error of `entropy`: of a logarithm, a product and p itself 5 roundings, of NumPy's sum (in pairs, of eight
 lanes with 16 terms each) some 20 and one for each doubling of the number of terms."""

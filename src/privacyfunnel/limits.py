@@ -171,8 +171,10 @@ class Limits:
     def _parts(
         self, joint: Joint, view: View, wider: Iterator[float]
     ) -> Iterator[tuple[Vector, tuple[int, int], Vector, NDArray[np.bool_]]]:
-        """The rows of a view for all cells at once: entries, the two lifts that they are made of (number n_s is the mean
-        of all, 1), the sizes of these terms, and the x that they speak of.
+        """The rows of a view for all cells at once.
+
+        Entries, the two lifts that they compare (number n_s is the mean of all, 1), the sizes of these terms, and the x
+        that the row speaks of.
         """
         lift, excess, possible = _lifts(joint, view)
         for s in range(joint.n_s):

@@ -68,7 +68,8 @@ class Polytope:
 
     def with_rows(self, rows: Integers) -> Polytope:
         """A larger polytope, for which only some rows count."""
-        size, terms = (None if part is None else part[rows] for part in (self.size, self.terms))
+        size = None if self.size is None else self.size[rows]
+        terms = None if self.terms is None else self.terms[rows]
         return Polytope(self.G[rows], self.p_x, size, terms, self.beliefs)
 
     def draw_in(self, V: Matrix) -> Matrix:

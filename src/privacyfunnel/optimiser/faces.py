@@ -49,9 +49,7 @@ class Faces:
         return len(self.C)
 
 
-def find_faces(
-    polytope: Polytope, stopped: Callable[[], bool] = lambda: False, *, surely: bool = True
-) -> Faces | None:
+def find_faces(polytope: Polytope, stopped: Callable[[], bool] = lambda: False, *, surely: bool = True) -> Faces | None:
     """The faces of Δ on which extreme posteriors may lie.
 
     None if there are too many of them, when `stopped()`, or if float64 cannot tell them apart `surely`. Where nothing
@@ -80,9 +78,7 @@ def _is_surely_something(size: float) -> bool:
     return size >= CLEAR
 
 
-def _find(
-    polytope: Polytope, stopped: Callable[[], bool], is_something: Callable[[float], bool]
-) -> Faces | None:
+def _find(polytope: Polytope, stopped: Callable[[], bool], is_something: Callable[[float], bool]) -> Faces | None:
     C, chosen = _coordinates(polytope, is_something)
     W = np.asarray(np.linalg.lstsq(C.T, polytope.G.T, rcond=None)[0].T, dtype=np.float64)
     rank = len(C)
@@ -153,8 +149,14 @@ def _points(W: Matrix, sets: Integers, left: float) -> tuple[Matrix, Integers, V
     u = inverse[..., 0] + 0.0  # no -0.0
     shaky = np.abs(inverse)
     off = (shaky[..., 1:] * left).sum(axis=-1)
-    off += shaky @ np.ones(r) * 8 * r * ROUNDING * np.abs(system).max(axis=(1, 2), initial=1.0)[:, None] * (
-        np.abs(u).max(axis=1, keepdims=True, initial=1.0)
+    off += (
+        shaky
+        @ np.ones(r)
+        * 8
+        * r
+        * ROUNDING
+        * np.abs(system).max(axis=(1, 2), initial=1.0)[:, None]
+        * (np.abs(u).max(axis=1, keepdims=True, initial=1.0))
     )
     kept = (u @ W.T <= off @ np.abs(W).T + left).all(axis=1)
     return u[kept], sets[kept], off[kept].max(axis=0, initial=0.0)

@@ -20,7 +20,7 @@ from privacyfunnel.optimiser.state import State
 from privacyfunnel.optimiser.supports import MOST_EXACT, independent_values
 from privacyfunnel.optimiser.sweep import Boards, Task, sweep_points, sweep_sets
 from privacyfunnel.polytope import ENTRY_ERROR, FEASIBLE, Columns, Polytope
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.typing import Integers, Vector
 
 KEPT = 4
 """Posteriors remembered for each of their values in one sweep."""
@@ -55,9 +55,7 @@ def sweeps(state: State, around: Faces) -> str:
     )
 
 
-def _generate(
-    state: State, faces: Faces, around: Faces | None, master: Master, y: Vector
-) -> tuple[int, int, Vector]:
+def _generate(state: State, faces: Faces, around: Faces | None, master: Master, y: Vector) -> tuple[int, int, Vector]:
     """Rounds, complete sweeps around Δ among them, and the last prices; y are prices to start with.
 
     Posteriors are those of Δ, and the bound is that of a complete sweep of what contains Δ for sure.
@@ -138,7 +136,7 @@ class Sweep:
                 self._portions.append([])
                 filled = 0.0
         self._next = 0
-        alone = (self.polytope.G <= ENTRY_ERROR * self.polytope.sizes).all(axis=0)
+        alone = (ENTRY_ERROR * self.polytope.sizes >= self.polytope.G).all(axis=0)
         self._singles = np.flatnonzero(alone)
 
     def under(self, y: Vector, threshold: float, stopped: Callable[[], bool]) -> tuple[Columns, float | None]:
@@ -156,7 +154,8 @@ class Sweep:
                 least = min(least, *found)
                 self._next = (self._next + 1) % len(self._portions)
                 seen += 1
-                if sum(int((board.best[:, 0] < threshold).sum()) for board in boards) > n / 2 and np.isfinite(threshold):
+                improving = sum(int((board.best[:, 0] < threshold).sum()) for board in boards)
+                if improving > n / 2 and np.isfinite(threshold):
                     break
         least = min([least, *(self._least_of_vague(board, y) for board in boards)])
         columns = [_columns(board, threshold, self._order) for board in boards]

@@ -51,7 +51,7 @@ def _allowed(state: State, rows: Integers, rank: int, seconds: float) -> float |
     if seconds <= 0 or state.stopped() or comb(classes.polytope.n_x, rank) > MOST_SUPPORTS:
         return None
     outer = classes.outer(polytope)
-    inner = State(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted, outer=outer)
+    inner = State(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted, around=outer)
     try:
         faces = sweep_affordable(inner.outer, inner.stopped)
         if faces is not None and faces.rank > 1:

@@ -17,6 +17,8 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 IMPROVES = 1e-12
+SAFE = 1e-9
+"""By how much a largest mass is rounded up: what a solver leaves open counts here as nothing."""
 ROUNDS = 30
 SHARED = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
@@ -94,7 +96,7 @@ class CellOracle(Oracle):
         everything = np.zeros(len(self._cell)), np.ones(len(self._cell))
         solved = [self.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
         corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
-        return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
+        return corners, np.minimum(1.0, [SAFE - bound for _, bound, _ in solved])
 
     def rows(self) -> Rows:
         """What (m, v) must meet."""
@@ -154,7 +156,7 @@ def extremes(oracle: Oracle) -> tuple[Matrix, Vector]:
     everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
     solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
     corners = np.stack([v for v, _, _ in solved]).clip(0)
-    return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
+    return corners, np.minimum(1.0, [SAFE - bound for _, bound, _ in solved])
 
 
 def local_search(oracle: Oracle, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:

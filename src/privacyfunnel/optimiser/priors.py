@@ -55,12 +55,9 @@ def optimise_for_each(
     outer = classes.outer(_outer(joints, notion, places, mean)) if listed else classes.polytope
     with interruptible() as interrupted:
         near = max(gap / 2, gap - 1e-5)
-        state = State(classes.polytope, mean.entropy, near, time_limit, progress, interrupted, outer=outer)
+        state = State(classes.polytope, mean.entropy, near, time_limit, progress, interrupted, around=outer)
         try:
-            if listed:
-                how = list_vertices(state, rank)
-            else:
-                how = generate(state, None)
+            how = list_vertices(state, rank) if listed else generate(state, None)
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)

@@ -49,7 +49,7 @@ def _kept_in(joint: Joint, limits: Limits, x: Integers, state: State) -> float:
     rank = min(cell.n_s, cell.n_x)
     if supports.candidates(classes.polytope, rank) > MOST_CANDIDATES:
         return no_less(cell.entropy)
-    inner = State(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted, outer=outer)
+    inner = State(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted, around=outer)
     try:
         list_vertices(inner, rank)
     except SolverFailure:

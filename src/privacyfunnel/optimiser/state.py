@@ -53,17 +53,20 @@ class State:
     progress: Callable[[Progress], None] | None
     interrupted: threading.Event
     started: float = field(default_factory=time.monotonic)
-    outer: Polytope = field(default=None)  # type: ignore[assignment]  # the polytope itself where none is given
-    """What contains the polytope for sure, and all that a certificate lets pass: bounds that list vertices hold there."""
+    around: Polytope | None = None
+    """What contains the polytope for sure, and all that a certificate lets pass."""
 
     def __post_init__(self) -> None:
-        if self.outer is None:
-            self.outer = self.polytope
         # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
         self.columns = Columns(np.arange(self.polytope.n_x)[None, :], self.polytope.p_x[None, :])
         self.q: Vector = np.ones(1)
         self.utility = self.entropy - float(entropy(self.polytope.p_x))
         self.upper_bound = no_less(self.entropy)
+
+    @property
+    def outer(self) -> Polytope:
+        """The polytope that bounds hold for: what is around ours, if that was given."""
+        return self.polytope if self.around is None else self.around
 
     def stopped(self) -> bool:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit

@@ -120,7 +120,7 @@ def enclosed_vertices(polytope: Polytope, rank: int) -> Enclosed:
     """
     G, size = polytope.G, polytope.sizes
     n, rows = polytope.n_x, len(G)
-    alone = np.flatnonzero((G <= ENTRY_ERROR * size).all(axis=0))[:, None]
+    alone = np.flatnonzero((ENTRY_ERROR * size >= G).all(axis=0))[:, None]
     found, errors, vague = [Columns(alone, np.ones((len(alone), 1)))], [np.zeros((len(alone), 1))], []
     for k in range(2, min(rank, n, rows + 1) + 1):
         for supports, tight in _chunks(_choose(n, k), independent_rows(polytope, _choose(rows, k - 1)), k):
@@ -148,7 +148,7 @@ def independent_rows(polytope: Polytope, tight: Integers) -> Integers:
         chosen = [i for i in range(tight.shape[1]) if some >> i & 1]
         bits = np.ascontiguousarray(np.bitwise_or.reduce(numbers[tight[:, chosen]], axis=1)).view(np.uint8)
         kept &= np.unpackbits(bits.reshape(len(tight), -1), axis=1).sum(axis=1) > len(chosen)
-    return tight[kept]
+    return np.asarray(tight[kept])
 
 
 def independent_values(polytope: Polytope, supports: Integers) -> Integers:
@@ -209,8 +209,8 @@ def _enclosed(polytope: Polytope, supports: Integers, tight: Integers) -> tuple[
 def _null_vectors_within(M: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
     """`_null_vectors` of matrices known up to ENTRY_ERROR·B, and how wrong they may be.
 
-    A determinant is a sum of signed products, one entry from every row. With errors of the entries and of the arithmetic
-    it is wrong by a number of roundings times the same sum without signs, over B (a permanent).
+    A determinant is a sum of signed products, one entry from every row. By errors of the entries and of the arithmetic
+    it is off by a number of roundings times the same sum without signs, over B (a permanent).
     """
     k = M.shape[-1]
     det, per = {0: np.ones(len(M))}, {0: np.ones(len(M))}

@@ -13,7 +13,6 @@ from privacyfunnel.optimiser.supports import ROUNDING, STEEPEST, VAGUE
 from privacyfunnel.polytope import ENTRY_ERROR
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-
 FINE = 1e-11
 """Masses that are this certain need no second look."""
 
@@ -135,7 +134,7 @@ def sweep_points(
 
 @compiled
 def _error(U: Matrix, chosen: Integers, inverse: Matrix, largest: Vector, doubt: Vector) -> float:
-    """How wrong coordinates relative to the hyperplane may be: by errors of the inverse, of what it is of, of both sums.
+    """How wrong coordinates relative to the hyperplane may be, by errors of the inverse, of the values and of sums.
 
     With R for the inverse and A for [U[chosen]ᵀ | e], R A = I + Z, so A⁻¹ w = (I + Z)⁻¹ R w: off by at most
     |Z| / (1 − |Z|) of its largest coordinate. In the last column, that of e, elimination makes no errors.
@@ -241,7 +240,7 @@ def _noted(support: Integers, task: Task, boards: Boards) -> float:
     """A support of which nothing is known is written down; if there is no place, H(v) is at least 0 there."""
     place = boards.n_vague[0]
     if place == len(boards.vague):
-        return -task.y[support].max()
+        return -float(task.y[support].max())
     boards.vague[place] = -1
     boards.vague[place, : len(support)] = support
     boards.n_vague[0] += 1
