@@ -8,6 +8,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.optimise import search
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
@@ -34,7 +35,7 @@ def bisected(
     for _ in range(steps):
         plain = notion.promise.times(share)
         found, _ = search(joint, plain, gap=gap, time_limit=time_limit, progress=None)
-        kept = replace(found, notion=notion, upper_bound=joint.entropy, how=f"bisection: {share:.4g} of ε")
+        kept = replace(found, notion=notion, upper_bound=no_less(joint.entropy), how=f"bisection: {share:.4g} of ε")
         if certify(kept, joint).holds:
             low = share
             if kept.utility > best.utility:
@@ -51,4 +52,5 @@ def _nothing(joint: Joint, notion: Robust) -> Protocol:
     constant = Channel.from_dense(np.ones((1, joint.n_x)))
     readings = tuple(column.reading() for column in joint.secret_columns)
     block = block_of(joint, constant)
-    return Protocol(notion, (block,), 0.0, joint.entropy, joint.entropy, "nothing released", joint.secret, readings)
+    bound = no_less(joint.entropy)
+    return Protocol(notion, (block,), 0.0, bound, joint.entropy, "nothing released", joint.secret, readings)
