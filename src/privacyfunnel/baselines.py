@@ -16,14 +16,14 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise
-from privacyfunnel.numeric.information import mutual_information, plogp
+from privacyfunnel.numeric.information import mutual_information, no_less, plogp
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import PML
 from privacyfunnel.proof.certificate import certify, certify_channel, log_above
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept
+from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 HALVINGS = 50
@@ -235,6 +235,6 @@ def _protocol(joint: Joint, channel: Channel, notion: Notion, how: str) -> Proto
     """The channel as a protocol; nothing better than H(X) is known about what others could keep."""
     readings = tuple(column.reading() for column in joint.secret_columns)
     kept = information_kept(channel, joint.p_x)
-    bound = max(kept, joint.entropy)
+    bound = not_below(no_less(joint.entropy), kept)
     found = Protocol(notion, (block_of(joint, channel),), kept, bound, joint.entropy, how, joint.secret, readings)
     return finished(found, [joint])

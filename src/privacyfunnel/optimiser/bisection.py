@@ -8,6 +8,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.optimise import search
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.promises.notion import Notion
@@ -39,7 +40,7 @@ def bisected(
         found, _ = search(joint, plain, gap=gap, time_limit=time_limit, progress=None)
         blocks = tuple(replace(block, draw=None) for block in found.blocks)  # its draw was made for the counts alone
         how = f"bisection: {share:.4g} of ε"
-        kept = replace(found, notion=notion, blocks=blocks, upper_bound=joint.entropy, how=how)
+        kept = replace(found, notion=notion, blocks=blocks, upper_bound=no_less(joint.entropy), how=how)
         if certify(kept, joint).holds:
             low = share
             if kept.utility > best.utility:
@@ -56,4 +57,5 @@ def _nothing(joint: Joint, notion: Robust) -> Protocol:
     constant = Channel.from_dense(np.ones((1, joint.n_x)))
     readings = tuple(column.reading() for column in joint.secret_columns)
     block = block_of(joint, constant)
-    return Protocol(notion, (block,), 0.0, joint.entropy, joint.entropy, "nothing released", joint.secret, readings)
+    bound = no_less(joint.entropy)
+    return Protocol(notion, (block,), 0.0, bound, joint.entropy, "nothing released", joint.secret, readings)

@@ -22,7 +22,7 @@ from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
-from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible, vertex_error
+from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.robust.rounding import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
@@ -31,7 +31,7 @@ from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, information_kept
+from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
@@ -116,23 +116,24 @@ def search(
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
     started = time.monotonic()  # laying out the rows of many attackers counts, too
-    polytope = Polytope.of(joint, notion)
+    polytope = Polytope.sought(joint, notion)
     classes = Classes.find(polytope)
+    rank, views = notion.rank(joint), notion.views(joint)
+    outer = None
+    if len(views) == 1 or supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
+        outer = classes.outer(Polytope.outer(joint, notion))
     near = before_rounding(gap)
     with interruptible() as interrupted:
-        state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started)
-        if notion.limits != notion.limits.granted():
-            state.vertex_error = vertex_error(classes.polytope)
-        rank, views = notion.rank(joint), notion.views(joint)
+        state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started, outer)
         if len(views) > 1:
-            bound_by_views(joint, notion.limits, views, state)
+            bound_by_views(joint, notion.limits.granted(), views, state)
         try:
             chains = partial(bound_by_chains, polytope, views, state) if len(views) > 1 else None
             how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
-        if notion.limits != notion.limits.granted():
+        if notion.limits.sought() != notion.limits.granted():
             polytope = Polytope.granted(joint, notion)
         protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
         if protocol.draw is None and len(views) == 1:
@@ -162,7 +163,7 @@ def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[]
 
         pencils = bound_by_pairs(state)
         few = comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS
-        faces = sweep_affordable(state.polytope, state.stopped) if few else None
+        faces = sweep_affordable(state.outer, state.stopped) if few else None
         if faces is not None:
             return sweeps(state, faces)
         otherwise = partial(bound_by_fewer, state, pencils)
@@ -206,7 +207,7 @@ def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion
         notion,
         (block_of(joint, channel),),
         utility,
-        max(upper_bound, utility),
+        not_below(upper_bound, utility),
         joint.entropy,
         how,
         joint.secret,

@@ -7,6 +7,9 @@ w = v/p_x, the rows of all priors together are again a polytope Δ that contains
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
@@ -15,14 +18,14 @@ from privacyfunnel.optimiser.generation.columns import generate
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import list_vertices
-from privacyfunnel.optimiser.program.polytope import Columns, Polytope, together
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope, placed, together
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
-from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible, vertex_error
+from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
-from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept
+from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Integers, Vector
 
 LIST_VERTICES = 300_000
@@ -44,39 +47,49 @@ def optimise_for_each(
     if notion.confidence is not None:
         raise InvalidPromise("a robust promise is for the counts of one joint; give one, or promise without robust")
     mean, places = mean_of(joints)
-    rows = [notion.rows(joint) for joint in joints]
-    classes = Classes.find(Polytope(together(rows, joints, places, mean), mean.p_x))
+    sought, granted = (
+        Polytope(together([rows(joint) for joint in joints], joints, places, mean), mean.p_x)
+        for rows in (notion.sought_rows, notion.granted_rows)
+    )
+    classes = Classes.find(sought)
     single = all(len(notion.views(joint)) == 1 for joint in joints)
     rank = min(mean.n_x, sum(joint.n_s for joint in joints)) if single else mean.n_x
+    listed = supports.candidates(classes.polytope, rank) <= LIST_VERTICES
+    outer = classes.outer(_outer(joints, notion, places, mean)) if listed else classes.polytope
     with interruptible() as interrupted:
-        state = State(classes.polytope, mean.entropy, before_rounding(gap), time_limit, progress, interrupted)
-        if notion.limits != notion.limits.granted():
-            state.vertex_error = vertex_error(classes.polytope)
+        near = before_rounding(gap)
+        state = State(classes.polytope, mean.entropy, near, time_limit, progress, interrupted, around=outer)
         try:
-            if supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
-                how = list_vertices(state, rank)
-            else:
-                how = generate(state, None)
+            how = list_vertices(state, rank) if listed else generate(state, None)
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
         how = f"{how}, for each of {len(joints)} distributions"
-        return _exact(joints, places, mean, notion, columns, q, state.upper_bound, how)
+        return _exact(joints, mean, notion, granted, columns, q, state.upper_bound, how)
+
+
+def _outer(joints: Sequence[Joint], notion: Notion, places: list[Integers], mean: Joint) -> Polytope:
+    """What contains the polytope of all priors for sure."""
+    rows = [notion.outer_rows(joint) for joint in joints]
+    G = placed([part.G for part in rows], joints, places, mean)
+    size = placed([part.size for part in rows], joints, places, mean)
+    scale = np.abs(G).max(axis=1, initial=0.0, keepdims=True)
+    before = np.cumsum([0, *(int(part.terms.max(initial=-1)) + 1 for part in rows)])
+    terms = np.concatenate([part.terms + first for part, first in zip(rows, before, strict=False)])
+    return Polytope(G / scale, mean.p_x, size / scale, terms)
 
 
 def _exact(
     joints: Sequence[Joint],
-    places: list[Integers],
     mean: Joint,
     notion: Notion,
+    polytope: Polytope,
     columns: Columns,
     q: Vector,
     upper_bound: float,
     how: str,
 ) -> Protocol:
     """Round the mixture to an exact channel, and return it only if it passes the exact check for every prior."""
-    granted = [notion.granted_rows(joint) for joint in joints]
-    polytope = Polytope(together(granted, joints, places, mean), mean.p_x)
     readings = tuple(column.reading() for column in mean.secret_columns)
     slack = LEAST_SLACK
     while slack < MOST_SLACK:
@@ -86,6 +99,6 @@ def _exact(
         protocol = Protocol(notion, (block,), utility, bound, mean.entropy, how, mean.secret, readings)
         certificates = [certify(protocol, joint) for joint in joints]
         if all(found.holds and found.level <= (notion.epsilon or PERFECT_LEVEL) for found in certificates):
-            return finished(protocol, joints)
+            return finished(replace(protocol, upper_bound=not_below(upper_bound, utility)), joints)
         slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion} for each distribution; please report this")

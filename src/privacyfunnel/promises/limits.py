@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.exact import SAFE_FACTOR, quotient
-from privacyfunnel.typing import Exact, Integers, Matrix
+from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 PERFECT_LEVEL = 1e-8
 """ε = 0 asks for equalities that multiples of 2⁻³² cannot meet; they are kept up to this level."""
@@ -29,6 +30,11 @@ MOST_ENTRIES = 150_000_000
 """Numbers in the rows of a promise: more would take over a gigabyte."""
 ALIKE = 0.5
 """Lifts closer to each other than this are subtracted exactly."""
+HAIR = 1e-11
+"""How much wider limits are made, at most, for a bound on what they allow: far more than rounding errors of float64,
+far less than anybody asks a bound to be close."""
+NEVER_BINDS = 1e-11
+"""A row that any posterior meets once this share of p_x is mixed in is left out of a bound: that costs 1e-9 nats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +59,25 @@ class View:
         return cls(known, cell.ravel().astype(np.int64))
 
 
+@dataclass(frozen=True, eq=False)
+class OuterRows:
+    """Rows G for a bound: each with a largest coefficient of 1, and none that can hardly bind."""
+
+    G: Matrix
+    size: Matrix
+    """size[i, x]: of the two terms that G[i, x] is the difference of, on the same scale."""
+    terms: Integers
+    """terms[i]: which two numbers the row compares."""
+
+    @classmethod
+    def of(cls, G: Matrix, size: Matrix, terms: Integers, p_x: Vector) -> OuterRows:
+        """Rows as they come, sorted out and scaled."""
+        most, room = G.max(axis=1, initial=0.0), -(G @ p_x)
+        binding = (most > 0) & (most > NEVER_BINDS * room)
+        scale = np.abs(G[binding]).max(axis=1, initial=0.0, keepdims=True)
+        return cls(G[binding] / scale, size[binding] / scale, terms[binding])
+
+
 @dataclass(frozen=True)
 class Limits:
     """−lower ≤ ln lift ≤ upper for every secret, and ln lift − ln lift′ ≤ spread for every two."""
@@ -63,7 +88,14 @@ class Limits:
 
     def granted(self) -> Limits:
         """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, all else stays."""
-        return Limits(*(PERFECT_LEVEL if limit == 0 else limit for limit in (self.lower, self.upper, self.spread)))
+        return self._at_least(PERFECT_LEVEL)
+
+    def sought(self) -> Limits:
+        """The limits within which a protocol is looked for: at 0, half of what is granted is left for rounding."""
+        return self._at_least(PERFECT_LEVEL / 2)
+
+    def _at_least(self, level: float) -> Limits:
+        return Limits(*(limit or level for limit in (self.lower, self.upper, self.spread)))
 
     def belief_range(self, prior: float) -> tuple[float, float]:
         """The least and the most that the belief P(s|y) in a value with P(s) = prior can be.
@@ -100,11 +132,31 @@ class Limits:
         telling = _telling_cells(views)
         self._check_size(joint, sum(int(cells.sum()) for cells in telling))
         parts = [
-            _scaled(part)
+            _scaled(spread_out(row, possible))
             for view, cells in zip(views, telling, strict=True)
-            for part in self._parts(joint, view, cells)
+            for spread_out in [_Spreader(view, cells)]
+            for row, _, _, possible in self._parts(joint, view, nowhere_wider())
         ]
         return np.concatenate([np.empty((0, joint.n_x)), *parts])
+
+    def outer_rows(self, joint: Joint, views: list[View]) -> OuterRows:
+        """Rows that are met by every v that meets `rows` in exact arithmetic, and by hardly any other.
+
+        Each limit is widened by its own share of a HAIR, so rounding errors do not make a row stricter than it is, and
+        rows that would meet in one point do not. An entry is wrong by a few roundings of its size. Rows that can hardly
+        bind are left out.
+        """
+        wider = hair_widths()
+        G, size, terms = [np.empty((0, joint.n_x))], [np.empty((0, joint.n_x))], []
+        before = 0
+        for view, cells in zip(views, _telling_cells(views), strict=True):
+            spread_out, own = _Spreader(view, cells), before + (joint.n_s + 1) * np.arange(cells.sum())
+            for row, (s, t), sizes, possible in self._parts(joint, view, wider):
+                G.append(spread_out(row, possible))
+                size.append(spread_out(sizes, possible))
+                terms += [(int(first) + s, int(first) + t) for first in own]
+            before += (joint.n_s + 1) * int(cells.sum())
+        return OuterRows.of(np.concatenate(G), np.concatenate(size), np.array(terms).reshape(-1, 2), joint.p_x)
 
     def _check_size(self, joint: Joint, crowded: int) -> None:
         """Refuse what would not fit into memory."""
@@ -116,28 +168,39 @@ class Limits:
                 "guard against fewer attackers (known=1), or use fewer attributes or coarser values"
             )
 
-    def _parts(self, joint: Joint, view: View, cells: NDArray[np.bool_]) -> Iterator[Matrix]:
+    def _parts(
+        self, joint: Joint, view: View, wider: Iterator[float]
+    ) -> Iterator[tuple[Vector, tuple[int, int], Vector, NDArray[np.bool_]]]:
+        """The rows of a view for all cells at once.
+
+        Entries, the two lifts that they compare (number n_s is the mean of all, 1), the sizes of these terms, and the x
+        that the row speaks of.
+        """
         lift, excess, possible = _lifts(joint, view)
-        spread_out = _Spreader(view, cells)
-        up, down = math.exp(-self.upper), max(math.exp(-self.lower), SMALLEST_FACTOR)
         for s in range(joint.n_s):
+            near = np.abs(excess[s]) < ALIKE
             if math.isfinite(self.upper):
                 # e^-upper·lift − 1 = (lift − 1) + (e^-upper − 1)·lift, whichever loses fewer digits
-                exact = excess[s] + math.expm1(-self.upper) * lift[s]
-                row = np.where(np.abs(excess[s]) < ALIKE, exact, up * lift[s] - 1)
-                yield spread_out(row, possible[s])
+                limit = self.upper + next(wider)
+                up, less = math.exp(-limit), math.expm1(-limit) * lift[s]
+                row = np.where(near, excess[s] + less, up * lift[s] - 1)
+                yield row, (s, joint.n_s), np.where(near, np.abs(excess[s]) - less, up * lift[s] + 1), possible[s]
             if math.isfinite(self.lower):
-                row = np.where(np.abs(excess[s]) < ALIKE, math.expm1(-self.lower) - excess[s], down - lift[s])
-                yield spread_out(row, possible[s])
+                width = next(wider)
+                down, less = _factor(self.lower, width), math.expm1(-self.lower - width)
+                row = np.where(near, less - excess[s], down - lift[s])
+                yield row, (s, joint.n_s), np.where(near, np.abs(excess[s]) - less, down + lift[s]), possible[s]
         if math.isfinite(self.spread):
-            factor = max(math.exp(-self.spread), SMALLEST_FACTOR)
             for s in range(joint.n_s):
                 for t in range(joint.n_s):
                     if s != t:
-                        apart = _apart(joint, view, s, t)
+                        width = next(wider)
+                        apart, less = _apart(joint, view, s, t), math.expm1(-self.spread - width) * lift[s]
+                        factor = _factor(self.spread, width) * lift[s]
                         near = np.abs(apart) < ALIKE * lift[s]
-                        row = np.where(near, apart + math.expm1(-self.spread) * lift[s], factor * lift[s] - lift[t])
-                        yield spread_out(row, possible[s] & possible[t])
+                        row = np.where(near, apart + less, factor - lift[t])
+                        sizes = np.where(near, np.abs(apart) - less, factor + lift[t])
+                        yield row, (s, t), sizes, possible[s] & possible[t]
 
     def reached(self, joint: Joint, channel: Matrix, views: list[View]) -> Limits:
         """How far down, up and apart the lifts of channel[y, x] go in these views, in float64."""
@@ -166,6 +229,26 @@ class Limits:
 def _exp(limit: float) -> float:
     """e^limit, which is infinite rather than too large."""
     return math.exp(limit) if limit < LARGEST_LOG else math.inf
+
+
+def _factor(limit: float, width: float) -> float:
+    """e^-limit where that does not underflow; then it stays possible to tell 0, or, for a bound, to leave it out."""
+    factor = math.exp(-limit - width)
+    if factor < SMALLEST_FACTOR:
+        return 0.0 if width else SMALLEST_FACTOR
+    return factor
+
+
+def nowhere_wider() -> Iterator[float]:
+    """Limits as they are."""
+    return repeat(0.0)
+
+
+def hair_widths() -> Iterator[float]:
+    """Widths from half a HAIR to a whole one, so unlike each other that no more rows than must meet in one point."""
+    rng = np.random.default_rng(0)
+    while True:
+        yield HAIR * (0.5 + 0.5 * float(rng.random()))
 
 
 def _telling_cells(views: list[View]) -> list[NDArray[np.bool_]]:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidPromise
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, OuterRows, View
 from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix
 
@@ -96,6 +96,14 @@ class Notion(ABC):
     def granted_rows(self, joint: Joint) -> Matrix:
         """The same for what a certificate lets pass, which is a hair's breadth more at ε = 0."""
         return self.limits.granted().rows(joint, self.views(joint))
+
+    def sought_rows(self, joint: Joint) -> Matrix:
+        """The same for posteriors to look for: at ε = 0 a hair's breadth less than that."""
+        return self.limits.sought().rows(joint, self.views(joint))
+
+    def outer_rows(self, joint: Joint) -> OuterRows:
+        """Rows met by every posterior that a certificate lets pass, for bounds."""
+        return self.limits.granted().outer_rows(joint, self.views(joint))
 
     def rank(self, joint: Joint) -> int:
         """The most non-zeros a vertex of Δ can have: with one view, tight rows lie in the span of the c lifts."""

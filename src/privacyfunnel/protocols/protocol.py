@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column, Reading, values_of
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidChannel
+from privacyfunnel.errors import InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -24,6 +24,8 @@ DENSE_ASSIGNMENT = 250_000
 SPARSE_ASSIGNMENT = 50_000
 """Up to this many entries of a channel, labels are the best assignment; beyond, a greedy one."""
 
+TOLERANCE = 1e-10
+"""Nats by which I(X;Y) of a protocol may be off in float64: a sum of up to a million terms of a few nats in all."""
 MARGINAL_PEOPLE = 2**20
 """The marginal of the outputs is published as finely as a sample of so many would tell it, at most."""
 
@@ -380,6 +382,16 @@ def information_kept(channel: Channel, p_x: Vector) -> float:
     q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs)
     seen = mass > 0
     return max(0.0, float((mass[seen] * np.log(Q[seen] / q[channel.outputs[seen]])).sum()))
+
+
+def not_below(upper_bound: float, utility: float) -> float:
+    """The bound, which no certified protocol may exceed by more than rounding errors: then one of the two is wrong."""
+    if not utility <= upper_bound + TOLERANCE:
+        raise NotCertified(
+            f"a certified protocol keeps {utility:.9g} nats, above the bound of {upper_bound:.9g} on every protocol: "
+            "one of them is wrong; please report this"
+        )
+    return max(upper_bound, utility)
 
 
 def released_joint(channel: Channel, p: Matrix) -> Matrix:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
+from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.blocks.builds import (
     Build,
     RowsFor,
@@ -42,7 +43,7 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol, block_of, not_below
 from privacyfunnel.protocols.released import kept
 
 Method = Literal["tuned", "chained", "paper"]
@@ -145,7 +146,7 @@ class _Task:
                 f"{certificate.level:.9g}; use the method 'tuned' or 'chained'",
                 level=certificate.level,
             )
-        return finished(protocol, [self.parts.joint])
+        return finished(self._bounded(protocol), [self.parts.joint])
 
     def _splits(self) -> Iterator[tuple[list[float], Order]]:
         """Splits of the budget, each with an order."""
@@ -197,7 +198,7 @@ class _Task:
                 exact, channels[b] = exact.rounded(b, rows, LEAST_SLACK)
             protocol = self._protocol([channels[b] for b in order], order, how)
             if certify(protocol, self.parts.joint).holds:
-                return finished(protocol, [self.parts.joint])
+                return finished(self._bounded(protocol), [self.parts.joint])
         raise NotCertified(f"no exact product was found that keeps {self.notion}; please report this")
 
     def _protocol(self, channels: list[Channel], order: Sequence[int], how: str) -> Protocol:
@@ -211,13 +212,17 @@ class _Task:
         entropy = joint.entropy
         protocol = Protocol(self.notion, blocks, 0.0, entropy, entropy, how, joint.secret, readings, seen)
         utility = kept(protocol, joint)
-        return replace(protocol, utility=utility, upper_bound=max(utility, self._upper_bound()))
+        return replace(protocol, utility=utility, upper_bound=max(utility, no_less(entropy)))
+
+    def _bounded(self, protocol: Protocol) -> Protocol:
+        """A protocol that keeps the promise, with the bound on all that do."""
+        return replace(protocol, upper_bound=not_below(self._upper_bound(), protocol.utility))
 
     def _upper_bound(self) -> float:
         """What no protocol, product or not, can exceed: found from one view at a time, or H(X)."""
         joint, state = self.parts.joint, self.state
         bound = State(state.polytope, joint.entropy, 0.0, BOUND_SECONDS, None, state.interrupted)
-        bound_by_views(joint, self.notion.limits, self.parts.views, bound)
+        bound_by_views(joint, self.notion.limits.granted(), self.parts.views, bound)
         return bound.upper_bound
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
-from privacyfunnel.numeric.information import entropy
+from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.columns import generate
 from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING, CellOracle, essential, local_search
@@ -66,13 +66,14 @@ def _chain(polytope: Polytope, cell: Integers, state: State, seconds: float) -> 
     between = _kept_between(
         polytope, cell, PART * state.gap, lambda: state.stopped() or time.monotonic() >= now + seconds
     )
-    return between + inside
+    return no_less(between + inside)
 
 
 def _kept_between(polytope: Polytope, cell: Integers, gap: float, stopped: Callable[[], bool]) -> float:
     """No protocol keeps more than this of which cell X is in: column generation on the masses of cells."""
     masses = np.bincount(cell, weights=polytope.p_x).astype(np.float64)
-    all_of_it = bound = float(entropy(masses))
+    all_of_it = float(entropy(masses))
+    bound = no_less(all_of_it)
     oracle = CellOracle(polytope, cell)
     rng = np.random.default_rng(0)
     master = Master(masses)
@@ -118,7 +119,7 @@ def _kept_in(polytope: Polytope, x: Integers, state: State, seconds: float) -> f
     all_of_it = float(entropy(p))
     classes = Classes.find(Polytope(polytope.G[~elsewhere][:, x], p))
     if len(x) == 1 or not len(classes.polytope.G):
-        return all_of_it
+        return no_less(all_of_it)
     inner = State(classes.polytope, all_of_it, PART * state.gap, seconds, None, state.interrupted)
     with suppress(SolverFailure):  # the bound so far stands
         generate(inner, None)

@@ -47,13 +47,14 @@ def bound_by_fewer(state: State, pencils: list[Integers], *, seconds: float) -> 
 
 def _allowed(state: State, rows: Integers, rank: int, seconds: float) -> float | None:
     """A bound on what these rows alone allow; None if there is no time to find it."""
-    classes = Classes.find(state.polytope.with_rows(rows))
+    polytope = state.outer.with_rows(rows)
+    classes = Classes.find(polytope)
     if seconds <= 0 or state.stopped() or comb(classes.polytope.n_x, rank) > MOST_SUPPORTS:
         return None
-    inner = State(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted)
-    inner.vertex_error = state.vertex_error
+    outer = classes.outer(polytope)
+    inner = State(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted, around=outer)
     try:
-        faces = sweep_affordable(inner.polytope, inner.stopped)
+        faces = sweep_affordable(inner.outer, inner.stopped)
         if faces is not None and faces.rank > 1:
             sweeps(inner, faces)
     except SolverFailure:

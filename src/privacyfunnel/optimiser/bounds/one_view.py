@@ -10,7 +10,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import SolverFailure
-from privacyfunnel.numeric.information import entropy
+from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Polytope
@@ -34,7 +34,7 @@ def bound_by_views(joint: Joint, limits: Limits, views: list[View], state: State
             return
         masses = np.bincount(view.cell, weights=joint.p_x).astype(np.float64)
         inside = [_kept_in(joint, limits, np.flatnonzero(view.cell == k), state) for k in range(view.n_cells)]
-        state.upper_bound = min(state.upper_bound, float(entropy(masses)) + float(masses @ inside))
+        state.upper_bound = min(state.upper_bound, no_less(float(entropy(masses)) + float(masses @ inside)))
 
 
 def _kept_in(joint: Joint, limits: Limits, x: Integers, state: State) -> float:
@@ -43,13 +43,16 @@ def _kept_in(joint: Joint, limits: Limits, x: Integers, state: State) -> float:
         return 0.0
     p = joint.p[:, x]
     cell = Joint.from_support(p[(p > 0).any(axis=1)], np.arange(len(x)))
-    classes = Classes.find(Polytope(limits.rows(cell, [View.of((), cell)]), cell.p_x))
+    view = View.of((), cell)
+    classes = Classes.find(Polytope(limits.rows(cell, [view]), cell.p_x))
+    rows = limits.outer_rows(cell, [view])
+    outer = classes.outer(Polytope(rows.G, cell.p_x, rows.size, rows.terms, cell.weights))
     rank = min(cell.n_s, cell.n_x)
     if supports.candidates(classes.polytope, rank) > MOST_CANDIDATES:
-        return cell.entropy
-    inner = State(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted)
+        return no_less(cell.entropy)
+    inner = State(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted, around=outer)
     try:
         list_vertices(inner, rank)
     except SolverFailure:
-        return cell.entropy
+        return no_less(cell.entropy)
     return inner.upper_bound

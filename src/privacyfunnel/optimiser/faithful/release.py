@@ -13,6 +13,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidPromise, NotCertified
+from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.optimiser.faithful.rounding import round_plan
@@ -30,7 +31,7 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Likeness, Protocol, faithful_block, information_kept
+from privacyfunnel.protocols.protocol import Likeness, Protocol, faithful_block, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix
 
 SPARED = 2 / UNIT
@@ -39,6 +40,8 @@ MIXES = (0.0, *(16.0**-k for k in range(8, -1, -1)))
 """Shares of p pᵀ mixed in, if rounding alone breaks the promise; 1 keeps any."""
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
 """Shares of ε at which the counts alone are taken for the truth."""
+ROUNDED = 2.0**-28
+"""What a released distribution that is off by 2⁻³⁰ for each value may gain over one that is not off at all."""
 DENSE_VALUES = 4000
 """With more values, nothing is mixed in: the channel would be too large to use."""
 
@@ -74,7 +77,7 @@ class Faithful:
             self.notion,
             (faithful_block(mean, self.channel),),
             kept,
-            max(kept, mean.entropy),
+            not_below(no_less(mean.entropy), kept),
             mean.entropy,
             self.how,
             mean.secret,
@@ -211,7 +214,7 @@ class _Task:
         return Faithful(
             channel,
             fidelity,
-            min(1.0, max(fidelity, bound)),
+            min(1.0, _not_below(bound, fidelity)),
             min(1.0, float(equal)),
             min(1.0, unchanged),
             off,
@@ -222,6 +225,16 @@ class _Task:
             self.notion,
             self.weights,
         )
+
+
+def _not_below(bound: float, fidelity: float) -> float:
+    """The bound, which no certified release may exceed by more than its rounding: then one of the two is wrong."""
+    if not fidelity <= bound + ROUNDED:
+        raise NotCertified(
+            f"a certified release has the fidelity {fidelity:.9g}, above the bound of {bound:.9g} on every release: "
+            "one of them is wrong; please report this"
+        )
+    return max(bound, fidelity)
 
 
 def _rows(joints: list[Joint], mean: Joint, places: list[Integers], notion: Notion) -> Matrix:

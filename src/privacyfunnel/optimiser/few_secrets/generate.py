@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -13,14 +13,14 @@ from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.optimiser.few_secrets.coarse import clusters, interpolated, means, merged
 from privacyfunnel.optimiser.few_secrets.faces import SAME_DIGITS, Faces, find_faces
-from privacyfunnel.optimiser.few_secrets.sweep import sweep_points, sweep_sets
+from privacyfunnel.optimiser.few_secrets.sweep import Boards, Task, sweep_points, sweep_sets
 from privacyfunnel.optimiser.generation.first_mixture import peel
 from privacyfunnel.optimiser.generation.pricing import IMPROVES, Oracle
-from privacyfunnel.optimiser.program.listing import LEANING
 from privacyfunnel.optimiser.program.master import Master
-from privacyfunnel.optimiser.program.polytope import FEASIBLE, Columns, Polytope
+from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, FEASIBLE, Columns, Polytope
 from privacyfunnel.optimiser.program.state import State
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.optimiser.program.supports import MOST_EXACT, independent_values
+from privacyfunnel.typing import Integers, Vector
 
 KEPT = 4
 """Posteriors remembered for each of their values in one sweep."""
@@ -36,15 +36,19 @@ MOST_STEPS = 2e10
 """About a minute of one core for a complete sweep."""
 
 
-def sweeps(state: State, faces: Faces) -> str:
-    """Column generation; each round sweeps until enough improving posteriors are known, or through all of them."""
+def sweeps(state: State, around: Faces) -> str:
+    """Column generation; each round sweeps until enough improving posteriors are known, or through all of them.
+
+    `around` are the faces of what contains Δ for sure, which the bound is swept along.
+    """
+    faces = find_faces(state.polytope, state.stopped, surely=False) or around
     master = Master(state.polytope.p_x)
     start, weights = peel(state.polytope, Oracle(state.polytope), state.stopped)
     state.keep(start, weights)
     state.report()
     # What peeling left over is no vertex: a mixture that leaned on it would hide that a sweep misses some.
     master.add(start.take(np.arange(len(start) - 1)))
-    rounds, complete, _ = _generate(state, faces, master, _coarse_prices(state, faces))
+    rounds, complete, _ = _generate(state, faces, around, master, _coarse_prices(state, faces))
     state.keep(master.columns, master.solve_without_artificial())
     return (
         f"few secrets: {rounds} rounds, {len(master.columns):,} of all extreme posteriors with up to "
@@ -52,9 +56,13 @@ def sweeps(state: State, faces: Faces) -> str:
     )
 
 
-def _generate(state: State, faces: Faces, master: Master, y: Vector) -> tuple[int, int, Vector]:
-    """Rounds, complete sweeps among them, and the last prices; y are prices to start with."""
+def _generate(state: State, faces: Faces, around: Faces | None, master: Master, y: Vector) -> tuple[int, int, Vector]:
+    """Rounds, complete sweeps around Δ among them, and the last prices; y are prices to start with.
+
+    Posteriors are those of Δ, and the bound is that of a complete sweep of what contains Δ for sure.
+    """
     sweep = Sweep(state.polytope, faces)
+    surely = None if around is None else Sweep(state.outer, around)
     new, _ = sweep.under(y, np.inf, state.stopped)
     rounds = complete = 0
     while not state.stopped() and not state.closed():
@@ -65,9 +73,10 @@ def _generate(state: State, faces: Faces, master: Master, y: Vector) -> tuple[in
         if artificial <= 0:
             state.keep(master.columns, q)
         new, least = sweep.under(y, -IMPROVES, state.stopped)
-        if least is not None:
-            complete += 1
-            if q[0] <= LEANING:
+        if least is not None and surely is not None and not state.stopped():
+            _, least = surely.under(y, -np.inf, state.stopped)
+            if least is not None:
+                complete += 1
                 state.bound(y, least)
         state.report()
         if not len(new) and (artificial <= 0 or not master.raise_penalty()):
@@ -82,10 +91,10 @@ def _coarse_prices(state: State, faces: Faces) -> Vector:
         return np.full(n, np.log(n))
     of = clusters(faces.C[1:].T, state.polytope.p_x, n // COARSER)
     polytope = merged(state.polytope, of)
-    coarse = Faces(means(faces.C, state.polytope.p_x, of), faces.points, faces.sets)
+    coarse = replace(faces, C=means(faces.C, state.polytope.p_x, of))
     whole = float(entropy(polytope.p_x))
     inner = State(polytope, whole, max(state.gap, COARSE_GAP), state.left(), None, state.interrupted)
-    _, _, y = _generate(inner, coarse, Master(polytope.p_x), _coarse_prices(inner, coarse))
+    _, _, y = _generate(inner, coarse, None, Master(polytope.p_x), _coarse_prices(inner, coarse))
     return interpolated(y, coarse.C[1:].T, faces.C[1:].T)
 
 
@@ -112,6 +121,7 @@ class Sweep:
         self._order = np.random.default_rng(0).permutation(n)  # any portion then holds posteriors of all kinds
         self._U = np.ascontiguousarray(self.faces.C[:, self._order].T)
         self._G = np.ascontiguousarray(self.polytope.G[:, self._order])
+        self._size = np.ascontiguousarray(self.polytope.sizes[:, self._order])
         tasks = [
             (k, first, float(comb(n - 1 - first, k - 1))) for k in range(2, self.faces.rank + 1) for first in range(n)
         ]
@@ -127,13 +137,13 @@ class Sweep:
                 self._portions.append([])
                 filled = 0.0
         self._next = 0
-        alone = (self.polytope.G <= 0).all(axis=0)
+        alone = (ENTRY_ERROR * self.polytope.sizes >= self.polytope.G).all(axis=0)
         self._singles = np.flatnonzero(alone)
 
     def under(self, y: Vector, threshold: float, stopped: Callable[[], bool]) -> tuple[Columns, float | None]:
         """Posteriors with H(v) − y·v < threshold, the best of each value; and the least of all if all were seen."""
         n, threads = self.polytope.n_x, cores()
-        boards = [_Board.empty(n, self.faces.rank) for _ in range(threads)]
+        boards = [_empty(n, self.faces.rank) for _ in range(threads)]
         least = float((-y[self._singles]).min(initial=np.inf))
         sorted_y = y[self._order]
         seen = 0
@@ -145,45 +155,48 @@ class Sweep:
                 least = min(least, *found)
                 self._next = (self._next + 1) % len(self._portions)
                 seen += 1
-                if sum(board.improving(threshold) for board in boards) > n / 2 and np.isfinite(threshold):
+                improving = sum(int((board.best[:, 0] < threshold).sum()) for board in boards)
+                if improving > n / 2 and np.isfinite(threshold):
                     break
-        columns = [board.columns(threshold, self._order) for board in boards]
+        least = min([least, *(self._least_of_vague(board, y) for board in boards)])
+        columns = [_columns(board, threshold, self._order) for board in boards]
         singles = self._singles[-y[self._singles] < threshold]
         columns.append(Columns(singles[:, None], np.ones((len(singles), 1))))
         return _distinct(Columns.join(columns)), least if seen == len(self._portions) else None
 
-    def _run(self, board: _Board, tasks: list[tuple[int, int]], y: Vector) -> float:
+    def _least_of_vague(self, board: Boards, y: Vector) -> float:
+        """H(v) − y·v on supports of which nothing is known, unless no vertex has them: at a single value."""
         least = np.inf
+        for k in range(2, self.faces.rank + 1):
+            some = board.vague[: board.n_vague[0]]
+            some = np.unique(some[(some >= 0).sum(axis=1) == k][:, :k], axis=0)
+            for support in independent_values(self.polytope, self._order[some]):
+                least = min(least, -float(y[support].max()))
+        return least
+
+    def _run(self, board: Boards, tasks: list[tuple[int, int]], y: Vector) -> float:
+        least = np.inf
+        faces, task = self.faces, Task(self._G, self._size, y, FEASIBLE)
         for k, first in tasks:
-            boards = board.best, board.supports, board.masses
-            if k == self.faces.rank:
-                found = sweep_points(first, self._U, self.faces.points, self._G, FEASIBLE, y, *boards)
+            if k == faces.rank:
+                found = sweep_points(first, self._U, faces.points, faces.doubt, faces.tight, task, board)
             else:
-                found = sweep_sets(first, self._G, self.faces.sets[k - 1], FEASIBLE, y, *boards)
+                found = sweep_sets(first, faces.sets[k - 1], task, board)
             least = min(least, found)
         return least
 
 
-@dataclass(frozen=True, eq=False)
-class _Board:
-    """For every value, the posteriors that use it at the least reduced cost."""
+def _empty(n: int, rank: int) -> Boards:
+    shape = (n, KEPT, rank)
+    vague = np.zeros((MOST_EXACT, rank), np.int64)
+    return Boards(np.full((n, KEPT), np.inf), np.zeros(shape, np.int64), np.zeros(shape), vague, np.zeros(1, np.int64))
 
-    best: Matrix
-    supports: Integers
-    masses: Matrix
 
-    @classmethod
-    def empty(cls, n: int, rank: int) -> _Board:
-        shape = (n, KEPT, rank)
-        return cls(np.full((n, KEPT), np.inf), np.zeros(shape, np.int64), np.zeros(shape))
-
-    def improving(self, threshold: float) -> int:
-        return int((self.best[:, 0] < threshold).sum())
-
-    def columns(self, threshold: float, order: Integers) -> Columns:
-        at = np.isfinite(self.best) & (self.best < threshold)
-        mass = self.masses[at]
-        return Columns(order[self.supports[at]], mass / mass.sum(axis=1, keepdims=True))
+def _columns(board: Boards, threshold: float, order: Integers) -> Columns:
+    """The posteriors written down that cost less than a threshold."""
+    at = np.isfinite(board.best) & (board.best < threshold)
+    mass = board.masses[at]
+    return Columns(order[board.supports[at]], mass / mass.sum(axis=1, keepdims=True))
 
 
 def _distinct(columns: Columns) -> Columns:

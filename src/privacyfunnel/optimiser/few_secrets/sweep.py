@@ -3,39 +3,69 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
+from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR
+from privacyfunnel.optimiser.program.supports import ROUNDING, STEEPEST, VAGUE
 from privacyfunnel.typing import Integers, Matrix, Vector
+
+FINE = 1e-11
+"""Masses that are this certain need no second look."""
+
+
+class Task(NamedTuple):
+    """What a sweep goes through, with all errors that may be in it.
+
+    G are the rows, and their entries may be wrong by ENTRY_ERROR·size; y are prices, and `slack` is how far a posterior
+    that is written down may overstep a row, relative to its terms.
+    """
+
+    G: Matrix
+    size: Matrix
+    y: Vector
+    slack: float
+
+
+class Boards(NamedTuple):
+    """For every value, the posteriors that use it at least cost; and supports of which nothing is known."""
+
+    best: Matrix
+    supports: NDArray[np.int64]
+    masses: NDArray[np.float64]
+    vague: NDArray[np.int64]
+    """One support in a row, filled up with −1."""
+    n_vague: NDArray[np.int64]
 
 
 @compiled
-def sweep_sets(
-    first: int, G: Matrix, sets: Integers, slack: float, y: Vector, best: Matrix, supports: Integers, masses: Matrix
-) -> float:
+def sweep_sets(first: int, sets: Integers, task: Task, boards: Boards) -> float:
     """`sweep_points` for mixtures of k values that make one of the sets of k − 1 rows tight: the point 0 of these."""
-    n, k = G.shape[1], sets.shape[1] + 1
-    U, points = np.ones((n, k)), np.zeros((1, k))
+    n, k = task.G.shape[1], sets.shape[1] + 1
+    U, points, doubt = np.ones((n, k)), np.zeros((1, k)), np.zeros(k)
     points[0, 0] = 1.0
     least = np.inf
-    for rows in sets:
+    for number in range(len(sets)):
         for i in range(k - 1):
-            U[:, i + 1] = G[rows[i]]
-        least = min(least, sweep_points(first, U, points, G, slack, y, best, supports, masses))
+            U[:, i + 1] = task.G[sets[number, i]]
+            doubt[i + 1] = ENTRY_ERROR * task.size[sets[number, i]].max()
+        least = min(least, sweep_points(first, U, points, doubt, sets[number : number + 1], task, boards))
     return least
 
 
 @compiled
 def sweep_points(
-    first: int, U: Matrix, points: Matrix, G: Matrix, slack: float, y: Vector, best: Matrix, supports: Integers,
-    masses: Matrix,
-) -> float:  # fmt: skip
+    first: int, U: Matrix, points: Matrix, doubt: Vector, tight: Integers, task: Task, boards: Boards
+) -> float:
     """The least H(v) − y·v over v in Δ on k values, the lowest being `first`, with Σ v[x] U[x] at one of the points.
 
-    U[x] are the k coordinates of value x. All but the last value span a hyperplane: relative to it, every
-    value and every point has k − 1 coordinates within and one across, so each last value takes a few
-    operations. `best`, `supports` and `masses` gather, for every value, the posteriors that use it at least cost.
+    U[x] are the k coordinates of value x, and those of values and points may be wrong by `doubt`. All but the last
+    value span a hyperplane: relative to it, every value and every point has k − 1 coordinates within and one across, so
+    each last value takes a few operations. At point t the rows tight[t] are tight: where rounding errors could matter,
+    the posterior is computed from these. None is passed over unless it is surely none, or surely outside of Δ.
     """
     n, k = U.shape
     chosen = np.arange(first, first + k - 1)
@@ -44,22 +74,31 @@ def sweep_points(
     at = np.empty((len(points), k))
     within = np.empty(k)
     support, v = np.empty(k, np.int64), np.empty(k)
+    largest = np.empty(k)
+    for j in range(k):
+        largest[j] = np.abs(U[:, j]).max()
+        for t in range(len(points)):
+            largest[j] = max(largest[j], abs(points[t, j]))
     least = np.inf
-    while chosen[-1] < n - 1:
+    while len(points) and chosen[-1] < n - 1:
+        error = np.inf
         if _invert(U, chosen, work, inverse):
-            for t in range(len(points)):
-                for i in range(k):
-                    at[t, i] = 0.0
-                    for j in range(k):
-                        at[t, i] += inverse[i, j] * points[t, j]
-            for last in range(chosen[-1] + 1, n):
-                across = 0.0
+            error = _error(U, chosen, inverse, largest, doubt)
+        for t in range(len(points)):
+            for i in range(k):
+                at[t, i] = 0.0
                 for j in range(k):
-                    across += inverse[k - 1, j] * U[last, j]
-                known = False  # where the last value lies within the hyperplane
-                for t in range(len(points)):
-                    if not at[t, k - 1] * across > 0:
-                        continue
+                    at[t, i] += inverse[i, j] * points[t, j]
+        for last in range(chosen[-1] + 1, n):
+            across = 0.0
+            for j in range(k):
+                across += inverse[k - 1, j] * U[last, j]
+            known = False  # where the last value lies within the hyperplane
+            for t in range(len(points)):
+                if at[t, k - 1] * across < 0 and min(abs(across), abs(at[t, k - 1])) > error:
+                    continue
+                sure = abs(across) > 100 * error
+                if sure:
                     if not known:
                         for i in range(k - 1):
                             within[i] = 0.0
@@ -67,35 +106,155 @@ def sweep_points(
                                 within[i] += inverse[i, j] * U[last, j]
                         known = True
                     share = at[t, k - 1] / across
-                    positive = True
+                    off = 1.1 * error * (1 + abs(share)) / abs(across)
+                    worst, possible = off, share >= -off
+                    sure = share > 0
                     for i in range(k - 1):
                         v[i] = at[t, i] - share * within[i]
-                        if not v[i] > 0:
-                            positive = False
+                        mine = error * (1 + abs(share) + off) + abs(within[i]) * off
+                        if v[i] < -mine:
+                            possible = False
                             break
-                    if positive:
-                        v[k - 1] = share
-                        support[: k - 1] = chosen
-                        support[k - 1] = last
-                        if _meets(G, support, v, slack):
-                            least = min(least, _offer(support, v, y, best, supports, masses))
+                        sure = sure and v[i] > 0
+                        worst = max(worst, mine)
+                    if not possible:
+                        continue
+                    v[k - 1] = share
+                    sure = sure and worst <= FINE
+                support[: k - 1] = chosen
+                support[k - 1] = last
+                if sure:
+                    least = min(least, _judged(support, v, task, boards))
+                else:
+                    least = min(least, _reconsidered(support, tight[t], v, task, boards))
         if not _advance(chosen, n - 1):
             break
     return least
 
 
 @compiled
-def _meets(G: Matrix, support: Integers, v: Vector, slack: float) -> bool:
-    """Whether G v ≤ 0, up to rounding errors relative to the terms."""
-    for g in range(len(G)):
-        total, size = 0.0, 0.0
+def _error(U: Matrix, chosen: Integers, inverse: Matrix, largest: Vector, doubt: Vector) -> float:
+    """How wrong coordinates relative to the hyperplane may be, by errors of the inverse, of the values and of sums.
+
+    With R for the inverse and A for [U[chosen]ᵀ | e], R A = I + Z, so A⁻¹ w = (I + Z)⁻¹ R w: off by at most
+    |Z| / (1 − |Z|) of its largest coordinate. In the last column, that of e, elimination makes no errors.
+    """
+    k = U.shape[1]
+    apart, reach, shaky = 0.0, 0.0, 0.0
+    for i in range(k):
+        row, reached, shaken = 0.0, 0.0, 0.0
+        for j in range(k - 1):
+            total, size = 0.0, 0.0
+            for m in range(k):
+                total += inverse[i, m] * U[chosen[j], m]
+                size += abs(inverse[i, m]) * (2 * k * ROUNDING * abs(U[chosen[j], m]) + doubt[m])
+            row += abs(total - (1.0 if i == j else 0.0)) + size
+        for m in range(k):
+            reached += abs(inverse[i, m]) * largest[m]
+            shaken += abs(inverse[i, m]) * (4 * k * ROUNDING * largest[m] + doubt[m])
+        apart, reach, shaky = max(apart, row), max(reach, reached), max(shaky, shaken)
+    return shaky + reach * apart / (1 - apart) if apart < VAGUE else np.inf
+
+
+@compiled
+def _judged(support: Integers, v: Vector, task: Task, boards: Boards) -> float:
+    """The least cost of a posterior with certain masses, unless it is surely outside of Δ."""
+    surely, perhaps = True, True
+    for g in range(len(task.G)):
+        total, size, entries = 0.0, 0.0, 0.0
         for i in range(len(v)):
-            term = G[g, support[i]] * v[i]
-            total += term
-            size += abs(term)
-        if total > slack * size:
-            return False
-    return True
+            entry = task.G[g, support[i]]
+            total += entry * v[i]
+            size += abs(entry * v[i])
+            entries += abs(entry) * FINE + 2 * ENTRY_ERROR * task.size[g, support[i]]
+        surely = surely and total <= task.slack * size
+        perhaps = perhaps and total <= entries
+        if not perhaps:
+            return np.inf
+    cost = _offer(support, v, task.y, boards) if surely else _cost(support, v, task.y)
+    for i in range(len(v)):
+        cost -= FINE * (abs(task.y[support[i]]) - math.log(FINE))
+    return cost
+
+
+@compiled
+def _reconsidered(support: Integers, rows: Integers, v: Vector, task: Task, boards: Boards) -> float:
+    """The same for a posterior that makes these rows tight, from determinants with their errors (see `supports`)."""
+    k = len(support)
+    det, per = np.zeros(1 << k), np.zeros(1 << k)
+    det[0] = per[0] = 1.0
+    for columns in range(1, 1 << k):
+        row, taken = -1, columns
+        while taken:
+            row += 1
+            taken &= taken - 1
+        if row > k - 2:
+            continue
+        sign = 1.0 if row % 2 == 0 else -1.0
+        for j in range(k):
+            if columns >> j & 1:
+                rest = columns & ~(1 << j)
+                det[columns] += sign * task.G[rows[row], support[j]] * det[rest]
+                per[columns] += task.size[rows[row], support[j]] * per[rest]
+                sign = -sign
+    everything = (1 << k) - 1
+    w, error = np.empty(k), np.empty(k)
+    total, wrong, largest = 0.0, 0.0, 0
+    for j in range(k):
+        w[j] = det[everything & ~(1 << j)] * (1.0 if j % 2 == 0 else -1.0)
+        error[j] = 2 * (k - 1) * (ENTRY_ERROR + (k + 2) * ROUNDING) * per[everything & ~(1 << j)]
+        if abs(w[j]) > abs(w[largest]):
+            largest = j
+        wrong += error[j]
+    turn = -1.0 if w[largest] < 0 else 1.0
+    for j in range(k):
+        w[j] *= turn
+        if w[j] < -error[j]:
+            return np.inf
+        w[j] = max(0.0, w[j])
+        total += w[j]
+    if wrong >= VAGUE * total:
+        return _noted(support, task, boards) if wrong > 0 else np.inf
+    for j in range(k):
+        v[j] = w[j] / total
+        error[j] = min(STEEPEST, (error[j] + v[j] * wrong) / (total - wrong) + 2 * k * ROUNDING)
+    surely = v.min() > 0
+    for g in range(len(task.G)):
+        over, size, most = 0.0, 0.0, 0.0
+        for i in range(k):
+            entry, doubt = task.G[g, support[i]], 2 * ENTRY_ERROR * task.size[g, support[i]]
+            over += entry * v[i]
+            size += abs(entry * v[i])
+            most += (abs(entry) + doubt) * error[i] + doubt * v[i]
+        surely = surely and over <= task.slack * size
+        if over > most:
+            return np.inf
+    cost = _offer(support, v, task.y, boards) if surely else _cost(support, v, task.y)
+    for i in range(k):
+        cost -= error[i] * (abs(task.y[support[i]]) - math.log(error[i]))
+    return cost
+
+
+@compiled
+def _noted(support: Integers, task: Task, boards: Boards) -> float:
+    """A support of which nothing is known is written down; if there is no place, H(v) is at least 0 there."""
+    place = boards.n_vague[0]
+    if place == len(boards.vague):
+        return -float(task.y[support].max())
+    boards.vague[place] = -1
+    boards.vague[place, : len(support)] = support
+    boards.n_vague[0] += 1
+    return np.inf
+
+
+@compiled
+def _cost(support: Integers, v: Vector, y: Vector) -> float:
+    """H(v) − y·v."""
+    cost = 0.0
+    for i in range(len(v)):
+        if v[i] > 0:
+            cost -= v[i] * (math.log(v[i]) + y[support[i]])
+    return cost
 
 
 @compiled
@@ -148,12 +307,11 @@ def _invert(U: Matrix, chosen: Integers, work: Matrix, inverse: Matrix) -> bool:
 
 
 @compiled
-def _offer(support: Integers, v: Vector, y: Vector, best: Matrix, supports: Integers, masses: Matrix) -> float:
+def _offer(support: Integers, v: Vector, y: Vector, boards: Boards) -> float:
     """Its reduced cost; where it is among the best of one of its values, it is written down there."""
+    best, supports, masses = boards.best, boards.supports, boards.masses
     k = len(v)
-    cost = 0.0
-    for i in range(k):
-        cost -= v[i] * (math.log(v[i]) + y[support[i]])
+    cost = _cost(support, v, y)
     for i in range(k):
         x = support[i]
         place = best.shape[1] - 1

@@ -33,8 +33,8 @@ SMALL = 1e-7
 """What a posterior found by the way may overstep: it will be polished."""
 ROUNDING = 1e-12
 """Boxes are left this much larger than arithmetic says."""
-LOST_DIGITS = 2e-15
-"""What rounding may cost a bound, relative to the prices it is made of."""
+LOST_DIGITS = 1e-13
+"""What rounding may cost a bound, relative to the prices it is made of: sums over hundreds of rows and values."""
 
 
 @compiled(reorder_sums=True)

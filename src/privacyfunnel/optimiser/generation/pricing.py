@@ -19,6 +19,8 @@ FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 IMPROVES = 1e-12
 """Nats: what lowers a reduced cost by less is rounding error."""
+SAFE = 1e-9
+"""By how much a largest mass is rounded up: what a solver leaves open counts here as nothing."""
 ROUNDS = 30
 """Linear programs of one descent, at most: a vertex that is not yet a local minimum is an improving posterior, too."""
 SHARPNESS = 0.5
@@ -90,9 +92,13 @@ class Oracle:
         """What v must meet, for branch and bound; variables after the first n_x are free of cost."""
         return RowBounds.of(self.A, self.row_lower, self.row_upper, np.ones(self.n_x, dtype=bool))
 
-    def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_]) -> None:
-        """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass."""
-        self._lp.set_row_bounds(np.where(np.append(tight, False), 0.0, self.row_lower), self.row_upper)
+    def restrict(self, tight: NDArray[np.bool_], open_values: NDArray[np.bool_], ajar: float = 0.0) -> None:
+        """Keep to the face of Δ where the rows `tight` hold with equality and only `open_values` have mass.
+
+        Rows may be missed by `ajar`.
+        """
+        upper = self.row_upper + np.append(np.full(len(tight), ajar), 0.0)
+        self._lp.set_row_bounds(np.where(np.append(tight, False), -ajar, self.row_lower), upper)
         self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
 
     def team(self) -> list[Oracle]:
@@ -124,7 +130,7 @@ class CellOracle:
         everything = np.zeros(len(self._cell)), np.ones(len(self._cell))
         solved = [self._values.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
         corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
-        return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
+        return corners, np.minimum(1.0, [SAFE - bound for _, bound, _ in solved])
 
     def rows(self) -> RowBounds:
         """What (m, v) must meet."""
@@ -188,7 +194,7 @@ def extremes(oracle: BoxedPrograms) -> tuple[Matrix, Vector]:
     everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
     solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
     corners = np.stack([v for v, _, _ in solved]).clip(0)
-    return corners, np.minimum(1.0, [-bound for _, bound, _ in solved])
+    return corners, np.minimum(1.0, [SAFE - bound for _, bound, _ in solved])
 
 
 def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
-from privacyfunnel.numeric.information import entropy
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
@@ -27,12 +26,10 @@ def list_vertices(state: State, rank: int) -> str:
     pool = supports.vertices(state.polytope, rank)
     if not len(pool):
         raise SolverFailure("no extreme posterior was found")
+    enclosed = supports.enclosed_vertices(state.outer, rank)
     master = Master(state.polytope.p_x)
     inside = np.zeros(len(pool), dtype=bool)
     cost = pool.entropy()
-    # p_x is a mixture of vertices, so a mixture that needs p_x itself (column 0) was spoilt by rounding errors
-    # in the vertices, and its prices bound nothing. If p_x is a vertex, it may be used.
-    whole = bool((np.abs(cost - entropy(state.polytope.p_x)) < LEANING).any())
     artificial, y = 0.0, np.zeros(state.polytope.n_x)
     if len(pool) > AT_ONCE:
         y = np.full(state.polytope.n_x, float(cost.mean()))
@@ -46,8 +43,7 @@ def list_vertices(state: State, rank: int) -> str:
         settled = artificial <= 0 or not master.raise_penalty()
         if artificial <= 0:
             state.keep(master.columns, q)
-        if q[0] <= LEANING or whole:
-            state.bound(y, float((cost - pool.dot(y)).min()))
+        state.bound(y, enclosed.least(y))
         state.report()
         if state.closed() or (not fresh.size and settled):
             break

@@ -10,10 +10,13 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 FEASIBLE = 1e-9
 """How far a row may be overstepped, relative to the size of its terms, before a posterior is refused."""
+
+ENTRY_ERROR = 16 * 2.0**-53
+"""How wrong an entry of G may be, relative to its size: half a dozen roundings, with room."""
 
 DUST = 1e-10
 """Masses below the tolerance of a linear-programming solver."""
@@ -25,6 +28,13 @@ class Polytope:
 
     G: Matrix
     p_x: Vector
+    size: Matrix | None = None
+    """Of the terms that each entry of G is the difference of: it may be wrong by a few roundings of this."""
+    terms: Integers | None = None
+    """terms[i]: which two numbers row i compares, each by a factor of its own."""
+    beliefs: Exact | None = None
+    """beliefs[s, x]: integers in proportion to P(s|x), if all rows are combinations of these. Values x for which these
+    are dependent are no vertex's."""
 
     @classmethod
     def of(cls, joint: Joint, notion: Notion) -> Polytope:
@@ -36,6 +46,22 @@ class Polytope:
         """The posteriors that a certificate lets pass: the same, but for ε = 0 a hair's breadth wider."""
         return cls(notion.granted_rows(joint), joint.p_x)
 
+    @classmethod
+    def sought(cls, joint: Joint, notion: Notion) -> Polytope:
+        """The posteriors to look for, which leave room for rounding them to what a certificate lets pass."""
+        return cls(notion.sought_rows(joint), joint.p_x)
+
+    @classmethod
+    def outer(cls, joint: Joint, notion: Notion) -> Polytope:
+        """A polytope that contains the granted one in spite of rounding errors, and is hardly larger: for bounds."""
+        rows, one_view = notion.outer_rows(joint), len(notion.views(joint)) == 1
+        return cls(rows.G, joint.p_x, rows.size, rows.terms, joint.weights if one_view else None)
+
+    @property
+    def sizes(self) -> Matrix:
+        """`size`, or that of the entries themselves where these are taken as they are."""
+        return np.abs(self.G) if self.size is None else self.size
+
     @property
     def n_x(self) -> int:
         """The dimension of the space Δ lives in."""
@@ -43,7 +69,9 @@ class Polytope:
 
     def with_rows(self, rows: Integers) -> Polytope:
         """A larger polytope, for which only some rows count."""
-        return Polytope(self.G[rows], self.p_x)
+        size = None if self.size is None else self.size[rows]
+        terms = None if self.terms is None else self.terms[rows]
+        return Polytope(self.G[rows], self.p_x, size, terms, self.beliefs)
 
     def draw_in(self, V: Matrix) -> Matrix:
         """Each v moved towards p_x just far enough that G v ≤ 0; points of Δ stay where they are."""
@@ -109,9 +137,15 @@ class Columns:
 
 def together(rows: list[Matrix], joints: Sequence[Joint], places: list[Integers], mean: Joint) -> Matrix:
     """G of all priors in posteriors of the mean: v_i[x] ∝ p_i[x] w[x] becomes v[x] ∝ p_x[x] w[x]."""
+    G = placed(rows, joints, places, mean)
+    return np.unique(G / np.abs(G).max(axis=1, initial=0.0, keepdims=True), axis=0)
+
+
+def placed(rows: list[Matrix], joints: Sequence[Joint], places: list[Integers], mean: Joint) -> Matrix:
+    """Rows of all priors, each at the places that its values have in the mean."""
     parts = []
     for G, joint, place in zip(rows, joints, places, strict=True):
         part = np.zeros((len(G), mean.n_x))
         part[:, place] = G * joint.p_x / mean.p_x[place]
-        parts.append(part / np.abs(part).max(axis=1, initial=0.0, keepdims=True))
-    return np.unique(np.concatenate(parts), axis=0)
+        parts.append(part)
+    return np.concatenate(parts)

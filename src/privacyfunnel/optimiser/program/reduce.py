@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, Columns, Polytope
 from privacyfunnel.typing import Integers, Vector
 
 SAME_DIGITS = 13
@@ -40,6 +40,19 @@ class Classes:
             first = np.unique(of, return_index=True)[1]
         masses = np.bincount(of, weights=polytope.p_x).astype(np.float64)
         return cls(Polytope(polytope.G[:, first], masses), of, polytope.p_x)
+
+    def outer(self, polytope: Polytope) -> Polytope:
+        """The classes of a larger polytope, for bounds; what members differ by counts as error of the entries.
+
+        What a posterior does to a row, given its mass of a class, is a mean of the members' entries.
+        """
+        first = np.unique(self.of, return_index=True)[1]
+        G = polytope.G[:, first]
+        apart, size = np.zeros_like(G), np.zeros_like(G)
+        np.maximum.at(apart.T, self.of, np.abs(polytope.G - G[:, self.of]).T)
+        np.maximum.at(size.T, self.of, polytope.sizes.T)
+        beliefs = None if polytope.beliefs is None else polytope.beliefs[:, first]
+        return Polytope(G, self.polytope.p_x, size + apart / ENTRY_ERROR, polytope.terms, beliefs)
 
     def split(self, columns: Columns, q: Vector) -> tuple[Columns, Vector]:
         """The mixture Σ q_i v_i over classes as one over values, with the same entropy."""

@@ -13,7 +13,7 @@ from types import FrameType
 
 import numpy as np
 
-from privacyfunnel.numeric.information import entropy
+from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.program.master import Pool
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.typing import Vector
@@ -21,14 +21,10 @@ from privacyfunnel.typing import Vector
 ROUND_OFF = 1e-12
 """What float64 may cost a bound, in nats."""
 VERTEX_ERROR = 1e-11
-"""How exactly posteriors are known, as a rule."""
-MOST_COMPARED = 500
-"""Columns of G compared with each other, which takes their number squared; of more, the first stand for all."""
+"""How exactly posteriors are known: what a wrong digit there costs a bound grows with the prices."""
 LEFT_TO_ROUNDING = 1e-5
 """Nats of the gap that a search leaves to rounding its mixture, at most, and never more than half: a channel of exact
 multiples of 2⁻³² keeps a little less, and the gap that was asked for is that of the channel."""
-LAST_DIGIT = 1e-15
-"""Relative error of a coefficient of G: some units in the last place of a float64."""
 UNHURRIED = 240.0
 """Seconds that are taken to be left where nobody set a limit."""
 
@@ -60,15 +56,20 @@ class State:
     progress: Callable[[Progress], None] | None
     interrupted: threading.Event
     started: float = field(default_factory=time.monotonic)
-    vertex_error: float = VERTEX_ERROR
-    """How exactly posteriors are known: what a wrong digit there costs the bound grows with the prices."""
+    around: Polytope | None = None
+    """What contains the polytope for sure, and all that a certificate lets pass."""
 
     def __post_init__(self) -> None:
         # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
         self.columns = Columns(np.arange(self.polytope.n_x)[None, :], self.polytope.p_x[None, :])
         self.q: Vector = np.ones(1)
         self.utility = self.entropy - float(entropy(self.polytope.p_x))
-        self.upper_bound = self.entropy
+        self.upper_bound = no_less(self.entropy)
+
+    @property
+    def outer(self) -> Polytope:
+        """The polytope that bounds hold for: what is around ours, if that was given."""
+        return self.polytope if self.around is None else self.around
 
     def stopped(self) -> bool:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
@@ -94,7 +95,7 @@ class State:
 
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
-        doubt = ROUND_OFF + self.vertex_error * float(np.abs(y).max())
+        doubt = ROUND_OFF + VERTEX_ERROR * float(np.abs(y).max())
         value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + doubt
         self.upper_bound = min(self.upper_bound, value)
 
@@ -113,16 +114,6 @@ class State:
 def before_rounding(gap: float) -> float:
     """Nats to which a search must go for the gap to hold once its mixture is rounded."""
     return max(gap / 2, gap - LEFT_TO_ROUNDING)
-
-
-def vertex_error(polytope: Polytope) -> float:
-    """At ε = 0 all rows are equations, and their solutions are as uncertain as columns of G are alike."""
-    if not len(polytope.G):
-        return VERTEX_ERROR
-    some = polytope.G[:, :MOST_COMPARED]
-    apart = np.abs(some[:, :, None] - some[:, None, :]).max(axis=0, initial=0.0)
-    apart[np.diag_indices(len(apart))] = 1.0
-    return VERTEX_ERROR + LAST_DIGIT / float(apart.min(initial=1.0))
 
 
 _cancelling: ContextVar[threading.Event | None] = ContextVar("_cancelling", default=None)

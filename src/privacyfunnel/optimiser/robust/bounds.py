@@ -22,7 +22,7 @@ from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.robust.region import Leeway
-from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
+from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, OuterRows, hair_widths
 from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix, Vector
 
@@ -64,7 +64,7 @@ def _sufficient(limits: Limits, lower: Matrix, upper: Matrix, prior: Vector) -> 
 def bound_by_revealing(joint: Joint, part: Possible, limits: Limits, state: State) -> None:
     """Lower the bound of `state` to what could be kept if the promise were to hold for revealing distributions only."""
     P = Leeway(part.given).extreme(joint.p_x_given_s / joint.p_x, 1).at[0]
-    everything = Polytope(_scaled(_necessary(limits, P, _priors(part), range(joint.n_s)), joint.p_x), joint.p_x)
+    everything = _necessary(limits, P, _priors(part), range(joint.n_s), joint.p_x)
     rank = min(joint.n_s, joint.n_x)
     if supports.candidates(everything, rank) <= MOST_CANDIDATES:
         _bound(everything, rank, state)
@@ -72,7 +72,7 @@ def bound_by_revealing(joint: Joint, part: Possible, limits: Limits, state: Stat
     # Too many secrets to list: the promise about one of them alone is a bound as well, with two vectors.
     middle = _middle(part)
     for s in range(joint.n_s):
-        alone = Polytope(_scaled(_necessary(limits, P, middle[None], [s]), joint.p_x), joint.p_x)
+        alone = _necessary(limits, P, middle[None], [s], joint.p_x)
         if supports.candidates(alone, 2) <= MOST_CANDIDATES:
             _bound(alone, 2, state)
 
@@ -88,24 +88,36 @@ def _bound(polytope: Polytope, rank: int, state: State) -> None:
     state.upper_bound = min(state.upper_bound, inner.upper_bound)
 
 
-def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[int]) -> Matrix:
-    """The rows of distributions P(x|s) = P[s, x] with every one of several P(S), for some of the secrets."""
-    rows = []
-    for prior in priors:
+def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[int], p_x: Vector) -> Polytope:
+    """What distributions P(x|s) = P[s, x] with every one of several P(S) allow, for some of the secrets; hardly more.
+
+    Limits are a hair's breadth wider: a distribution that rounding errors led out of the set is then none too strict.
+    """
+    wider = hair_widths()
+    larger: list[Vector] = []
+    smaller: list[Vector] = []
+    terms: list[tuple[int, int]] = []
+    for number, prior in enumerate(priors):
         mean = prior @ P
         for s in secrets:
             if math.isfinite(limits.upper):
-                rows.append(math.exp(-limits.upper) * P[s] - mean)
+                larger.append(math.exp(-limits.upper - next(wider)) * P[s])
+                smaller.append(mean)
             if math.isfinite(limits.lower):
-                rows.append(mean - _e_to(limits.lower) * P[s])
+                larger.append(math.exp(-limits.lower - next(wider)) * mean)
+                smaller.append(P[s])
+            terms += [(s, len(P) + number)] * (len(larger) - len(terms))
     if math.isfinite(limits.spread):
-        apart = math.exp(-limits.spread)
         pairs = [(s, t) for s in secrets for t in secrets if s != t]
         if len(secrets) == 1:
             other = (secrets[0] + 1) % len(P)
             pairs = [(secrets[0], other), (other, secrets[0])] if len(P) > 1 else []
-        rows += [apart * P[s] - P[t] for s, t in pairs]
-    return np.array(rows).reshape(-1, P.shape[1])
+        larger += [math.exp(-limits.spread - next(wider)) * P[s] for s, _ in pairs]
+        smaller += [P[t] for _, t in pairs]
+        terms += pairs
+    more, less = (np.array(rows).reshape(-1, P.shape[1]) / p_x for rows in (larger, smaller))
+    rows = OuterRows.of(more - less, more + less, np.array(terms, dtype=np.int64).reshape(-1, 2), p_x)
+    return Polytope(rows.G, p_x, rows.size, rows.terms)
 
 
 def _priors(part: Possible) -> Matrix:

@@ -11,13 +11,15 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.program.polytope import Polytope
-from privacyfunnel.optimiser.robust.conditions import factors_of
+from privacyfunnel.optimiser.robust.conditions import LARGEST_FACTOR, factors_of
 from privacyfunnel.optimiser.robust.region import Region
+from privacyfunnel.promises.limits import HAIR
 from privacyfunnel.promises.sets import SCALE
 from privacyfunnel.typing import Vector
 
 INSIDE = 1 - 1e-9
 """How much of what the set allows is used, so that rounding does not lead out of it."""
+ROUNDINGS = 16 * 2.0**-53
 SAME = 1e-12
 """How close the centre of the set must be to the counted distribution."""
 
@@ -38,9 +40,16 @@ def leaning_polytope(joint: Joint, region: Region) -> Polytope | None:
     delta = INSIDE * _moved(joint.p_s_given_x[0], more, less, min(move[0], move[1] * weight))
     P = np.stack([centre[0] + delta, centre[1] - delta / weight])
     first, second = factors_of(part, region.limits)
-    rows = np.stack([P[0] - first * P[1], P[1] - second * P[0]]) / joint.p_x
-    rows = rows[rows.max(axis=1) > 0]
-    return Polytope(rows / np.abs(rows).max(axis=1, keepdims=True, initial=0.0), joint.p_x)
+    sides = [(P[0], _no_less(first) * P[1]), (P[1], _no_less(second) * P[0])]
+    rows, size = (np.stack([more + sign * less for more, less in sides]) / joint.p_x for sign in (-1, 1))
+    binding = (rows.max(axis=1) > 0) & (np.array([first, second]) < LARGEST_FACTOR)
+    scale = np.abs(rows[binding]).max(axis=1, keepdims=True, initial=0.0)
+    return Polytope(rows[binding] / scale, joint.p_x, size[binding] / scale)
+
+
+def _no_less(factor: float) -> float:
+    """A factor rounded up: where it is large, it is one over a small difference, which has lost as many digits."""
+    return factor * (1 + HAIR + ROUNDINGS * factor)
 
 
 def _moved(leaning: Vector, more: Vector, less: Vector, most: float) -> Vector:

@@ -36,15 +36,16 @@ def pair_values(state: State) -> str:
     sides = Sides.of(state.polytope)
     mixture = _mixture(sides)
     state.keep(*mixture.columns(sides))
-    _bound(state, sides, mixture)
+    priced_pairs(state.outer, state)
     state.report()
     return f"two secrets: {sides.n:,} posteriors sorted and paired on the boundaries, every pair priced"
 
 
 def priced_pairs(polytope: Polytope, state: State) -> Vector | None:
     """Lower the bound to what a larger polytope of this kind allows; the prices it rests on, if there are any."""
-    sides = Sides.of(polytope)
-    y, least = _checked_prices(sides, _mixture(sides).prices)
+    sides = Sides.around(polytope)
+    with np.errstate(all="ignore"):  # prices that are no numbers bound nothing
+        y, least = _checked_prices(sides, _mixture(sides).prices)
     if not (np.isfinite(y).all() and np.isfinite(least)):
         return None
     y = sides.unsorted(y)
@@ -57,23 +58,16 @@ def bound_by_pairs(state: State) -> list[Integers]:
 
     The pencils, with the one that allows least first.
     """
-    found = pencils(state.polytope)
+    found = pencils(state.outer)
     allowed = []
     for rows in found:
-        alone = State(state.polytope.with_rows(rows), state.entropy, state.gap, None, None, state.interrupted)
-        sides = Sides.of(alone.polytope)
-        _bound(alone, sides, _mixture(sides))
+        alone = State(state.polytope, state.entropy, state.gap, None, None, state.interrupted)
+        priced_pairs(state.outer.with_rows(rows), alone)
         allowed.append(alone.upper_bound)
         if state.stopped():
             break
     state.upper_bound = min([state.upper_bound, *allowed])
     return [found[i] for i in np.argsort(allowed, kind="stable")]
-
-
-def _bound(state: State, sides: Sides, mixture: _Mixture) -> None:
-    y, least = _checked_prices(sides, mixture.prices)
-    if np.isfinite(y).all() and np.isfinite(least):
-        state.bound(sides.unsorted(y), least)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.optimiser.program.polytope import Polytope
-from privacyfunnel.typing import Integers, Vector
+from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, Polytope
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 SAME_PENCIL = 1e-10
 """Rows whose parts that vary with x have a cosine this close to ±1 are two boundaries for one number."""
@@ -35,25 +35,23 @@ class Sides:
     @classmethod
     def of(cls, polytope: Polytope) -> Sides:
         """Each row of G is rising or falling in t; of either kind, the one that is crossed first."""
-        G, p = polytope.G, polytope.p_x
-        n = polytope.n_x
-        upper = lower = None
-        if len(G):
-            widest = G[int((G.max(axis=1) - G.min(axis=1)).argmax())]
-            first, last = int(widest.argmin()), int(widest.argmax())
-            span = G[:, last] - G[:, first]
-            crossing = np.divide(-G[:, first], span, out=np.full(len(G), np.nan), where=span != 0)
-            rising, falling = np.flatnonzero(span > 0), np.flatnonzero(span < 0)
-            if rising.size:
-                upper = G[rising[crossing[rising].argmin()]]
-            if falling.size:
-                lower = G[falling[crossing[falling].argmax()]]
-            # Where p_x lies on one boundary, so does every output, and the other boundary is none.
-            if upper is not None and lower is not None:
-                if upper @ p > -LEVEL * (np.abs(upper) @ p):
-                    lower = None
-                elif lower @ p > -LEVEL * (np.abs(lower) @ p):
-                    upper = None
+        return cls._between(*_boundaries(polytope.G, polytope.p_x), polytope.p_x)
+
+    @classmethod
+    def around(cls, polytope: Polytope) -> Sides:
+        """Boundaries of a polytope that surely contains this one, and that no posterior can lie on both of.
+
+        Entries of G are lowered by their errors: what meets G v ≤ 0 meets it all the more. If no multiple of one row
+        adds up with the other to a negative row, one of the rows has to do: more is then allowed, not less.
+        """
+        upper, lower = _boundaries(polytope.G - ENTRY_ERROR * polytope.sizes, polytope.p_x)
+        if upper is not None and lower is not None and not _never_both(upper, lower):
+            lower = None
+        return cls._between(upper, lower, polytope.p_x)
+
+    @classmethod
+    def _between(cls, upper: Vector | None, lower: Vector | None, p: Vector) -> Sides:
+        n = len(p)
         order = np.argsort(upper if upper is not None else -lower if lower is not None else p, kind="stable")
         above = np.full(n, -1.0) if upper is None else upper[order]
         below = np.full(n, -1.0) if lower is None else lower[order]
@@ -68,6 +66,38 @@ class Sides:
         back = np.empty_like(y)
         back[self.order] = y
         return back
+
+
+def _boundaries(G: Matrix, p: Vector) -> tuple[Vector | None, Vector | None]:
+    """The rising and the falling row that are crossed first, where there are any."""
+    upper = lower = None
+    if len(G):
+        widest = G[int((G.max(axis=1) - G.min(axis=1)).argmax())]
+        first, last = int(widest.argmin()), int(widest.argmax())
+        span = G[:, last] - G[:, first]
+        crossing = np.divide(-G[:, first], span, out=np.full(len(G), np.nan), where=span != 0)
+        rising, falling = np.flatnonzero(span > 0), np.flatnonzero(span < 0)
+        if rising.size:
+            upper = G[rising[crossing[rising].argmin()]]
+        if falling.size:
+            lower = G[falling[crossing[falling].argmax()]]
+        # Where p_x lies on one boundary, so does every output, and the other boundary is none.
+        if upper is not None and lower is not None:
+            if upper @ p > -LEVEL * (np.abs(upper) @ p):
+                lower = None
+            elif lower @ p > -LEVEL * (np.abs(lower) @ p):
+                upper = None
+    return upper, lower
+
+
+def _never_both(upper: Vector, lower: Vector) -> bool:
+    """Whether upper·v = 0 = lower·v for no posterior v: some upper + λ·lower, λ > 0, is negative throughout."""
+    first, last = int(upper.argmin()), int(upper.argmax())
+    rise, fall = upper[last] - upper[first], lower[first] - lower[last]
+    if rise <= 0 or fall <= 0:
+        return False
+    together, size = fall * upper + rise * lower, fall * np.abs(upper) + rise * np.abs(lower)
+    return bool((together < -ENTRY_ERROR * size).all())
 
 
 def pencils(polytope: Polytope) -> list[Integers]:
