@@ -40,8 +40,8 @@ MIXES = (0.0, *(16.0**-k for k in range(8, -1, -1)))
 """Shares of p pᵀ mixed in, if rounding alone breaks the promise; 1 keeps any."""
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
 """Shares of ε at which the counts alone are taken for the truth."""
-ROUNDED = 2.0**-28
-"""What a released distribution that is off by 2⁻³⁰ for each value may gain over one that is not off at all."""
+ROUNDED = 2.0**-30
+"""What a release may gain, for each value, by a distribution that is off by as much from the original's."""
 DENSE_VALUES = 4000
 """With more values, nothing is mixed in: the channel would be too large to use."""
 
@@ -214,7 +214,7 @@ class _Task:
         return Faithful(
             channel,
             fidelity,
-            min(1.0, _not_below(bound, fidelity)),
+            min(1.0, _not_below(bound, fidelity, self.mean.n_x)),
             min(1.0, float(equal)),
             min(1.0, unchanged),
             off,
@@ -227,9 +227,9 @@ class _Task:
         )
 
 
-def _not_below(bound: float, fidelity: float) -> float:
+def _not_below(bound: float, fidelity: float, values: int) -> float:
     """The bound, which no certified release may exceed by more than its rounding: then one of the two is wrong."""
-    if not fidelity <= bound + ROUNDED:
+    if not fidelity <= bound + ROUNDED * values:
         raise NotCertified(
             f"a certified release has the fidelity {fidelity:.9g}, above the bound of {bound:.9g} on every release: "
             "one of them is wrong; please report this"

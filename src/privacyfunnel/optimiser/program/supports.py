@@ -17,6 +17,7 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 CHUNK = 2_000_000
 """Numbers held at once while vertices are tried."""
 ROUNDING = 2.0**-53
+"""Relative error of one operation in float64: half a unit in the last place."""
 MOST_EXACT = 2_000
 """Up to this many supports are looked at in exact arithmetic."""
 VAGUE = 0.1
