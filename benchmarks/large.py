@@ -123,14 +123,14 @@ def against_listing() -> dict[str, object]:
     from benchmarks.optimiser import timed
     from privacyfunnel.optimiser.program.listing import list_vertices
     from privacyfunnel.optimiser.program.polytope import Polytope
-    from privacyfunnel.optimiser.program.state import State
+    from privacyfunnel.optimiser.program.state import Search
     from privacyfunnel.optimiser.two_secrets.pairing import pair_values
 
     joint = pf.Joint(np.random.default_rng(1).random((2, 300)))
     polytope = Polytope.of(joint, pf.LIP(0.5))
 
-    def state() -> State:
-        return State(polytope, joint.entropy, 1e-6, None, None, threading.Event())
+    def state() -> Search:
+        return Search.within(polytope, joint.entropy, 1e-6, None, None, threading.Event())
 
     pair_values(state())
     _, ours = timed(lambda: pair_values(state()), 20)

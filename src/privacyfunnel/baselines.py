@@ -233,7 +233,7 @@ def _grouped(group: Integers) -> Channel:
 
 def _protocol(joint: Joint, channel: Channel, notion: Notion, how: str) -> Protocol:
     """The channel as a protocol; nothing better than H(X) is known about what others could keep."""
-    readings = tuple(column.reading() for column in joint.secret_columns)
+    readings = joint.secret_readings
     kept = information_kept(channel, joint.p_x)
     bound = not_below(no_less(joint.entropy), kept)
     found = Protocol(notion, (block_of(joint, channel),), kept, bound, joint.entropy, how, joint.secret, readings)

@@ -23,7 +23,7 @@ from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.optimiser.program.supports import vertices
 from privacyfunnel.optimiser.two_secrets.pairing import _checked_prices, _mixture, bound_by_pairs, pair_values
 from privacyfunnel.optimiser.two_secrets.sides import Sides
@@ -31,8 +31,7 @@ from privacyfunnel.optimiser.two_secrets.staircase import charge_cost, least_ove
 from privacyfunnel.protocols import protocol as protocol_module
 from privacyfunnel.protocols.channel import Channel
 from strategies import UNIT, epsilons, joints, notions
-
-solve = importlib.import_module("privacyfunnel.optimiser.optimise")  # pf.optimise is the function
+from ways import HOME
 
 GAP = 1e-6
 PERFECT = (pf.PerfectPrivacy(), pf.LIP(0), pf.LDP(0), pf.PML(0), pf.ALIP(0, 1), pf.ALIP(1, 0))
@@ -43,7 +42,7 @@ def fresh(joint, notion, time_limit=None):
     """A search that has not begun."""
     classes = Classes.find(Polytope.sought(joint, notion))
     outer = classes.outer(Polytope.outer(joint, notion))
-    return State(classes.polytope, joint.entropy, GAP / 2, time_limit, None, threading.Event(), around=outer)
+    return Search.within(classes.polytope, joint.entropy, GAP / 2, time_limit, None, threading.Event(), around=outer)
 
 
 def mixes_to_p_x(state):
@@ -334,7 +333,7 @@ def test_every_route_says_its_name_and_finds_the_exact_optimum(monkeypatch, name
         pytest.skip("pplpy enumerates vertices exactly, and is not installed")
     n_s, settings_of_route = ROUTES[name]
     for setting, value in settings_of_route.items():
-        monkeypatch.setattr(solve, setting, value)
+        monkeypatch.setattr(HOME[setting], setting, value)
     weights = np.random.default_rng(8).integers(0, 9, (n_s, 6))
     weights[:, 0] = 1
     joint = pf.Joint(weights)
@@ -351,7 +350,7 @@ def test_every_route_says_its_name_and_finds_the_exact_optimum(monkeypatch, name
 def test_every_route_returns_the_certified_best_when_there_is_no_time(monkeypatch, name):
     n_s, settings_of_route = ROUTES[name]
     for setting, value in settings_of_route.items():
-        monkeypatch.setattr(solve, setting, value)
+        monkeypatch.setattr(HOME[setting], setting, value)
     joint = pf.Joint(np.random.default_rng(8).random((n_s, 12)))
     protocol = pf.optimise(joint, pf.LIP(0.3), time_limit=0)
     assert pf.certify(protocol, joint).holds
@@ -362,7 +361,7 @@ def test_every_route_returns_the_certified_best_when_there_is_no_time(monkeypatc
 def test_an_interrupt_ends_the_search_with_what_is_known(monkeypatch, name):
     n_s, settings_of_route = ROUTES[name]
     for setting, value in settings_of_route.items():
-        monkeypatch.setattr(solve, setting, value)
+        monkeypatch.setattr(HOME[setting], setting, value)
     reports = []
 
     def stop_soon(progress):

@@ -20,10 +20,10 @@ import brute
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise
 from strategies import UNIT, arrays, epsilons, joints, notions
+from ways import HOME
 
 pytestmark = pytest.mark.usefixtures("compiled_loops")
 
-solve = importlib.import_module("privacyfunnel.optimiser.optimise")  # pf.optimise is the function
 
 GAP = 1e-6
 FILE_ROUNDING = 1e-9
@@ -72,8 +72,8 @@ def working_at_most(seconds):
 def by_generation(monkeypatch):
     """Forces column generation with branch and bound, also where all vertices could be listed."""
     for name in ("LIST_VERTICES", "SWEEP_SUPPORTS"):
-        monkeypatch.setattr(solve, name, -1)
-    monkeypatch.setattr(solve, "PAIR_VALUES", 10**9)
+        monkeypatch.setattr(HOME[name], name, -1)
+    monkeypatch.setattr(HOME["PAIR_VALUES"], "PAIR_VALUES", 10**9)
 
 
 # --- the reference optima -------------------------------------------------------------------------------
@@ -242,8 +242,8 @@ def test_generating_columns_finds_what_listing_vertices_finds(array, notion):
     joint = pf.Joint(array)
     listed = pf.optimise(joint, notion)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solve, "LIST_VERTICES", 0)
-        patch.setattr(solve, "SWEEP_SUPPORTS", -1)
+        patch.setattr(HOME["LIST_VERTICES"], "LIST_VERTICES", 0)
+        patch.setattr(HOME["SWEEP_SUPPORTS"], "SWEEP_SUPPORTS", -1)
         generated = checked(joint, notion, time_limit=20)
     assert "column generation" in generated.how
     assert "column generation" not in listed.how
@@ -301,8 +301,8 @@ def test_column_generation_ends_where_coefficients_span_orders_of_magnitude(arra
 @pytest.mark.parametrize("gap", [1e-3, 1e-9, 1e-12, 1e-300])
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_any_gap_can_be_asked_for_and_the_search_ends(monkeypatch, gap, limit):
-    monkeypatch.setattr(solve, "LIST_VERTICES", limit)
-    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
+    monkeypatch.setattr(HOME["LIST_VERTICES"], "LIST_VERTICES", limit)
+    monkeypatch.setattr(HOME["SWEEP_SUPPORTS"], "SWEEP_SUPPORTS", limit - 1)
     joint = pf.Joint(np.random.default_rng(1).dirichlet(np.ones(15)).reshape(3, 5))
     with working_at_most(4.5):
         protocol = checked(joint, pf.LIP(0.3), gap=gap, time_limit=AGES)
@@ -509,8 +509,8 @@ def larger():
 @pytest.mark.parametrize("seconds", [0, 0.0, 1e-9, 0.01, 0.1, 1.0])
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_a_time_limit_brings_back_a_certified_protocol_with_an_honest_bound(monkeypatch, larger, seconds, limit):
-    monkeypatch.setattr(solve, "LIST_VERTICES", limit)
-    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
+    monkeypatch.setattr(HOME["LIST_VERTICES"], "LIST_VERTICES", limit)
+    monkeypatch.setattr(HOME["SWEEP_SUPPORTS"], "SWEEP_SUPPORTS", limit - 1)
     joint, notion, best = larger
     with working_at_most(seconds + 8):
         protocol = checked(joint, notion, time_limit=seconds)
@@ -520,8 +520,8 @@ def test_a_time_limit_brings_back_a_certified_protocol_with_an_honest_bound(monk
 
 def test_more_time_never_brings_less(monkeypatch, larger):
     for name in ("LIST_VERTICES", "SWEEP_SUPPORTS"):
-        monkeypatch.setattr(solve, name, -1)
-    monkeypatch.setattr(solve, "PAIR_VALUES", 10**9)
+        monkeypatch.setattr(HOME[name], name, -1)
+    monkeypatch.setattr(HOME["PAIR_VALUES"], "PAIR_VALUES", 10**9)
     joint, notion, best = larger
     assert checked(joint, notion, time_limit=3).utility >= 0.5 * best.utility
 
@@ -578,8 +578,8 @@ def test_ctrl_c_in_the_middle_brings_back_a_certified_protocol_with_its_gap(arra
 
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_an_interrupt_inside_the_progress_callback_stops_the_search(monkeypatch, larger, limit):
-    monkeypatch.setattr(solve, "LIST_VERTICES", limit)
-    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
+    monkeypatch.setattr(HOME["LIST_VERTICES"], "LIST_VERTICES", limit)
+    monkeypatch.setattr(HOME["SWEEP_SUPPORTS"], "SWEEP_SUPPORTS", limit - 1)
     joint, notion, best = larger
     calls = []
 
@@ -616,8 +616,8 @@ def test_optimise_works_outside_the_main_thread():
 
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_progress_tells_utility_bound_and_gap(monkeypatch, limit):
-    monkeypatch.setattr(solve, "LIST_VERTICES", limit)
-    monkeypatch.setattr(solve, "SWEEP_SUPPORTS", limit - 1)
+    monkeypatch.setattr(HOME["LIST_VERTICES"], "LIST_VERTICES", limit)
+    monkeypatch.setattr(HOME["SWEEP_SUPPORTS"], "SWEEP_SUPPORTS", limit - 1)
     joint = pf.Joint(np.random.default_rng(2).dirichlet(np.ones(12)).reshape(3, 4))
     steps = []
     best = pf.optimise(joint, pf.LIP(0.5), progress=steps.append)
@@ -655,8 +655,8 @@ def test_a_curve_warm_started_by_column_generation_is_the_same(monkeypatch):
     joint = pf.Joint(np.random.default_rng(4).dirichlet(np.ones(15)).reshape(3, 5))
     listed = pf.tradeoff(joint, pf.LIP, [1.0, 0.1, 0.5]).column("utility")
     for name in ("LIST_VERTICES", "SWEEP_SUPPORTS"):
-        monkeypatch.setattr(solve, name, -1)
-    monkeypatch.setattr(solve, "PAIR_VALUES", 10**9)
+        monkeypatch.setattr(HOME[name], name, -1)
+    monkeypatch.setattr(HOME["PAIR_VALUES"], "PAIR_VALUES", 10**9)
     assert pf.tradeoff(joint, pf.LIP, [1.0, 0.1, 0.5]).column("utility") == pytest.approx(listed, abs=GAP)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privacyfunnel.distribution.column import Column, column_of, values_of
+from privacyfunnel.distribution.column import Column, Reading, column_of, values_of
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.numeric.exact import as_numbers, exact_weights
 from privacyfunnel.numeric.information import entropy
@@ -215,6 +215,11 @@ class Joint:
         smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
         smaller.secret_columns, smaller.counted = self.secret_columns, self.counted
         return smaller
+
+    @property
+    def secret_readings(self) -> tuple[Reading, ...]:
+        """How the columns of the secret were read, without their values."""
+        return tuple(column.reading() for column in self.secret_columns)
 
     @property
     def attributes(self) -> tuple[str, ...]:

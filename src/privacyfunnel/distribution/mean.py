@@ -34,7 +34,7 @@ def mean_of(joints: Sequence[Joint]) -> tuple[Joint, list[Integers]]:
     for joint, where in zip(joints, places, strict=True):
         rows = np.array([secrets.index(value) for value in joint.secret_values])
         p[np.ix_(rows, where)] += joint.p / len(joints)
-    readings = {tuple(column.reading() for column in joint.secret_columns) for joint in joints}
+    readings = {joint.secret_readings for joint in joints}
     how_read = first.secret_columns if len(readings) == 1 else ()
     return Joint.from_codes(p, everywhere, columns, first.secret, secrets, how_read), places
 

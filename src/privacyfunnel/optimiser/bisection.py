@@ -55,7 +55,7 @@ def bisected(
 
 def _nothing(joint: Joint, notion: Robust) -> Protocol:
     constant = Channel.from_dense(np.ones((1, joint.n_x)))
-    readings = tuple(column.reading() for column in joint.secret_columns)
+    readings = joint.secret_readings
     block = block_of(joint, constant)
     bound = no_less(joint.entropy)
     return Protocol(notion, (block,), 0.0, bound, joint.entropy, "nothing released", joint.secret, readings)

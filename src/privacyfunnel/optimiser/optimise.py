@@ -5,28 +5,36 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import comb
 from typing import cast
 
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput, NotCertified, SolverFailure
+from privacyfunnel.errors import InvalidInput, NotCertified
 from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
+from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.faithful.release import faithful
+from privacyfunnel.optimiser.few_secrets.generate import can_sweep, sweeps
 from privacyfunnel.optimiser.generation.columns import Otherwise, generate
-from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.finishing import finished
-from privacyfunnel.optimiser.program.listing import list_vertices
+from privacyfunnel.optimiser.program.listing import can_list, list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
-from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible
+from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
+from privacyfunnel.optimiser.program.state import (
+    Progress,
+    Search,
+    State,
+    before_rounding,
+    despite_trouble,
+    interruptible,
+)
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.robust.rounding import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
 from privacyfunnel.optimiser.several_priors import optimise_for_each
+from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair, pair_values
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -34,16 +42,6 @@ from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Vector
 
-LIST_VERTICES = 1_000_000
-"""Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
-PAIR_VALUES = 10_000
-"""With two secrets and more candidates than this, the best mixture is written down in closed form instead."""
-SWEEP_SUPPORTS = 500_000_000
-"""Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
-LEAST_SLACK = 2e-16
-"""About the last digit of a float64: enough where the rows of a promise are rounded no worse than that."""
-MOST_SLACK = 1e-2
-"""If rows that stay this far inside still fail the exact check, it is not slack that is missing."""
 DRAW_SLACKS = tuple(2.0**-k for k in range(33, 25, -1))
 """How far inside a channel is moved, by half a unit of 2⁻³² and more, until there is room for draws."""
 
@@ -119,51 +117,43 @@ def search(
     polytope = Polytope.sought(joint, notion)
     classes = Classes.find(polytope)
     rank, views = notion.rank(joint), notion.views(joint)
-    outer = None
-    if len(views) == 1 or supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
+    one_view, outer = len(views) == 1, None
+    if one_view or can_list(classes.polytope, rank):
         outer = classes.outer(Polytope.outer(joint, notion))
-    near = before_rounding(gap)
     with interruptible() as interrupted:
-        state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started, outer)
-        if len(views) > 1:
+        state = Search.within(
+            classes.polytope, joint.entropy, before_rounding(gap), time_limit, progress, interrupted,
+            started=started, around=outer, rank=rank, one_view=one_view,
+        )  # fmt: skip
+        if not one_view:
             bound_by_views(joint, notion.limits.granted(), views, state)
-        try:
-            chains = partial(bound_by_chains, polytope, views, state) if len(views) > 1 else None
-            how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
-        except SolverFailure:
-            how = "the best found before the linear-programming solver met numerical trouble"
+        chains = None if one_view else partial(bound_by_chains, polytope, views, state)
+        how = despite_trouble(lambda: _route(state, chains, lambda: None if known is None else classes.merge(known)))
         columns, q = classes.split(state.columns, state.q)
         if notion.limits.sought() != notion.limits.granted():
             polytope = Polytope.granted(joint, notion)
         protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
-        if protocol.draw is None and len(views) == 1:
+        if protocol.draw is None and one_view:
             protocol = _with_room(protocol, joint, polytope, columns, q, gap)
     return protocol, columns.take(np.flatnonzero(q > 0))
 
 
-def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
-    """Search in the way that suits the size; what it did, in words. Some ways are imported only when needed.
+def _route(state: Search, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
+    """Ask the ways in turn whether they take the problem; what was done, in words.
 
     `chains` is a way to bound promises with several views, and None for one view.
     """
-    one_view, otherwise = chains is None, chains
-    candidates = supports.candidates(state.polytope, rank)
-    if one_view and rank == 2 and candidates > PAIR_VALUES:
-        from privacyfunnel.optimiser.two_secrets.pairing import pair_values
-
+    listed = can_list(state.polytope, state.rank)
+    if can_pair(state):
         how = pair_values(state)
-        if state.closed() or candidates > LIST_VERTICES:
+        if state.closed() or not listed:
             return how
-    if candidates <= LIST_VERTICES:
-        return list_vertices(state, rank)
-    if one_view and rank > 2:
-        from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
-        from privacyfunnel.optimiser.few_secrets.generate import sweep_affordable, sweeps
-        from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs
-
+    if listed:
+        return list_vertices(state, state.rank)
+    otherwise = chains
+    if state.one_view and state.rank > 2:
         pencils = bound_by_pairs(state)
-        few = comb(state.polytope.n_x, rank) <= SWEEP_SUPPORTS
-        faces = sweep_affordable(state.outer, state.stopped) if few else None
+        faces = can_sweep(state)
         if faces is not None:
             return sweeps(state, faces)
         otherwise = partial(bound_by_fewer, state, pencils)
@@ -175,13 +165,11 @@ def _exact(
 ) -> Protocol:
     """Round the mixture to an exact channel, and return it only if it passes the exact check."""
     allowed = notion.epsilon or PERFECT_LEVEL
-    slack = LEAST_SLACK
-    while slack < MOST_SLACK:
+    for slack in SLACKS:
         channel = round_channel(columns, q, polytope, slack)
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= allowed:
             return _protocol(joint, channel, upper_bound, notion, how)
-        slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
@@ -211,7 +199,7 @@ def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion
         joint.entropy,
         how,
         joint.secret,
-        tuple(column.reading() for column in joint.secret_columns),
+        joint.secret_readings,
     )
     return finished(protocol, [joint])
 
@@ -226,12 +214,8 @@ def _search_over(
     """`search` for a promise about every distribution of a confidence set."""
     region = region_of(joint, notion)
     with interruptible() as interrupted:
-        nothing = Polytope(np.empty((0, joint.n_x)), joint.p_x)
-        state = State(nothing, joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
-        try:
-            how = generate_over(joint, notion, region, state)
-        except SolverFailure:
-            how = "the best found before the linear-programming solver met numerical trouble"
+        state = State(joint.p_x, joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
+        how = despite_trouble(lambda: generate_over(joint, notion, region, state))
         channel = exact_over(joint, notion, region, state.columns, state.q)
         protocol = _protocol(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))

@@ -13,15 +13,15 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
-from privacyfunnel.errors import InvalidPromise, NotCertified, SolverFailure
+from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.optimiser.generation.columns import generate
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope, placed, together
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.rounding import MORE_SLACK, round_channel
-from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, interruptible
+from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
+from privacyfunnel.optimiser.program.state import Progress, Search, before_rounding, despite_trouble, interruptible
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
@@ -30,10 +30,6 @@ from privacyfunnel.typing import Integers, Vector
 
 LIST_VERTICES = 300_000
 """Up to this many candidates, all vertices are listed."""
-LEAST_SLACK = 2e-16
-"""As in `optimise`."""
-MOST_SLACK = 1e-2
-"""As in `optimise`."""
 
 
 def optimise_for_each(
@@ -58,11 +54,10 @@ def optimise_for_each(
     outer = classes.outer(_outer(joints, notion, places, mean)) if listed else classes.polytope
     with interruptible() as interrupted:
         near = before_rounding(gap)
-        state = State(classes.polytope, mean.entropy, near, time_limit, progress, interrupted, around=outer)
-        try:
-            how = list_vertices(state, rank) if listed else generate(state, None)
-        except SolverFailure:
-            how = "the best found before the linear-programming solver met numerical trouble"
+        state = Search.within(
+            classes.polytope, mean.entropy, near, time_limit, progress, interrupted, around=outer, rank=rank
+        )
+        how = despite_trouble(lambda: list_vertices(state, rank) if listed else generate(state, None))
         columns, q = classes.split(state.columns, state.q)
         how = f"{how}, for each of {len(joints)} distributions"
         return _exact(joints, mean, notion, granted, columns, q, state.upper_bound, how)
@@ -90,9 +85,8 @@ def _exact(
     how: str,
 ) -> Protocol:
     """Round the mixture to an exact channel, and return it only if it passes the exact check for every prior."""
-    readings = tuple(column.reading() for column in mean.secret_columns)
-    slack = LEAST_SLACK
-    while slack < MOST_SLACK:
+    readings = mean.secret_readings
+    for slack in SLACKS:
         channel = round_channel(columns, q, polytope, slack)
         utility = information_kept(channel, mean.p_x)
         block, bound = block_of(mean, channel), max(upper_bound, utility)
@@ -100,5 +94,4 @@ def _exact(
         certificates = [certify(protocol, joint) for joint in joints]
         if all(found.holds and found.level <= (notion.epsilon or PERFECT_LEVEL) for found in certificates):
             return finished(replace(protocol, upper_bound=not_below(upper_bound, utility)), joints)
-        slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion} for each distribution; please report this")

@@ -17,7 +17,7 @@ from privacyfunnel.optimiser.generation.boxes import RowBounds, bound_box, shrin
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.pricing import CellOracle, Oracle, essential, extremes
 from privacyfunnel.optimiser.program.polytope import Polytope
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search
 
 GAP = 1e-4
 NEARLY = 1e-7
@@ -196,7 +196,7 @@ def test_chains_of_views_bound_what_any_protocol_keeps(p, epsilon):
     V = vertices(kept, n) if len(kept) + n <= 12 else some_vertices(kept, n, np.random.default_rng(0))
     V = np.vstack([V, joint.p_x])
     remaining = best_mixture(V, [h(v) for v in V], joint.p_x)
-    state = State(polytope, joint.entropy, GAP, None, None, threading.Event())
+    state = Search.within(polytope, joint.entropy, GAP, None, None, threading.Event())
     bound_by_chains(polytope, notion.views(joint), state, seconds=1.0)
     assert state.upper_bound <= no_less(joint.entropy)
     if remaining is not None:
@@ -208,7 +208,7 @@ def test_a_chain_is_exact_where_the_promise_is_about_one_attribute():
     p = np.einsum("sa,b->sab", np.array([[0.4, 0.1], [0.1, 0.4]]), [0.5, 0.5])
     joint, notion = pf.Joint(p), pf.SRLIP(0.3)
     polytope = Polytope.of(joint, notion)
-    state = State(polytope, joint.entropy, GAP, None, None, threading.Event())
+    state = Search.within(polytope, joint.entropy, GAP, None, None, threading.Event())
     bound_by_chains(polytope, notion.views(joint), state, seconds=5.0)
     alone = pf.optimise(pf.Joint(p.sum(axis=2)), pf.LIP(0.3)).utility
     assert state.upper_bound == pytest.approx(alone + np.log(2), abs=2 * GAP)

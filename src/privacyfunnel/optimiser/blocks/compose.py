@@ -34,9 +34,9 @@ from privacyfunnel.optimiser.blocks.builds import (
 )
 from privacyfunnel.optimiser.blocks.parts import Parts
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
-from privacyfunnel.optimiser.optimise import LEAST_SLACK, optimise
+from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.finishing import finished
-from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.program.rounding import SLACKS
 from privacyfunnel.optimiser.program.state import Progress, State, interruptible
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.promises.limits import Limits
@@ -88,8 +88,7 @@ def compose(
         whole = optimise(joint, notion, time_limit=time_limit, progress=progress)
         return replace(whole, how=f"one block: {whole.how}")
     with interruptible() as interrupted:
-        nothing = Polytope(np.empty((0, joint.n_x)), joint.p_x)
-        state = State(nothing, joint.entropy, 0.0, time_limit, progress, interrupted)
+        state = State(joint.p_x, joint.entropy, 0.0, time_limit, progress, interrupted)
         task = _Task(Parts(joint, names, notion.views(joint)), notion, state)
         if channels is not None:
             return task.kept_or_refused([Channel.from_dense(Q) for Q in channels])
@@ -128,7 +127,7 @@ class _Task:
         build, order = Build.nothing(self.parts), range(len(self.parts))
         rows = {b: chained_rows(self._limits, self._equal(), (b,)) for b in order}
         solved = [build.solved(b, rows[b], self.state.stopped) for b in order]
-        return self.kept_or_refused([solved[b].rounded(b, rows[b], LEAST_SLACK)[1] for b in order])
+        return self.kept_or_refused([solved[b].rounded(b, rows[b], SLACKS[0])[1] for b in order])
 
     def kept_or_refused(self, channels: list[Channel]) -> Protocol:
         """The product of these channels, if it keeps the promise."""
@@ -195,7 +194,7 @@ class _Task:
         for start, shrink in [*((build, shrink) for shrink in SHRINKS), (Build.nothing(self.parts), 0.0)]:
             rows, exact, channels = rows_for(self._limits.times(1 - shrink)), start, {}
             for b in order:
-                exact, channels[b] = exact.rounded(b, rows, LEAST_SLACK)
+                exact, channels[b] = exact.rounded(b, rows, SLACKS[0])
             protocol = self._protocol([channels[b] for b in order], order, how)
             if certify(protocol, self.parts.joint).holds:
                 return finished(self._bounded(protocol), [self.parts.joint])
@@ -207,7 +206,7 @@ class _Task:
         blocks = tuple(block_of(self.parts.joints[b], channel) for b, channel in zip(order, channels, strict=True))
         silent = [name for block in blocks if block.channel.n_outputs == 1 for name in block.attributes]
         how += f"; nothing is told of {', '.join(silent)}" if silent else ""
-        readings = tuple(column.reading() for column in joint.secret_columns)
+        readings = joint.secret_readings
         seen = np.stack([self.parts.inputs[b] for b in order])
         entropy = joint.entropy
         protocol = Protocol(self.notion, blocks, 0.0, entropy, entropy, how, joint.secret, readings, seen)
@@ -221,7 +220,7 @@ class _Task:
     def _upper_bound(self) -> float:
         """What no protocol, product or not, can exceed: found from one view at a time, or H(X)."""
         joint, state = self.parts.joint, self.state
-        bound = State(state.polytope, joint.entropy, 0.0, BOUND_SECONDS, None, state.interrupted)
+        bound = State(joint.p_x, joint.entropy, 0.0, BOUND_SECONDS, None, state.interrupted)
         bound_by_views(joint, self.notion.limits.granted(), self.parts.views, bound)
         return bound.upper_bound
 

@@ -21,7 +21,7 @@ from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING,
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.state import ROUND_OFF, VERTEX_ERROR, State
+from privacyfunnel.optimiser.program.state import ROUND_OFF, VERTEX_ERROR, Search, State
 from privacyfunnel.promises.limits import View
 from privacyfunnel.typing import Integers, Matrix
 
@@ -52,7 +52,7 @@ def bound_by_chains(polytope: Polytope, views: list[View], state: State, seconds
             if state.stopped() or state.closed() or now >= until:
                 return
             bounds.append(_chain(polytope, cell, state, (until - now) / (min(finalists, len(chains)) - place)))
-            state.upper_bound = min(state.upper_bound, bounds[-1])
+            state.lower(bounds[-1])
             state.report()
         if last:
             return
@@ -120,7 +120,7 @@ def _kept_in(polytope: Polytope, x: Integers, state: State, seconds: float) -> f
     classes = Classes.find(Polytope(polytope.G[~elsewhere][:, x], p))
     if len(x) == 1 or not len(classes.polytope.G):
         return no_less(all_of_it)
-    inner = State(classes.polytope, all_of_it, PART * state.gap, seconds, None, state.interrupted)
+    inner = Search.within(classes.polytope, all_of_it, PART * state.gap, seconds, None, state.interrupted)
     with suppress(SolverFailure):  # the bound so far stands
         generate(inner, None)
     return inner.upper_bound

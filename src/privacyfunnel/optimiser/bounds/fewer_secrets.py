@@ -10,7 +10,7 @@ import numpy as np
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.optimiser.few_secrets.generate import sweep_affordable, sweeps
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.typing import Integers
 
 LONGEST = 60.0
@@ -23,7 +23,7 @@ TRIED = 3
 """Pencils of rows that are tried as the next one."""
 
 
-def bound_by_fewer(state: State, pencils: list[Integers], *, seconds: float) -> None:
+def bound_by_fewer(state: Search, pencils: list[Integers], *, seconds: float) -> None:
     """Lower the bound to what two, three, … pencils of rows allow together, chosen greedily while that is quick.
 
     `pencils` are groups of rows, the one that allows least first.
@@ -40,19 +40,19 @@ def bound_by_fewer(state: State, pencils: list[Integers], *, seconds: float) -> 
         if not allowed:
             return
         best = int(np.argmin(allowed))
-        state.upper_bound = min(state.upper_bound, allowed[best])
+        state.lower(allowed[best])
         state.report()
         chosen, rest = [*chosen, rest[best]], [*rest[:best], *rest[best + 1 :]]
 
 
-def _allowed(state: State, rows: Integers, rank: int, seconds: float) -> float | None:
+def _allowed(state: Search, rows: Integers, rank: int, seconds: float) -> float | None:
     """A bound on what these rows alone allow; None if there is no time to find it."""
     polytope = state.outer.with_rows(rows)
     classes = Classes.find(polytope)
     if seconds <= 0 or state.stopped() or comb(classes.polytope.n_x, rank) > MOST_SUPPORTS:
         return None
     outer = classes.outer(polytope)
-    inner = State(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted, around=outer)
+    inner = Search.within(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted, around=outer)
     try:
         faces = sweep_affordable(inner.outer, inner.stopped)
         if faces is not None and faces.rank > 1:

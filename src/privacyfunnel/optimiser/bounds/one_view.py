@@ -15,7 +15,7 @@ from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search, State
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.typing import Integers
 
@@ -34,7 +34,7 @@ def bound_by_views(joint: Joint, limits: Limits, views: list[View], state: State
             return
         masses = np.bincount(view.cell, weights=joint.p_x).astype(np.float64)
         inside = [_kept_in(joint, limits, np.flatnonzero(view.cell == k), state) for k in range(view.n_cells)]
-        state.upper_bound = min(state.upper_bound, no_less(float(entropy(masses)) + float(masses @ inside)))
+        state.lower(no_less(float(entropy(masses)) + float(masses @ inside)))
 
 
 def _kept_in(joint: Joint, limits: Limits, x: Integers, state: State) -> float:
@@ -50,7 +50,7 @@ def _kept_in(joint: Joint, limits: Limits, x: Integers, state: State) -> float:
     rank = min(cell.n_s, cell.n_x)
     if supports.candidates(classes.polytope, rank) > MOST_CANDIDATES:
         return no_less(cell.entropy)
-    inner = State(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted, around=outer)
+    inner = Search.within(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted, around=outer)
     try:
         list_vertices(inner, rank)
     except SolverFailure:

@@ -81,7 +81,7 @@ class Faithful:
             mean.entropy,
             self.how,
             mean.secret,
-            tuple(column.reading() for column in mean.secret_columns),
+            mean.secret_readings,
             likeness=likeness,
         )
         return finished(protocol, self.joints)

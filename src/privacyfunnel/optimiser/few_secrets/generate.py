@@ -18,10 +18,12 @@ from privacyfunnel.optimiser.generation.first_mixture import peel
 from privacyfunnel.optimiser.generation.pricing import IMPROVES, Oracle
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, FEASIBLE, Columns, Polytope
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.optimiser.program.supports import MOST_EXACT, independent_values
 from privacyfunnel.typing import Integers, Vector
 
+SWEEP_SUPPORTS = 500_000_000
+"""Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
 KEPT = 4
 """Posteriors remembered for each of their values in one sweep."""
 PORTIONS = 40
@@ -36,7 +38,7 @@ MOST_STEPS = 2e10
 """About a minute of one core for a complete sweep."""
 
 
-def sweeps(state: State, around: Faces) -> str:
+def sweeps(state: Search, around: Faces) -> str:
     """Column generation; each round sweeps until enough improving posteriors are known, or through all of them.
 
     `around` are the faces of what contains Δ for sure, which the bound is swept along.
@@ -56,7 +58,7 @@ def sweeps(state: State, around: Faces) -> str:
     )
 
 
-def _generate(state: State, faces: Faces, around: Faces | None, master: Master, y: Vector) -> tuple[int, int, Vector]:
+def _generate(state: Search, faces: Faces, around: Faces | None, master: Master, y: Vector) -> tuple[int, int, Vector]:
     """Rounds, complete sweeps around Δ among them, and the last prices; y are prices to start with.
 
     Posteriors are those of Δ, and the bound is that of a complete sweep of what contains Δ for sure.
@@ -84,7 +86,7 @@ def _generate(state: State, faces: Faces, around: Faces | None, master: Master, 
     return rounds, complete, y
 
 
-def _coarse_prices(state: State, faces: Faces) -> Vector:
+def _coarse_prices(state: Search, faces: Faces) -> Vector:
     """Prices of a coarser problem, carried over: they lead straight to posteriors that matter."""
     n = state.polytope.n_x
     if n < 2 * COARSEST:
@@ -93,9 +95,16 @@ def _coarse_prices(state: State, faces: Faces) -> Vector:
     polytope = merged(state.polytope, of)
     coarse = replace(faces, C=means(faces.C, state.polytope.p_x, of))
     whole = float(entropy(polytope.p_x))
-    inner = State(polytope, whole, max(state.gap, COARSE_GAP), state.left(), None, state.interrupted)
+    inner = Search.within(polytope, whole, max(state.gap, COARSE_GAP), state.left(), None, state.interrupted)
     _, _, y = _generate(inner, coarse, None, Master(polytope.p_x), _coarse_prices(inner, coarse))
     return interpolated(y, coarse.C[1:].T, faces.C[1:].T)
+
+
+def can_sweep(state: Search) -> Faces | None:
+    """The faces to sweep along, if secrets are few and nothing is known beforehand; None if it would take too long."""
+    if not state.one_view or comb(state.polytope.n_x, state.rank) > SWEEP_SUPPORTS:
+        return None
+    return sweep_affordable(state.outer, state.stopped)
 
 
 def sweep_affordable(polytope: Polytope, stopped: Callable[[], bool]) -> Faces | None:

@@ -20,7 +20,7 @@ from privacyfunnel.optimiser.generation.pricing import (
 )
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.typing import Matrix, Vector
 
 RANDOM_STARTS = 16
@@ -48,7 +48,7 @@ class Otherwise(Protocol):
     def __call__(self, *, seconds: float) -> None: ...
 
 
-def generate(state: State, known: Columns | None, otherwise: Otherwise | None = None) -> str:
+def generate(state: Search, known: Columns | None, otherwise: Otherwise | None = None) -> str:
     """Posteriors are generated where they undercut their price, until none can.
 
     `otherwise` is called once, if the first proof takes too long or time is running out.

@@ -7,10 +7,12 @@ import numpy as np
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.master import Master
-from privacyfunnel.optimiser.program.polytope import Columns
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.typing import Vector
 
+LIST_VERTICES = 1_000_000
+"""Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
 AT_ONCE = 2_000
 """Up to this many vertices go into the master program at once."""
 LOOKED_THROUGH = 50
@@ -21,7 +23,12 @@ LEANING = 1e-9
 """Weight of p_x itself in a mixture that is more than rounding error."""
 
 
-def list_vertices(state: State, rank: int) -> str:
+def can_list(polytope: Polytope, rank: int) -> bool:
+    """Whether there are few enough candidates for extreme posteriors to list them all."""
+    return supports.candidates(polytope, rank) <= LIST_VERTICES
+
+
+def list_vertices(state: Search, rank: int) -> str:
     """All vertices are known: the master program over them is the whole problem."""
     pool = supports.vertices(state.polytope, rank)
     if not len(pool):

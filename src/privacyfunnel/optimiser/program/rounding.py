@@ -24,8 +24,9 @@ STRETCHES = 4096
 """Neighbours and slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
 REACHES = (1, 8, 64)
 """Units by which the entries of a row may be moved, nearer places first."""
-MORE_SLACK = 16
-"""By this factor the slack is raised after a failed check: a dozen roundings lead from the least slack to the most."""
+SLACKS = tuple(2e-16 * 16.0**k for k in range(12))
+"""How far inside the rows a channel is rounded, until it passes the exact check: at first about the last digit of a
+float64, which is enough where rows are rounded no worse than that. If 0.004 fails, it is not slack that is missing."""
 SHRINK = 1e-6
 """The most shrunken copy of a row is smaller by this share at least, however large the row."""
 MOST_SHRINK = 1e-2

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any, Self
 
 import numpy as np
 
+from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.program.master import Pool
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
@@ -48,7 +50,7 @@ class Progress:
 class State:
     """The best mixture and the best bound so far, and whether to go on."""
 
-    polytope: Polytope
+    p_x: Vector
     entropy: float
     """H(X) of the values, which is more than that of their classes."""
     gap: float
@@ -56,20 +58,13 @@ class State:
     progress: Callable[[Progress], None] | None
     interrupted: threading.Event
     started: float = field(default_factory=time.monotonic)
-    around: Polytope | None = None
-    """What contains the polytope for sure, and all that a certificate lets pass."""
 
     def __post_init__(self) -> None:
         # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
-        self.columns = Columns(np.arange(self.polytope.n_x)[None, :], self.polytope.p_x[None, :])
+        self.columns = Columns(np.arange(len(self.p_x))[None, :], self.p_x[None, :])
         self.q: Vector = np.ones(1)
-        self.utility = self.entropy - float(entropy(self.polytope.p_x))
+        self.utility = self.entropy - float(entropy(self.p_x))
         self.upper_bound = no_less(self.entropy)
-
-    @property
-    def outer(self) -> Polytope:
-        """The polytope that bounds hold for: what is around ours, if that was given."""
-        return self.polytope if self.around is None else self.around
 
     def stopped(self) -> bool:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
@@ -96,8 +91,12 @@ class State:
     def bound(self, y: Vector, least: float) -> None:
         """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
         doubt = ROUND_OFF + VERTEX_ERROR * float(np.abs(y).max())
-        value = self.entropy - float(y @ self.polytope.p_x) + max(0.0, -least) + doubt
-        self.upper_bound = min(self.upper_bound, value)
+        value = self.entropy - float(y @ self.p_x) + max(0.0, -least) + doubt
+        self.lower(value)
+
+    def lower(self, bound: float) -> None:
+        """No protocol that keeps the promise has more than `bound`."""
+        self.upper_bound = min(self.upper_bound, bound)
 
     def closed(self) -> bool:
         return self.upper_bound - self.utility <= self.gap
@@ -109,6 +108,46 @@ class State:
             self.progress(Progress(self.utility, self.upper_bound, time.monotonic() - self.started))
         except KeyboardInterrupt:
             self.interrupted.set()
+
+
+@dataclass(eq=False)
+class Search(State):
+    """A state of a search among the posteriors of a polytope."""
+
+    polytope: Polytope = field(kw_only=True)
+    around: Polytope | None = field(default=None, kw_only=True)
+    """What contains the polytope for sure, and all that a certificate lets pass."""
+    rank: int = field(default=0, kw_only=True)
+    """Extreme posteriors have at most so many values; 0 where that is not known."""
+    one_view: bool = field(default=False, kw_only=True)
+    """Whether the promise is about attackers who know nothing beforehand."""
+
+    @classmethod
+    def within(
+        cls,
+        polytope: Polytope,
+        entropy: float,
+        gap: float,
+        time_limit: float | None,
+        progress: Callable[[Progress], None] | None,
+        interrupted: threading.Event,
+        **more: Any,
+    ) -> Self:
+        """A search that begins with p_x itself."""
+        return cls(polytope.p_x, entropy, gap, time_limit, progress, interrupted, polytope=polytope, **more)
+
+    @property
+    def outer(self) -> Polytope:
+        """The polytope that bounds hold for: what is around ours, if that was given."""
+        return self.polytope if self.around is None else self.around
+
+
+def despite_trouble(search: Callable[[], str]) -> str:
+    """What a search did, in words; what it has found stands even if the solver fails on the way."""
+    try:
+        return search()
+    except SolverFailure:
+        return "the best found before the linear-programming solver met numerical trouble"
 
 
 def before_rounding(gap: float) -> float:

@@ -20,7 +20,7 @@ from privacyfunnel.errors import SolverFailure
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search, State
 from privacyfunnel.optimiser.robust.region import Leeway
 from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, OuterRows, hair_widths
 from privacyfunnel.promises.sets import Possible
@@ -80,12 +80,14 @@ def bound_by_revealing(joint: Joint, part: Possible, limits: Limits, state: Stat
 def _bound(polytope: Polytope, rank: int, state: State) -> None:
     if state.stopped():
         return
-    inner = State(polytope, state.entropy, state.gap, state.time_limit, None, state.interrupted, state.started)
+    inner = Search.within(
+        polytope, state.entropy, state.gap, state.time_limit, None, state.interrupted, started=state.started
+    )
     try:
         list_vertices(inner, rank)
     except SolverFailure:
         return
-    state.upper_bound = min(state.upper_bound, inner.upper_bound)
+    state.lower(inner.upper_bound)
 
 
 def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[int], p_x: Vector) -> Polytope:

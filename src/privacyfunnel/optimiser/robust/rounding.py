@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.rounding import MORE_SLACK, NARROW, NEGLIGIBLE, round_channel, round_rows
+from privacyfunnel.optimiser.program.rounding import NARROW, NEGLIGIBLE, SLACKS, round_channel, round_rows
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -23,10 +23,6 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARLY_TIGHT = 1e-3
 """Rows this close to being overstepped, relative to their terms, are watched while a channel is rounded."""
-LEAST_SLACK = 2e-16
-"""As in `optimise`."""
-MOST_SLACK = 1e-2
-"""As in `optimise`."""
 LEAST_SHARE = 1e-9
 """Of a constant row, mixed in at first: some units of 2⁻³², a little more than rounding down takes away."""
 STEP = 4.0
@@ -42,8 +38,7 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
     columns, q = columns.take(worth), q[worth]
     dense = (columns.mass > 0).sum(axis=1) > NARROW
     G = region.cuts(columns.take(np.flatnonzero(~dense)).dense(joint.n_x), -NEARLY_TIGHT)[0]
-    slack = LEAST_SLACK
-    while slack < MOST_SLACK:
+    for slack in SLACKS:
         if dense.any():
             channel = _round_both(region, columns, q, dense, G, slack)
         else:
@@ -54,7 +49,6 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
         V = channel.dense() * joint.p_x
         V = V[(V > 0).sum(axis=1) <= NARROW] if dense.any() else V
         G = np.concatenate([G, region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]])
-        slack *= MORE_SLACK
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 

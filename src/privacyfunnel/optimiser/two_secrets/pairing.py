@@ -18,20 +18,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.state import Search, State
+from privacyfunnel.optimiser.program.supports import candidates
 from privacyfunnel.optimiser.two_secrets.sides import Sides, pencils
 from privacyfunnel.optimiser.two_secrets.staircase import least_over_partners, staircase
 from privacyfunnel.typing import Integers, Vector
 
 LEFT = 1e-13
 """A smaller share of a value than this is no longer there."""
+PAIR_VALUES = 10_000
+"""With more candidates than this, the best mixture is written down in closed form instead of listing them."""
 BISECTIONS = 200
 """Halvings: they end when no float64 lies between; only a threshold nearer to 0 than 2⁻²⁰⁰ takes more."""
 ROUNDINGS = 32 * 2.0**-53
 """Relative error of a reduced price, in float64: a dozen operations, with room."""
 
 
-def pair_values(state: State) -> str:
+def can_pair(state: Search) -> bool:
+    """Whether there are two secrets and nothing known beforehand, and too many pairs to list them first."""
+    return state.one_view and state.rank == 2 and candidates(state.polytope, 2) > PAIR_VALUES
+
+
+def pair_values(state: Search) -> str:
     """Keep the best mixture, and bound all others by prices held against all pairs."""
     sides = Sides.of(state.polytope)
     mixture = _mixture(sides)
@@ -53,7 +61,7 @@ def priced_pairs(polytope: Polytope, state: State) -> Vector | None:
     return y
 
 
-def bound_by_pairs(state: State) -> list[Integers]:
+def bound_by_pairs(state: Search) -> list[Integers]:
     """Lower the bound to the least that any pencil of rows allows by itself: more rows allow less.
 
     The pencils, with the one that allows least first.
@@ -61,12 +69,12 @@ def bound_by_pairs(state: State) -> list[Integers]:
     found = pencils(state.outer)
     allowed = []
     for rows in found:
-        alone = State(state.polytope, state.entropy, state.gap, None, None, state.interrupted)
+        alone = State(state.p_x, state.entropy, state.gap, None, None, state.interrupted)
         priced_pairs(state.outer.with_rows(rows), alone)
         allowed.append(alone.upper_bound)
         if state.stopped():
             break
-    state.upper_bound = min([state.upper_bound, *allowed])
+    state.lower(min(allowed, default=state.upper_bound))
     return [found[i] for i in np.argsort(allowed, kind="stable")]
 
 
