@@ -176,7 +176,8 @@ def told(kind: str, rows: int, scorers: list[Scorer], p: np.ndarray) -> Iterator
         group = meter.measure(given)
         if not group.identified.all() or group.plan.values.item() < group.plan.reach(1.35e-3).item():
             return
-    measured = meter.measure(targets, given)
+    with np.errstate(all="ignore"):  # only the plan is asked for; the one row that stands for all may be no member
+        measured = meter.measure(targets, given)
     good = measured.identified & (measured.plan.reach(tail(CONFIDENCE)) <= VAGUE)
     G = [scorer.scores(targets[k]) for k, scorer in enumerate(scorers)]
     whole = contract(p, [given[0]]).item() if given else 1.0
