@@ -15,6 +15,7 @@ from rich.table import Table
 from privacyfunnel.certificate import certify
 from privacyfunnel.cli import show
 from privacyfunnel.errors import OutputRefused
+from privacyfunnel.exposure import exposure
 from privacyfunnel.findings import Findings, findings
 from privacyfunnel.joint import Joint
 from privacyfunnel.notions import LIP, SRLIP
@@ -80,6 +81,9 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
         protocol = optimise(counted.joint, promise, progress=progress)
     protocol.save(published)
     screen.print(f"[bold]The promise.[/bold] {promise.words()}")
+    exposed = exposure(protocol, counted.joint)
+    if exposed is not None:
+        screen.print(f"[bold]The file itself.[/bold] {exposed.words()}")
 
     screen.rule("3. The released table")
     release: Release = Protocol.load(published).sanitise(original, released)
