@@ -94,7 +94,7 @@ def test_an_account_without_a_table_knows_only_what_the_protocol_says(tmp_path):
     protocol = pf.Protocol.load(tmp_path / "protocol.json")
     told = account(protocol)
     assert told.measured is None
-    assert set(told.as_dict()) == {"digest", "promise", "notion", "kept_share", "gap_share", "encoders"}
+    assert set(told.as_dict()) == {"digest", "promise", "notion", "fitted", "kept_share", "gap_share", "encoders"}
     for attribute in told.attributes:
         assert attribute.before is attribute.kept_bits is attribute.unchanged is None
         # The released distribution follows from the protocol's own marginal, which is coarse on purpose.

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from privacyfunnel.attacks.exposure import exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.cli import show
 from privacyfunnel.distribution.joint import Joint
@@ -84,6 +85,9 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
         protocol = optimise(counted.joint, promise, progress=progress)
     protocol.save(published)
     screen.print(f"[bold]The promise.[/bold] {promise.words()}")
+    exposed = exposure(protocol, counted.joint)
+    if exposed is not None:
+        screen.print(f"[bold]The file itself.[/bold] {exposed.words()}")
 
     screen.rule("3. The released table")
     release: Release = Protocol.load(published).sanitise(original, released)

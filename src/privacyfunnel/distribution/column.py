@@ -69,8 +69,6 @@ class Column(Reading):
     labels: tuple[Label, ...] = Field(max_length=MOST_LABELS)
     other: bool = False
     """Whether values without a label of their own count as OTHER."""
-    chosen: bool = False
-    """Whether its ranges, or the values that are kept, were chosen by how often they occur in the table."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Column:

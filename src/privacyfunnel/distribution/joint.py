@@ -43,6 +43,8 @@ class Joint:
     secret_values: tuple[Hashable, ...]
     secret_columns: tuple[Column, ...] = ()
     """How the secret was read, if it was read from a table."""
+    chosen: tuple[str, ...] = ()
+    """Columns whose ranges or values were chosen by how often they occur among these people."""
     counted: bool
     """Whether the weights are numbers of people (rather than probabilities)."""
 
@@ -214,6 +216,8 @@ class Joint:
         smaller = Joint.__new__(Joint)
         smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
         smaller.secret_columns, smaller.counted = self.secret_columns, self.counted
+        left = {*attributes, *(column.name for column in self.secret_columns)}
+        smaller.chosen = tuple(name for name in self.chosen if name in left)
         return smaller
 
     @property
@@ -225,11 +229,6 @@ class Joint:
     def attributes(self) -> tuple[str, ...]:
         """The names of the attributes."""
         return tuple(column.name for column in self.columns)
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The columns whose ranges or values were chosen by how often they occur among these people."""
-        return tuple(column.name for column in (*self.secret_columns, *self.columns) if column.chosen)
 
     @cached_property
     def values(self) -> NDArray[Any]:

@@ -61,6 +61,7 @@ def count_table(
     fitted_secrets = fit_columns(source, secrets, wishes, secret=True)
     fitted = fit_columns(source, attributes, wishes)
     joint = count(source, [f.column for f in fitted_secrets], [f.column for f in fitted])
+    joint.chosen = tuple(f.column.name for f in (*fitted_secrets, *fitted) if f.chosen)
     dropped = tuple(name for name in source.columns if name not in used)
     return Counted(joint, fitted_secrets, fitted, dropped)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -67,6 +67,8 @@ class Fitted:
 
     column: Column
     notice: str
+    chosen: bool = False
+    """Whether its ranges, or the values that are kept, were chosen by how often they occur in the table."""
 
 
 def fit_columns(source: Grouping, names: Sequence[str], wishes: Wishes, *, secret: bool = False) -> tuple[Fitted, ...]:
@@ -83,7 +85,7 @@ def _told(fitted: Fitted) -> Fitted:
     texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
     if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
         notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
-    return Fitted(column, notice)
+    return replace(fitted, notice=notice)
 
 
 def fit_reading(source: Grouping, reading: Reading) -> Column:
@@ -124,7 +126,7 @@ def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> Fitted:
         notice += "; its borders will be in the protocol"
     if len(fitted.column) == 1:
         notice += "; read like this it has a single value, so nothing is protected"
-    return Fitted(fitted.column, notice)
+    return replace(fitted, notice=notice)
 
 
 def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fitted:
@@ -199,7 +201,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         )
     column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
     given = not isinstance(bins, int | np.integer | str | None)
-    return Fitted(column if given else column.model_copy(update={"chosen": True}), how + words)
+    return Fitted(column, how + words, chosen=not given)
 
 
 def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
@@ -287,11 +289,11 @@ def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top:
     labels: list[Label] = [*sorted(dict.fromkeys(frequent[:most])), OTHER]
     if profile.present < profile.rows:
         labels.append(None)
-    column = Column(**reading.model_dump(), labels=tuple(labels), other=True, chosen=profile.distinct > most)
+    column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
     notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
     alike = look_alikes(profile)
     if alike:
         notice += alike
     elif top is None and profile.distinct > IDENTIFIER * profile.present:
         notice += "; nearly every row differs: is this an identifier that should be left out?"
-    return Fitted(column, notice)
+    return Fitted(column, notice, chosen=profile.distinct > most)
