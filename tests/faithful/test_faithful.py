@@ -227,6 +227,22 @@ def test_perfect_privacy_is_kept_with_the_distribution():
     assert release.fidelity <= release.fidelity_bound
 
 
+def test_perfect_privacy_costs_no_more_than_it_must_on_a_table_with_rare_values():
+    rng = np.random.default_rng(9)
+    joint = pf.Joint(np.maximum(1, rng.pareto(1.5, (2, 40)) * 30).astype(np.int64))
+    release = faithful(joint, pf.PerfectPrivacy(), ordered=())
+    assert certify_channel(release.channel, joint, pf.PerfectPrivacy()).holds
+    assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
+    assert release.gap <= 1e-3
+
+
+def test_side_channels_need_hardly_any_redrawing():
+    joint = pf.Joint(np.random.default_rng(7).integers(1, 90, (2, 3, 4, 2)), attributes=["a", "b", "c"])
+    release = faithful(joint, pf.SRLIP(0.5, known=1))
+    assert certify_channel(release.channel, joint, pf.SRLIP(0.5, known=1)).holds
+    assert release.gap <= 1e-3
+
+
 # --- similarity -----------------------------------------------------------------------------------
 
 
