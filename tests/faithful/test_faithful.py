@@ -267,6 +267,7 @@ def test_equal_columns_count_their_weight_and_ranges_their_nearness():
     assert sim[x[0, 0], x[0, 4]] == pytest.approx(0.75)  # a missing age is near none
     assert sim[x[1, 4], x[2, 4]] == pytest.approx(0.25)  # but two of them are equal
     assert np.array_equal(sim, sim.T)
+    assert Similarity.of(joint, {"town": 3.0}).of_strangers(joint.p_x) == pytest.approx(joint.p_x @ sim @ joint.p_x)
 
 
 def test_compiled_pricing_sees_the_same_similarity_with_the_same_axes():

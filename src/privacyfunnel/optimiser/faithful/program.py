@@ -85,12 +85,7 @@ class Program:
     """The fidelity of p pᵀ."""
 
     def __post_init__(self) -> None:
-        # Columns are independent under p pᵀ only pair by pair, so all pairs are asked; in parts, for the memory.
-        n, total = self.n_x, 0.0
-        everyone = np.arange(n)
-        for part in np.array_split(everyone, 1 + n * n // AT_ONCE):
-            total += float(self.p[part] @ self.similarity.at(part[:, None], everyone[None, :]) @ self.p)
-        self.constant = total
+        self.constant = self.similarity.of_strangers(self.p)
 
     @property
     def n_x(self) -> int:

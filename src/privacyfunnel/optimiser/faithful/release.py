@@ -93,8 +93,8 @@ def faithful(
     joints = list(joint) if isinstance(joint, list | tuple) else [cast(Joint, joint)]
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
-    task = _Task.of(joints, notion, weights, ordered)
     with interruptible() as interrupted:
+        task = _Task.of(joints, notion, weights, ordered)
         nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
         standing = Standing(gap / 2, time_limit, progress, interrupted, task.program.constant, nothing)
         if task.region is not None:
