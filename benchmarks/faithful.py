@@ -1,9 +1,8 @@
 """Faithful releases: how many cells stay, and how exact counted shares are, all from the finished channel.
 
 Shares are those of single columns and of pairs of columns. Their drawing errors are multiples of √(f(1−f)/n), the error
-that a sample of as many people has anyway; biases are of the shares themselves. The baseline is the information that
-the best protocol for I(X;Y) keeps. The real tables are looked for where `large` looks; each problem has a process of
-its own.
+that a sample of as many people has anyway; biases are of the shares. The baseline is the information that the best
+protocol for I(X;Y) keeps. The real tables are looked for where `large` looks; each problem has its own process.
 """
 
 import json

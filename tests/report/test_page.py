@@ -11,7 +11,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run
+from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.information import mutual_information
 from privacyfunnel.report.account import account
 from privacyfunnel.report.commands import in_lines, steps

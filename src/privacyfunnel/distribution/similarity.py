@@ -67,6 +67,19 @@ class Similarity:
             total += weight * np.where(self.codes[x, j] == self.codes[other, j], 1.0, near)
         return total
 
+    def of_strangers(self, p: Vector) -> float:
+        """Σ p_x p_x′ sim(x, x′), column by column: what a row has in common with a random other one."""
+        total = 0.0
+        for j, (weight, step) in enumerate(zip(self.weights, self.steps, strict=True)):
+            _, first, of = np.unique(self.codes[:, j], return_index=True, return_inverse=True)
+            share, place = np.bincount(of.ravel(), weights=p), self.places[first, j]
+            apart = np.abs(place[:, None] - place[None, :])
+            near = (place >= 0)[:, None] & (place >= 0)[None, :] & (step > 0)
+            alike = np.where(near, NEAR * (1 - apart * step), 0.0)
+            np.fill_diagonal(alike, 1.0)
+            total += weight * float(share @ alike @ share)
+        return total
+
     def dense(self) -> Matrix:
         """All pairs, for few values."""
         x = np.arange(self.n_x)

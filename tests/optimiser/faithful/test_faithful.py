@@ -227,6 +227,22 @@ def test_perfect_privacy_is_kept_with_the_distribution():
     assert release.fidelity <= release.fidelity_bound
 
 
+def test_perfect_privacy_costs_no_more_than_it_must_on_a_table_with_rare_values():
+    rng = np.random.default_rng(9)
+    joint = pf.Joint(np.maximum(1, rng.pareto(1.5, (2, 40)) * 30).astype(np.int64))
+    release = faithful(joint, pf.PerfectPrivacy(), ordered=())
+    assert certify_channel(release.channel, joint, pf.PerfectPrivacy()).holds
+    assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
+    assert release.gap <= 1e-3
+
+
+def test_side_channels_need_hardly_any_redrawing():
+    joint = pf.Joint(np.random.default_rng(7).integers(1, 90, (2, 3, 4, 2)), attributes=["a", "b", "c"])
+    release = faithful(joint, pf.SRLIP(0.5, known=1))
+    assert certify_channel(release.channel, joint, pf.SRLIP(0.5, known=1)).holds
+    assert release.gap <= 1e-3
+
+
 # --- similarity -----------------------------------------------------------------------------------
 
 
@@ -251,6 +267,7 @@ def test_equal_columns_count_their_weight_and_ranges_their_nearness():
     assert sim[x[0, 0], x[0, 4]] == pytest.approx(0.75)  # a missing age is near none
     assert sim[x[1, 4], x[2, 4]] == pytest.approx(0.25)  # but two of them are equal
     assert np.array_equal(sim, sim.T)
+    assert Similarity.of(joint, {"town": 3.0}).of_strangers(joint.p_x) == pytest.approx(joint.p_x @ sim @ joint.p_x)
 
 
 def test_compiled_pricing_sees_the_same_similarity_with_the_same_axes():

@@ -23,6 +23,8 @@ AT_ONCE = 4_000_000
 """Numbers held at once while pairs are priced."""
 DOUBT = 1e-14
 """What float64 may cost a bound, relative to the sizes of the prices in it."""
+SETTLED = 2.0**-36
+"""How exactly limits are met by the last linear programs."""
 ROOM = 0.25
 """Limits are tightened by at most this share of the room that p_x leaves."""
 
@@ -78,17 +80,12 @@ class Program:
     similarity: Similarity
     bands: Bands
     spared: float
-    """What limits are tightened by, in units of the error that rounding can make."""
+    """What one unit of rounding is; limits are tightened by its worst effect, and by as much for the solver."""
     constant: float = field(init=False)
     """The fidelity of p pᵀ."""
 
     def __post_init__(self) -> None:
-        # Columns are independent under p pᵀ only pair by pair, so all pairs are asked; in parts, for the memory.
-        n, total = self.n_x, 0.0
-        everyone = np.arange(n)
-        for part in np.array_split(everyone, 1 + n * n // AT_ONCE):
-            total += float(self.p[part] @ self.similarity.at(part[:, None], everyone[None, :]) @ self.p)
-        self.constant = total
+        self.constant = self.similarity.of_strangers(self.p)
 
     @property
     def n_x(self) -> int:
@@ -107,9 +104,18 @@ class Program:
             room = ROOM * np.abs(centre - level)[rows] * mass
             ends.append(
                 np.where(finite, level, -sign * np.inf)[rows] * mass
-                + sign * np.minimum(self.spared * reach[rows], room)
+                + sign * np.minimum(self.spared * (reach[rows] + 1), room)
             )
         return ends[0], ends[1]
+
+    def nearly_overstepped(self, pi: csr_array) -> tuple[Integers, Integers]:
+        """Outputs and limits that rounding might overstep; a cell that an output leaves empty has none."""
+        values, touched = self.charges(pi), np.asarray(abs(pi) @ np.abs(self.bands.D).T) > 0
+        n, rows = values.shape
+        every = Limited(*(part.ravel() for part in np.indices((n, rows))))
+        low, high = (end.reshape(n, rows) for end in self.limits_of(every))
+        outputs, found = np.nonzero(touched & ((values > high + SETTLED) | (values < low - SETTLED)))
+        return outputs, found
 
     def columns(self, keys: Integers, limited: Limited) -> tuple[Integers, Integers, Vector]:
         """A of the pairs `keys` and of p pᵀ, which comes last: starts, rows and values of its columns."""

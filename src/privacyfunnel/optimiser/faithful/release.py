@@ -16,8 +16,9 @@ from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.program import Program
-from privacyfunnel.optimiser.faithful.rounding import round_plan
+from privacyfunnel.optimiser.faithful.rounding import mixed, round_dense, round_plan
 from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, mend, polished
+from privacyfunnel.optimiser.faithful.steering import steered
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.polytope import together
 from privacyfunnel.optimiser.program.state import Progress, interruptible
@@ -34,14 +35,16 @@ from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Likeness, Protocol, faithful_block, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix
 
-SPARED = 2 / UNIT
-"""Limits are solved this much inside, in units of what rounding can move them by, with as much for the solver."""
-MIXES = (0.0, *(16.0**-k for k in range(8, -1, -1)))
+SPARED = 1 / UNIT
+"""Limits are kept further inside by what this much in every entry can do."""
+MIXES = tuple(16.0**-k for k in range(6, -1, -1))
 """Shares of p pᵀ mixed in, if rounding alone breaks the promise; 1 keeps any."""
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
 """Shares of ε at which the counts alone are taken for the truth."""
 ROUNDED = 2.0**-30
 """What a release may gain, for each value, by a distribution that is off by as much from the original's."""
+STEERABLE = 20
+"""With more limits, the errors of rounding cannot be made to cancel in all of them."""
 DENSE_VALUES = 4000
 """With more values, nothing is mixed in: the channel would be too large to use."""
 
@@ -119,8 +122,8 @@ def faithful(
         check_task(one, notion, gap, time_limit, progress)
     if len(joints) == 1:
         notion = notion.made_for(joints[0])
-    task = _Task.of(joints, notion, weights, ordered)
     with interruptible() as interrupted:
+        task = _Task.of(joints, notion, weights, ordered)
         nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
         standing = Standing(gap / 2, time_limit, progress, interrupted, task.program.constant, nothing)
         if task.region is not None:
@@ -186,13 +189,18 @@ class _Task:
         )
 
     def _channels(self, standing: Standing) -> Iterator[tuple[Channel, str]]:
-        p = self.program.p
-        plan = polished(self.program, standing)
-        yield round_plan(plan, p, 0.0), ""
-        if self.program.n_x > DENSE_VALUES:
+        """Ways to round the plan, what loses least first; the last of them keeps any promise."""
+        program = self.program
+        plan = polished(program, standing)
+        yield round_plan(plan, program.p), ""
+        if program.n_x > DENSE_VALUES:
             return
         for share in MIXES:
-            yield round_plan(plan, p, share), f", {share:.1g} redrawn from all rows"
+            Q = mixed(plan, program.p, share)
+            steering = steered(Q, program.p, program.bands) if len(program.bands) <= STEERABLE else None
+            for channel in (steering, round_dense(Q)):
+                if channel is not None:
+                    yield channel, f", {share:.1g} redrawn from all rows"
 
     def _kept(self, channel: Channel) -> bool:
         allowed = self.notion.epsilon or PERFECT_LEVEL

@@ -11,7 +11,7 @@ import numpy as np
 
 from privacyfunnel.optimiser.faithful.search import DUST, Plan
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.typing import Integers, Vector
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 RARE = 1e-3
 """Of a value so rare that all its masses are dust, what is more than this share of it."""
@@ -21,22 +21,31 @@ SCALINGS = 200
 """Rounds of scaling at most; the plan of the solver is close, and few are needed."""
 
 
-def round_plan(plan: Plan, p: Vector, share: float) -> Channel:
-    """The plan as a channel, with so large a share of p pᵀ mixed in, which makes it dense."""
+def round_plan(plan: Plan, p: Vector) -> Channel:
+    """The plan as a channel."""
     n = len(p)
-    share = share + (1 - share) * plan.constant if share or plan.constant > DUST else 0.0
-    big = plan.mass > np.minimum(DUST, RARE * p[plan.keys % n])
-    o, x = np.divmod(plan.keys[big], n)
-    o, x, mass = _completed(o, x, plan.mass[big], p)
-    mass = _balanced(mass, x, o, p)
-    if share:
-        dense = share * np.outer(p, p)
-        dense[o, x] += (1 - share) * mass
-        o, x = np.divmod(np.arange(n * n), n)
-        mass = dense.ravel()
+    if plan.constant > DUST:
+        return round_dense(mixed(plan, p, 0.0))
+    o, x, mass = _balanced(plan, p)
     Q = mass / np.bincount(x, weights=mass, minlength=n)[x]
     order = np.lexsort((o, x))
     return _rounded(Q[order], x[order], o[order], n)
+
+
+def mixed(plan: Plan, p: Vector, share: float) -> Matrix:
+    """Q[o, x] of the plan, with so large a share of p pᵀ mixed in, for few values."""
+    share += (1 - share) * plan.constant
+    o, x, mass = _balanced(plan, p)
+    pi = share * np.outer(p, p)
+    pi[o, x] += (1 - share) * mass
+    return np.asarray(pi / pi.sum(axis=0))
+
+
+def round_dense(Q: Matrix) -> Channel:
+    """The channel nearest to Q[o, x]."""
+    n = len(Q)
+    x, o = np.divmod(np.arange(n * n), n)
+    return _rounded(Q.T.ravel(), x, o, n)
 
 
 def _completed(o: Integers, x: Integers, mass: Vector, p: Vector) -> tuple[Integers, Integers, Vector]:
@@ -53,9 +62,12 @@ def _completed(o: Integers, x: Integers, mass: Vector, p: Vector) -> tuple[Integ
     )
 
 
-def _balanced(mass: Vector, x: Integers, o: Integers, p: Vector) -> Vector:
-    """Both marginals made p by scaling them in turn (Sinkhorn), that of x last."""
+def _balanced(plan: Plan, p: Vector) -> tuple[Integers, Integers, Vector]:
+    """The pairs of the plan without dust, both marginals made p by scaling them in turn (Sinkhorn), that of x last."""
     n = len(p)
+    big = plan.mass > np.minimum(DUST, RARE * p[plan.keys % n])
+    o, x = np.divmod(plan.keys[big], n)
+    o, x, mass = _completed(o, x, plan.mass[big], p)
     for _ in range(SCALINGS):
         seen = np.bincount(o, weights=mass, minlength=n)
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[o]
@@ -63,7 +75,7 @@ def _balanced(mass: Vector, x: Integers, o: Integers, p: Vector) -> Vector:
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[x]
         if np.abs(np.bincount(o, weights=mass, minlength=n) - p).max() < EXACT:
             break
-    return mass
+    return o, x, mass
 
 
 def _rounded(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:

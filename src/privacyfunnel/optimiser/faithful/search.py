@@ -48,6 +48,8 @@ DUST = 2.0**-38
 """Masses that an interior point leaves behind where the optimum has none."""
 MOSTLY_PAIRS = 1e-3
 """A plan with less of p pᵀ in it is expected to do without."""
+SETTLING = 6
+"""Linear programs in which limits that the last pairs meet anew are found."""
 POLISHING = 60.0
 """Seconds for the last linear program, which has few pairs."""
 OVERSTEP = 1e-9
@@ -142,12 +144,28 @@ def polished(program: Program, standing: Standing) -> Plan:
     o, x = np.divmod(plan.keys, n)
     for least in USED:
         keys = plan.keys[plan.mass > least * np.minimum(p[x], p[o])]
-        solved = _solve(program, keys, limited, TIGHT, POLISHING, lambda: False)
+        solved = _settled(program, keys, limited)
         if solved is not None:
-            better, _ = solved
-            fidelity = float(better.mass @ program.similarity.at(keys % n, keys // n))
-            if better.constant < DUST and fidelity > standing.fidelity - standing.gap / 10:
-                return better
+            fidelity = float(solved.mass @ program.similarity.at(keys % n, keys // n))
+            if solved.constant < DUST and fidelity > standing.fidelity - standing.gap / 10:
+                return solved
+    return plan
+
+
+def _settled(program: Program, keys: Integers, limited: Limited) -> Plan | None:
+    """The best plan over some pairs, for all limits, each met with what rounding may cost."""
+    n = program.n_x
+    for _ in range(SETTLING):
+        solved = _solve(program, keys, limited, TIGHT, POLISHING, lambda: False)
+        if solved is None:
+            return None
+        plan, _ = solved
+        used = plan.mass > DUST
+        pi = csr_array((plan.mass[used], (keys[used] // n, keys[used] % n)), shape=(n, n))
+        more = limited.join(*program.nearly_overstepped(pi))
+        if len(more) == len(limited):
+            return plan
+        limited = more
     return plan
 
 
