@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import comb
 from typing import cast
@@ -38,6 +40,8 @@ PAIR_VALUES = 10_000
 """With two secrets and more candidates than this, the best mixture is written down in closed form instead."""
 SWEEP_SUPPORTS = 500_000_000
 """Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
+SHARES = (0.5, 0.99)
+"""Of what is granted at ε = 0, what posteriors are sought within: the more, the less is left for rounding them."""
 LEAST_SLACK = 2e-16
 MOST_SLACK = 1e-2
 
@@ -87,27 +91,62 @@ def search(
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
     started = time.monotonic()  # laying out the rows of many attackers counts, too
-    polytope = Polytope.sought(joint, notion)
-    classes = Classes.find(polytope)
-    rank, views = notion.rank(joint), notion.views(joint)
-    outer = None
-    if len(views) == 1 or supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
-        outer = classes.outer(Polytope.outer(joint, notion))
-    near = max(gap / 2, gap - 1e-5)
+    found: list[tuple[Protocol, Columns]] = []
     with interruptible() as interrupted:
-        state = State(classes.polytope, joint.entropy, near, time_limit, progress, interrupted, started, outer)
+        for share in SHARES if notion.limits != notion.limits.granted() else (1.0,):
+            task = _Task(joint, notion, share, max(gap / 2, gap - 1e-5), time_limit, progress, interrupted, started)
+            found.append(task.solved(known))
+            if task.stopped or _best(found)[0].gap <= gap:
+                break
+    return _best(found)
+
+
+def _best(found: list[tuple[Protocol, Columns]]) -> tuple[Protocol, Columns]:
+    """The protocol that keeps most, with the least of all bounds."""
+    protocol, columns = max(found, key=lambda one: one[0].utility)
+    bound = min(one.upper_bound for one, _ in found)
+    return replace(protocol, upper_bound=not_below(bound, protocol.utility)), columns
+
+
+@dataclass(eq=False)
+class _Task:
+    """A search among the posteriors that keep a promise, or this share of what is granted where it asks for ε = 0."""
+
+    joint: Joint
+    notion: Notion
+    share: float
+    gap: float
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    started: float
+    stopped: bool = False
+
+    def solved(self, known: Columns | None) -> tuple[Protocol, Columns]:
+        """A certified protocol and the posteriors it uses; `stopped` says whether there was time for more."""
+        joint, notion = self.joint, self.notion
+        polytope = Polytope.granted(joint, notion, self.share)
+        granted = polytope if self.share == 1 else Polytope.granted(joint, notion)
+        classes = Classes.find(polytope)
+        rank, views = notion.rank(joint), notion.views(joint)
+        state = State(
+            classes.polytope, joint.entropy, self.gap, self.time_limit, self.progress, self.interrupted, self.started
+        )
+        if len(views) == 1 or supports.candidates(classes.polytope, rank) <= LIST_VERTICES:
+            state.around = classes.outer(Polytope.outer(joint, notion))
+        elif granted is not polytope:
+            state.around = classes.outer(granted)
         if len(views) > 1:
             bound_by_views(joint, notion.limits.granted(), views, state)
         try:
-            chains = partial(bound_by_chains, polytope, views, state) if len(views) > 1 else None
+            chains = partial(bound_by_chains, granted, views, state) if len(views) > 1 else None
             how = _route(state, rank, chains, lambda: None if known is None else classes.merge(known))
         except SolverFailure:
             how = "the best found before the linear-programming solver met numerical trouble"
         columns, q = classes.split(state.columns, state.q)
-        if notion.limits.sought() != notion.limits.granted():
-            polytope = Polytope.granted(joint, notion)
-        protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
-    return protocol, columns.take(np.flatnonzero(q > 0))
+        self.stopped = state.stopped()
+        protocol = _exact(joint, granted, columns, q, state.upper_bound, notion, how)
+        return protocol, columns.take(np.flatnonzero(q > 0))
 
 
 def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
@@ -136,6 +175,8 @@ def _route(state: State, rank: int, chains: Otherwise | None, known: Callable[[]
         if faces is not None:
             return sweeps(state, faces)
         otherwise = partial(bound_by_fewer, state, pencils)
+        if few and not state.stopped():
+            return f"{generate(state, known(), otherwise)}; too many extreme posteriors, or too alike, to sweep"
     return generate(state, known(), otherwise)
 
 
