@@ -40,7 +40,7 @@ positive = st.floats(1e-6, 1e3)
 
 def fresh(joint, notion, time_limit=None):
     """A search that has not begun."""
-    classes = Classes.find(Polytope.sought(joint, notion))
+    classes = Classes.find(Polytope.granted(joint, notion, 0.5))
     outer = classes.outer(Polytope.outer(joint, notion))
     return Search.within(classes.polytope, joint.entropy, GAP / 2, time_limit, None, threading.Event(), around=outer)
 

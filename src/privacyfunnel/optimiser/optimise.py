@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -15,7 +17,7 @@ from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.faithful.release import faithful
-from privacyfunnel.optimiser.few_secrets.generate import can_sweep, sweeps
+from privacyfunnel.optimiser.few_secrets.generate import can_sweep, few_supports, sweeps
 from privacyfunnel.optimiser.generation.columns import Otherwise, generate
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import can_list, list_vertices
@@ -45,6 +47,8 @@ from privacyfunnel.typing import Vector
 DRAW_SLACKS = tuple(2.0**-k for k in range(33, 25, -1))
 """How far inside a channel is moved, by half a unit of 2⁻³² and more, until there is room for draws."""
 
+SHARES = (0.5, 0.99)
+"""Of what is granted at ε = 0, what posteriors are sought within: the more, the less is left for rounding them."""
 GAPS: dict[Objective, float] = {"information": 1e-6, "faithful": 1e-3}
 """What may be left to the best: nats that nobody would miss, and one cell of a thousand, as costly to prove."""
 
@@ -114,28 +118,63 @@ def search(
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
     started = time.monotonic()  # laying out the rows of many attackers counts, too
-    polytope = Polytope.sought(joint, notion)
-    classes = Classes.find(polytope)
-    rank, views = notion.rank(joint), notion.views(joint)
-    one_view, outer = len(views) == 1, None
-    if one_view or can_list(classes.polytope, rank):
-        outer = classes.outer(Polytope.outer(joint, notion))
+    found: list[tuple[Protocol, Columns]] = []
     with interruptible() as interrupted:
+        for share in SHARES if notion.limits != notion.limits.granted() else (1.0,):
+            task = _Task(joint, notion, share, gap, time_limit, progress, interrupted, started)
+            found.append(task.solved(known))
+            if task.stopped or _best(found)[0].gap <= gap:
+                break
+    return _best(found)
+
+
+def _best(found: list[tuple[Protocol, Columns]]) -> tuple[Protocol, Columns]:
+    """The protocol that keeps most, with the least of all bounds."""
+    protocol, columns = max(found, key=lambda one: one[0].utility)
+    bound = min(one.upper_bound for one, _ in found)
+    return replace(protocol, upper_bound=not_below(bound, protocol.utility)), columns
+
+
+@dataclass(eq=False)
+class _Task:
+    """A search among the posteriors that keep a promise, or this share of what is granted where it asks for ε = 0."""
+
+    joint: Joint
+    notion: Notion
+    share: float
+    gap: float
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    started: float
+    stopped: bool = False
+
+    def solved(self, known: Columns | None) -> tuple[Protocol, Columns]:
+        """A certified protocol and the posteriors it uses; `stopped` says whether there was time for more."""
+        joint, notion = self.joint, self.notion
+        polytope = Polytope.granted(joint, notion, self.share)
+        granted = polytope if self.share == 1 else Polytope.granted(joint, notion)
+        classes = Classes.find(polytope)
+        rank, views = notion.rank(joint), notion.views(joint)
+        one_view, outer = len(views) == 1, None
+        if one_view or can_list(classes.polytope, rank):
+            outer = classes.outer(Polytope.outer(joint, notion))
+        elif granted is not polytope:
+            outer = classes.outer(granted)
         state = Search.within(
-            classes.polytope, joint.entropy, before_rounding(gap), time_limit, progress, interrupted,
-            started=started, around=outer, rank=rank, one_view=one_view,
+            classes.polytope, joint.entropy, before_rounding(self.gap), self.time_limit, self.progress,
+            self.interrupted, started=self.started, around=outer, rank=rank, one_view=one_view,
         )  # fmt: skip
         if not one_view:
             bound_by_views(joint, notion.limits.granted(), views, state)
-        chains = None if one_view else partial(bound_by_chains, polytope, views, state)
+        chains = None if one_view else partial(bound_by_chains, granted, views, state)
         how = despite_trouble(lambda: _route(state, chains, lambda: None if known is None else classes.merge(known)))
         columns, q = classes.split(state.columns, state.q)
-        if notion.limits.sought() != notion.limits.granted():
-            polytope = Polytope.granted(joint, notion)
-        protocol = _exact(joint, polytope, columns, q, state.upper_bound, notion, how)
+        self.stopped = state.stopped()
+        protocol = _exact(joint, granted, columns, q, state.upper_bound, notion, how)
         if protocol.draw is None and one_view:
-            protocol = _with_room(protocol, joint, polytope, columns, q, gap)
-    return protocol, columns.take(np.flatnonzero(q > 0))
+            protocol = _with_room(protocol, joint, granted, columns, q, self.gap)
+        return protocol, columns.take(np.flatnonzero(q > 0))
 
 
 def _route(state: Search, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
@@ -157,6 +196,8 @@ def _route(state: Search, chains: Otherwise | None, known: Callable[[], Columns 
         if faces is not None:
             return sweeps(state, faces)
         otherwise = partial(bound_by_fewer, state, pencils)
+        if few_supports(state) and not state.stopped():
+            return f"{generate(state, known(), otherwise)}; too many extreme posteriors, or too alike, to sweep"
     return generate(state, known(), otherwise)
 
 

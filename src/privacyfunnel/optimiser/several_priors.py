@@ -28,6 +28,8 @@ from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Integers, Vector
 
+SOUGHT = 0.5
+"""Of what is granted at ε = 0, what posteriors are sought within; the rest is left for rounding them."""
 LIST_VERTICES = 300_000
 """Up to this many candidates, all vertices are listed."""
 
@@ -44,14 +46,14 @@ def optimise_for_each(
         raise InvalidPromise("a robust promise is for the counts of one joint; give one, or promise without robust")
     mean, places = mean_of(joints)
     sought, granted = (
-        Polytope(together([rows(joint) for joint in joints], joints, places, mean), mean.p_x)
-        for rows in (notion.sought_rows, notion.granted_rows)
+        Polytope(together([notion.granted_rows(joint, share) for joint in joints], joints, places, mean), mean.p_x)
+        for share in (SOUGHT, 1.0)
     )
     classes = Classes.find(sought)
     single = all(len(notion.views(joint)) == 1 for joint in joints)
     rank = min(mean.n_x, sum(joint.n_s for joint in joints)) if single else mean.n_x
     listed = supports.candidates(classes.polytope, rank) <= LIST_VERTICES
-    outer = classes.outer(_outer(joints, notion, places, mean)) if listed else classes.polytope
+    outer = classes.outer(_outer(joints, notion, places, mean) if listed else granted)
     with interruptible() as interrupted:
         near = before_rounding(gap)
         state = Search.within(
@@ -70,7 +72,8 @@ def _outer(joints: Sequence[Joint], notion: Notion, places: list[Integers], mean
     size = placed([part.size for part in rows], joints, places, mean)
     scale = np.abs(G).max(axis=1, initial=0.0, keepdims=True)
     before = np.cumsum([0, *(int(part.terms.max(initial=-1)) + 1 for part in rows)])
-    terms = np.concatenate([part.terms + first for part, first in zip(rows, before, strict=False)])
+    shifts = (np.array([first, first, first, 0]) for first in before)
+    terms = np.concatenate([part.terms + shift for part, shift in zip(rows, shifts, strict=False)])
     return Polytope(G / scale, mean.p_x, size / scale, terms)
 
 

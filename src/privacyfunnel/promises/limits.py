@@ -67,7 +67,7 @@ class OuterRows:
     size: Matrix
     """size[i, x]: of the two terms that G[i, x] is the difference of, on the same scale."""
     terms: Integers
-    """terms[i]: which two numbers the row compares."""
+    """terms[i]: which two numbers row i compares, in which cell, and how many such ratios the cell has at most."""
 
     @classmethod
     def of(cls, G: Matrix, size: Matrix, terms: Integers, p_x: Vector) -> OuterRows:
@@ -86,16 +86,9 @@ class Limits:
     upper: float = math.inf
     spread: float = math.inf
 
-    def granted(self) -> Limits:
-        """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, all else stays."""
-        return self._at_least(PERFECT_LEVEL)
-
-    def sought(self) -> Limits:
-        """The limits within which a protocol is looked for: at 0, half of what is granted is left for rounding."""
-        return self._at_least(PERFECT_LEVEL / 2)
-
-    def _at_least(self, level: float) -> Limits:
-        return Limits(*(limit or level for limit in (self.lower, self.upper, self.spread)))
+    def granted(self, share: float = 1.0) -> Limits:
+        """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, or a share of it; all else stays."""
+        return Limits(*(limit or share * PERFECT_LEVEL for limit in (self.lower, self.upper, self.spread)))
 
     def belief_range(self, prior: float) -> tuple[float, float]:
         """The least and the most that the belief P(s|y) in a value with P(s) = prior can be.
@@ -150,13 +143,18 @@ class Limits:
         G, size, terms = [np.empty((0, joint.n_x))], [np.empty((0, joint.n_x))], []
         before = 0
         for view, cells in zip(views, _telling_cells(views), strict=True):
-            spread_out, own = _Spreader(view, cells), before + (joint.n_s + 1) * np.arange(cells.sum())
+            spread_out = _Spreader(view, cells)
+            _, first = np.unique(view.cell, return_index=True)
+            ratios = ((_sums(joint, view)[2] > 0).sum(axis=0) - 1)[first[cells]]
             for row, (s, t), sizes, possible in self._parts(joint, view, wider):
                 G.append(spread_out(row, possible))
                 size.append(spread_out(sizes, possible))
-                terms += [(int(first) + s, int(first) + t) for first in own]
-            before += (joint.n_s + 1) * int(cells.sum())
-        return OuterRows.of(np.concatenate(G), np.concatenate(size), np.array(terms).reshape(-1, 2), joint.p_x)
+                numbers = ((joint.n_s + 1) * cell for cell in range(before, before + len(ratios)))
+                terms += [
+                    (number + s, number + t, number, int(most)) for number, most in zip(numbers, ratios, strict=True)
+                ]
+            before += len(ratios)
+        return OuterRows.of(np.concatenate(G), np.concatenate(size), np.array(terms).reshape(-1, 4), joint.p_x)
 
     def _check_size(self, joint: Joint, crowded: int) -> None:
         """Refuse what would not fit into memory."""

@@ -93,13 +93,9 @@ class Notion(ABC):
         """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps the promise."""
         return self.limits.rows(joint, self.views(joint))
 
-    def granted_rows(self, joint: Joint) -> Matrix:
-        """The same for what a certificate lets pass, which is a hair's breadth more at ε = 0."""
-        return self.limits.granted().rows(joint, self.views(joint))
-
-    def sought_rows(self, joint: Joint) -> Matrix:
-        """The same for posteriors to look for: at ε = 0 a hair's breadth less than that."""
-        return self.limits.sought().rows(joint, self.views(joint))
+    def granted_rows(self, joint: Joint, share: float = 1.0) -> Matrix:
+        """The same for what a certificate lets pass, which is a hair's breadth more at ε = 0; or a share of that."""
+        return self.limits.granted(share).rows(joint, self.views(joint))
 
     def outer_rows(self, joint: Joint) -> OuterRows:
         """Rows met by every posterior that a certificate lets pass, for bounds."""

@@ -100,11 +100,14 @@ def _coarse_prices(state: Search, faces: Faces) -> Vector:
     return interpolated(y, coarse.C[1:].T, faces.C[1:].T)
 
 
+def few_supports(state: Search) -> bool:
+    """Whether secrets are so few, with nothing known beforehand, that a sweep through all supports may pay."""
+    return state.one_view and comb(state.polytope.n_x, state.rank) <= SWEEP_SUPPORTS
+
+
 def can_sweep(state: Search) -> Faces | None:
-    """The faces to sweep along, if secrets are few and nothing is known beforehand; None if it would take too long."""
-    if not state.one_view or comb(state.polytope.n_x, state.rank) > SWEEP_SUPPORTS:
-        return None
-    return sweep_affordable(state.outer, state.stopped)
+    """The faces to sweep along; None if supports are too many, or faces, or too alike."""
+    return sweep_affordable(state.outer, state.stopped) if few_supports(state) else None
 
 
 def sweep_affordable(polytope: Polytope, stopped: Callable[[], bool]) -> Faces | None:

@@ -55,6 +55,7 @@ def generate(state: Search, known: Columns | None, otherwise: Otherwise | None =
     """
     polytope = Polytope(essential(state.polytope.G), state.polytope.p_x)
     oracle = Oracle(polytope)
+    around = oracle if state.around is None else Oracle(Polytope(essential(state.around.G), polytope.p_x))
     rng = np.random.default_rng(0)
     master = Master(polytope.p_x)
     start, weights = peel(polytope, oracle, state.stopped)
@@ -78,14 +79,14 @@ def generate(state: Search, known: Columns | None, otherwise: Otherwise | None =
         better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
         if not len(better) and not state.stopped():
             if largest is None:
-                better, largest = extremes(oracle)
+                better, largest = extremes(around)
             else:
                 y = master.central_prices()
                 better = local_search(oracle, y, _scattered(rng, polytope.n_x), state.gap / 2, state.stopped)
                 if not len(better):
                     proofs += 1
                     effort = math.inf if otherwise is None else FIRST_EFFORT
-                    proof = prove(oracle, y, largest, state.gap, state.stopped, effort)
+                    proof = prove(around, y, largest, state.gap, state.stopped, effort)
                     state.bound(y, proof.bound)
                     better = proof.improving
                     state.report()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
@@ -33,7 +36,17 @@ def list_vertices(state: Search, rank: int) -> str:
     pool = supports.vertices(state.polytope, rank)
     if not len(pool):
         raise SolverFailure("no extreme posterior was found")
-    enclosed = supports.enclosed_vertices(state.outer, rank)
+    around = cache(lambda: supports.enclosed_vertices(state.outer, rank))
+    _mix(state, pool, around, kept=True)
+    if not state.closed() and not state.stopped():  # the best prices for what is around may be others
+        _mix(state, around().columns, around, kept=False)
+    vague = 0 if state.stopped() else sum(map(len, around().vague))
+    doubt = f"; the bound allows anything on {vague:,} supports that float64 cannot resolve" if vague else ""
+    return f"all {len(pool):,} extreme posteriors listed, linear program{doubt}"
+
+
+def _mix(state: Search, pool: Columns, around: Callable[[], supports.Enclosed], *, kept: bool) -> None:
+    """Solve the master program over a pool of posteriors, and hold its prices against all that are around."""
     master = Master(state.polytope.p_x)
     inside = np.zeros(len(pool), dtype=bool)
     cost = pool.entropy()
@@ -48,15 +61,14 @@ def list_vertices(state: Search, rank: int) -> str:
             inside[fresh] = True
         q, y, artificial = master.solve()
         settled = artificial <= 0 or not master.raise_penalty()
-        if artificial <= 0:
+        if kept and artificial <= 0:
             state.keep(master.columns, q)
-        state.bound(y, enclosed.least(y))
+        state.bound(y, around().least(y))
         state.report()
         if state.closed() or (not fresh.size and settled):
             break
-    if artificial > 0:
+    if kept and artificial > 0:
         state.keep(master.columns, master.solve_without_artificial())
-    return f"all {len(pool):,} extreme posteriors listed, linear program"
 
 
 def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:

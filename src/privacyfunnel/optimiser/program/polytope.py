@@ -31,7 +31,7 @@ class Polytope:
     size: Matrix | None = None
     """Of the terms that each entry of G is the difference of: it may be wrong by a few roundings of this."""
     terms: Integers | None = None
-    """terms[i]: which two numbers row i compares, each by a factor of its own."""
+    """terms[i]: which two numbers row i compares, in which cell, and how many such ratios the cell has at most."""
     beliefs: Exact | None = None
     """beliefs[s, x]: integers in proportion to P(s|x), if all rows are combinations of these. Values x for which these
     are dependent are no vertex's."""
@@ -42,14 +42,12 @@ class Polytope:
         return cls(notion.rows(joint), joint.p_x)
 
     @classmethod
-    def granted(cls, joint: Joint, notion: Notion) -> Polytope:
-        """The posteriors that a certificate lets pass: the same, but for ε = 0 a hair's breadth wider."""
-        return cls(notion.granted_rows(joint), joint.p_x)
+    def granted(cls, joint: Joint, notion: Notion, share: float = 1.0) -> Polytope:
+        """The posteriors that a certificate lets pass: the same, but for ε = 0 a hair's breadth wider.
 
-    @classmethod
-    def sought(cls, joint: Joint, notion: Notion) -> Polytope:
-        """The posteriors to look for, which leave room for rounding them to what a certificate lets pass."""
-        return cls(notion.sought_rows(joint), joint.p_x)
+        A smaller share of that leaves room for rounding them.
+        """
+        return cls(notion.granted_rows(joint, share), joint.p_x)
 
     @classmethod
     def outer(cls, joint: Joint, notion: Notion) -> Polytope:

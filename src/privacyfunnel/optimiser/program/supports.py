@@ -139,12 +139,13 @@ def independent_rows(polytope: Polytope, tight: Integers) -> Integers:
 
     A tight row fixes the ratio of two numbers. Around a circle of such ratios, all of different widths, the product is
     not 1: the numbers would have to be 0, and then the rows are 0 on the support. So rows that are as many as
-    the numbers that they compare are no use.
+    the numbers that they compare are no use, nor are more rows of a cell than it has ratios.
     """
-    if polytope.terms is None or not len(tight) or polytope.terms.max() > 62:
+    if polytope.terms is None or not len(tight) or polytope.terms[:, :2].max() > 62:
         return tight
-    numbers = (1 << polytope.terms).sum(axis=1)  # as bits
-    kept = np.ones(len(tight), dtype=bool)
+    numbers: Integers = (1 << polytope.terms[:, :2]).sum(axis=1)  # as bits
+    cell, ratios = polytope.terms[tight, 2], polytope.terms[tight, 3]
+    kept = ((cell[:, :, None] == cell[:, None, :]).sum(axis=2) <= ratios).all(axis=1)
     for some in range(1, 1 << tight.shape[1]):
         chosen = [i for i in range(tight.shape[1]) if some >> i & 1]
         bits = np.ascontiguousarray(np.bitwise_or.reduce(numbers[tight[:, chosen]], axis=1)).view(np.uint8)

@@ -98,7 +98,7 @@ def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[
     wider = hair_widths()
     larger: list[Vector] = []
     smaller: list[Vector] = []
-    terms: list[tuple[int, int]] = []
+    terms: list[tuple[int, int, int, int]] = []
     for number, prior in enumerate(priors):
         mean = prior @ P
         for s in secrets:
@@ -108,7 +108,7 @@ def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[
             if math.isfinite(limits.lower):
                 larger.append(math.exp(-limits.lower - next(wider)) * mean)
                 smaller.append(P[s])
-            terms += [(s, len(P) + number)] * (len(larger) - len(terms))
+            terms += [(s, len(P) + number, 0, len(P) - 1)] * (len(larger) - len(terms))
     if math.isfinite(limits.spread):
         pairs = [(s, t) for s in secrets for t in secrets if s != t]
         if len(secrets) == 1:
@@ -116,9 +116,9 @@ def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[
             pairs = [(secrets[0], other), (other, secrets[0])] if len(P) > 1 else []
         larger += [math.exp(-limits.spread - next(wider)) * P[s] for s, _ in pairs]
         smaller += [P[t] for _, t in pairs]
-        terms += pairs
+        terms += [(s, t, 0, len(P) - 1) for s, t in pairs]
     more, less = (np.array(rows).reshape(-1, P.shape[1]) / p_x for rows in (larger, smaller))
-    rows = OuterRows.of(more - less, more + less, np.array(terms, dtype=np.int64).reshape(-1, 2), p_x)
+    rows = OuterRows.of(more - less, more + less, np.array(terms, dtype=np.int64).reshape(-1, 4), p_x)
     return Polytope(rows.G, p_x, rows.size, rows.terms)
 
 
