@@ -89,7 +89,7 @@ def round_channel(columns: Columns, q: Vector, polytope: Polytope, slack: float)
     that fails the channel is constant. `slack` is raised by the caller until the exact check passes.
     """
     worth = np.flatnonzero(q > NEGLIGIBLE)
-    order = worth[np.argsort(-q[worth], kind="stable")]
+    order = worth[np.argsort(-q[worth], kind="stable")][: polytope.n_x]  # more are copies of others, nearly
     # G n ≤ 0 for a row n of numerators: v[x] ∝ p_x[x]·n[x]. A row of G speaks of its own cell alone.
     A = np.where(polytope.G != 0, polytope.G + slack, 0.0) * polytope.p_x
     support, mass = columns.support[order], columns.mass[order]

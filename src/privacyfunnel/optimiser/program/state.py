@@ -27,6 +27,8 @@ VERTEX_ERROR = 1e-11
 LEFT_TO_ROUNDING = 1e-5
 """Nats of the gap that a search leaves to rounding its mixture, at most, and never more than half: a channel of exact
 multiples of 2⁻³² keeps a little less, and the gap that was asked for is that of the channel."""
+FINEST_GAP = 1e-10
+"""Nats: what a search aims for at the finest. Bounds allow for rounding errors, and a finer gap would never close."""
 UNHURRIED = 240.0
 """Seconds that are taken to be left where nobody set a limit."""
 
@@ -60,6 +62,7 @@ class State:
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
+        self.gap = max(self.gap, FINEST_GAP)
         # Releasing nothing keeps every promise; releasing all is a bound on every protocol.
         self.columns = Columns(np.arange(len(self.p_x))[None, :], self.p_x[None, :])
         self.q: Vector = np.ones(1)
