@@ -349,13 +349,15 @@ class Verdict:
         return self.room is not None and not self.room >= -ROUNDING
 
 
-def verdicts(case: Case, *, slow: bool) -> list[Verdict]:
-    """Every way that suits a case, held against what is reached."""
+def verdicts(case: Case, *, slow: bool, without: tuple[str, ...] = ()) -> list[Verdict]:
+    """Every way that suits a case, held against what is reached; but not some ways."""
     mixture = case.reached()
     if mixture is None:
         return []
     found = []
     for way, bound in case.ways(slow=slow).items():
+        if way in without:
+            continue
         try:
             value = bound(case.joint, case.notion)
         except SolverFailure:
