@@ -164,7 +164,10 @@ def extremes(protocol: Protocol, found: Findings, wished: bool) -> list[str]:
 def _untold(protocol: Protocol) -> str:
     if protocol.objective == "faithful":
         return ""
-    return " Information that is kept need not be what readers ask for: at such an ε hardly any share can be estimated."
+    return (
+        " What is kept of the information need not be what readers ask for: see what funnel estimate tells them before "
+        "you publish, or use --objective faithful."
+    )
 
 
 def remarks(joint: Joint, found: Findings) -> list[str]:

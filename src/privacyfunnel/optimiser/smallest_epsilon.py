@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.optimiser.optimise import Repeated, gap_for
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
@@ -126,7 +126,10 @@ def _search(
     def enough(k: int) -> bool:
         below = max((i for i in posteriors if i < k), default=None)
         start = posteriors[below] if below is not None else None
-        solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), start)
+        try:
+            solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), start)
+        except NotCertified:  # next to ε = 0 there may be no room for a channel of exact fractions
+            return False
         return _kept(solved[k]) >= keep - KEPT
 
     if enough(0):
