@@ -221,7 +221,7 @@ def _told(found: _Found) -> list[RenderableType]:
         told.append(found.wish.words())
     told.append(f"Promise: {measured.promise}")
     told += show.kept_lines(protocol, measured)
-    told += show.remarks(joint, measured)
+    told += show.remarks(protocol, joint, measured)
     told += show.extremes(protocol, measured, found.wish is not None)
     if found.population is not None:
         told += [show.chosen_line(joint.chosen)] if joint.chosen else []

@@ -30,7 +30,7 @@ from privacyfunnel.tables.counting import Counted
 NARROW = 100
 """Letters in a line where nobody says how wide it is: our tables fit, and a file reads the same on every machine."""
 FEW_PEOPLE = 10
-"""With fewer people than this for each combination of values, on average, a release tells readers next to nothing."""
+"""With fewer people than this for each combination of values, on average, a table is too fine to be released."""
 WIDE_GAP = 0.01
 """A gap that is worth a word, as a share of the information in the attributes, or of cells."""
 LITTLE = 0.01
@@ -170,13 +170,20 @@ def _untold(protocol: Protocol) -> str:
     )
 
 
-def remarks(joint: Joint, found: Findings) -> list[str]:
+FINE: dict[Objective, str] = {
+    "information": "so readers can hardly estimate anything",
+    "faithful": "so what is known of the secret rests on one or two people for many of them",
+}
+"""What it means that there are nearly as many combinations of values as people."""
+
+
+def remarks(protocol: Protocol, joint: Joint, found: Findings) -> list[str]:
     """What a steward should know before publishing: too many combinations of values, or a search without an end."""
     told = []
     if joint.counted and joint.total < FEW_PEOPLE * joint.n_x:
         told.append(
-            f"Too fine: {joint.total:,} people have {joint.n_x:,} different combinations of values, so readers can "
-            "hardly estimate anything. Release fewer columns, wider ranges (--bins) or fewer values (--top)."
+            f"Too fine: {joint.total:,} people have {joint.n_x:,} different combinations of values, "
+            f"{FINE[protocol.objective]}. Release fewer columns, wider ranges (--bins) or fewer values (--top)."
         )
     if found.gap_share > WIDE_GAP:
         told.append("More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer.")
