@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -165,7 +166,7 @@ def test_adult_keeps_87_percent_at_a_tenth_certified(shared, tmp_path, capsys):
     if not table.exists():
         pytest.skip("adult.csv.gz is not in the shared folder")
     asked = ["--secret", "income", "--attributes", "sex,race,marital_status,education", "--epsilon", "0.1"]
-    assert funnel("fit", table, *asked, "-o", tmp_path / "p.json", "--json") == 0
+    assert funnel("fit", table, *asked, "--objective", "information", "-o", tmp_path / "p.json", "--json") == 0
     found = one_object(capsys.readouterr().out)
     assert found["kept_share"] >= 0.87
     assert found["gap_share"] < 1e-4
@@ -272,13 +273,22 @@ def test_json_of_a_curve_is_json_where_a_level_is_infinite(tmp_path, capsys):
 
 def test_a_curve_rises_with_the_promise(table, capsys):
     asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3"]
-    assert funnel("tradeoff", table, *asked, "--epsilons", "0.05,0.2,1", "--json") == 0
-    points = one_object(capsys.readouterr().out)["points"]
-    kept = [point["utility"] for point in points]
-    assert kept == sorted(kept)
-    assert all(point["utility"] <= point["upper_bound"] + 1e-9 for point in points)
-    assert funnel("tradeoff", table, *asked, "--epsilons", "0.05,0.2,1") == 0
-    assert "What is kept under lip" in capsys.readouterr().out
+    for objective, name, bound in (
+        ("information", "utility", "upper_bound"),
+        ("faithful", "fidelity", "fidelity_bound"),
+    ):
+        curve = ["tradeoff", table, *asked, "--epsilons", "0.05,0.2,1", "--objective", objective]
+        assert funnel(*curve, "--json") == 0
+        found = one_object(capsys.readouterr().out)
+        assert found["objective"] == objective
+        kept = [point[name] for point in found["points"]]
+        assert all(before <= after + 1e-3 for before, after in pairwise(kept))
+        assert kept[0] < kept[-1]
+        assert all(point[name] <= point[bound] + 1e-9 for point in found["points"])
+        assert funnel(*curve) == 0
+        out = capsys.readouterr().out
+        assert "What is kept under lip" in out
+        assert ("unchanged" in out) == (objective == "faithful")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -428,6 +438,13 @@ def test_a_broken_table_is_one_line(name, fitted, tmp_path, capsys):
         (["--encoding", "ebcdic"], "encoding"),
         (["--gap", "-1"], "gap"),
         (["--gap", "nan"], "gap"),
+        (["--objective", "truth"], "--objective is faithful or information"),
+        (["--weight", "town"], "column=value"),
+        (["--weight", "town=x"], "--weight takes column=number"),
+        (["--weight", "town=0"], "positive"),
+        (["--weight", "town=2,age=-1"], "positive"),
+        (["--weight", "name=2"], "none of the attributes"),
+        (["--objective", "information", "--weight", "town=2"], "weights"),
         (["--time-limit", "-1"], "time"),
         (["--colour", "red"], "--colour"),
         (["--output", "no/folder/p.json"], "no folder"),
@@ -579,6 +596,7 @@ def test_the_demo_tells_what_was_promised_kept_and_learned_and_leaves_nothing(tm
     assert used < 60  # seconds of the processor, whoever else uses the machine
     for told in ("The promise.", "KEPT", "Kept:", "bits", "% of the information", "Before:", "After:", "best guess"):
         assert told in done.stdout
+    assert "Readers can count rows as they stand: shares are typically within ±" in " ".join(done.stdout.split())
     assert done.stderr == ""
     assert [list((tmp_path / name).iterdir()) for name in ("tmp", "here")] == [[], []]
 
@@ -588,6 +606,11 @@ def test_the_demo_keeps_its_files_in_a_folder_when_asked(tmp_path, capsys):
     found = one_object(capsys.readouterr().out)
     assert found["holds"] is True
     assert found["released"]["largest_lift"] <= np.exp(0.2) * (1 + 1e-9)
+    counted, original = (found["readers"][name] for name in ("counted", "original"))
+    assert counted.keys() == original.keys()
+    released = pa_csv.read_csv(tmp_path / "demo" / "open.csv")["weight"].to_pylist()
+    assert counted == {value: released.count(value) / 20_000 for value in counted}
+    assert all(abs(counted[value] - original[value]) < 0.01 for value in original)  # six standard errors and more
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["open.csv", "people.csv", "protocol.json"]
     assert funnel("audit", tmp_path / "demo" / "protocol.json", "--table", tmp_path / "demo" / "people.csv") == 0
 
@@ -732,7 +755,7 @@ def test_what_cannot_be_kept_is_not_called_nothing_lost(tmp_path, capsys):
     path = tmp_path / "people.csv"
     path.write_text("\n".join(["s,same,other", *["a,1,1", "a,1,2", "b,2,1", "b,2,2"] * 50]))
     for column, says in (("same", "keeps even 0.01% more"), ("other", "nothing is lost")):
-        asked = ["--secret", "s", "--attributes", column, "--epsilon", 0]
+        asked = ["--secret", "s", "--attributes", column, "--epsilon", 0, "--objective", "information"]
         assert funnel("fit", path, *asked, "-o", tmp_path / column) == 0
         assert says in " ".join(capsys.readouterr().out.split())
 
@@ -750,7 +773,9 @@ def test_a_search_that_did_not_end_says_what_may_help(tmp_path, capsys):
 def test_a_secure_release_says_what_to_publish_and_a_seeded_one_does_not(fitted, tmp_path, capsys):
     table = fitted.parent / "people.csv"
     assert funnel("sanitise", table, "--protocol", fitted, "-o", tmp_path / "a.csv") == 0
-    assert "publish it unless fit warned" in " ".join(capsys.readouterr().out.split())
+    out = " ".join(capsys.readouterr().out.split())
+    assert "publish it unless fit warned" in out
+    assert "Counting rows misleads" in out
     assert funnel("sanitise", table, "--protocol", fitted, "-o", tmp_path / "b.csv", "--seed", 1) == 0
     assert "Publish it" not in capsys.readouterr().out
 

@@ -17,7 +17,7 @@ def table(tmp_path):
 
 
 def fit(table, *more):
-    asked = ["fit", table, "--secret", "obese", "--attributes", "sex,town", "--epsilon", "0.3", "--gap", "0.5", *more]
+    asked = ["fit", table, "--secret", "obese", "--attributes", "sex,town", "--epsilon", "0.3", "--gap", "0.1", *more]
     return run([str(part) for part in asked])
 
 
@@ -34,6 +34,14 @@ def test_fit_promises_for_the_population(table, tmp_path, capsys):
     assert 0 <= population["too_rare"] <= 10
     protocol = pf.Protocol.load(tmp_path / "p.json")
     assert "95% confidence" in protocol.notion.words()
+
+
+def test_information_can_be_promised_for_the_population_too(table, tmp_path, capsys):
+    robustly = ["--confidence", "0.95", "--objective", "information", "--gap", "0.5", "--time-limit", "5"]
+    assert fit(table, *robustly, "-o", tmp_path / "p.json", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["objective"], found["holds"]) == ("information", True)
+    assert found["population"]["sample_level"] < found["population"]["population_level"] <= 0.3
 
 
 def test_the_screen_shows_both_levels(table, tmp_path, capsys):

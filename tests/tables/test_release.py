@@ -58,6 +58,12 @@ def protocol(table):
     return pf.optimise(joint, pf.LIP(0.3))
 
 
+@pytest.fixture(scope="module")
+def faithful(table):
+    joint = pf.Joint.from_table(table, "sick", NAMES, bins={"age": [18, 40, 65, 90]})
+    return pf.optimise(joint, pf.LIP(0.3), objective="faithful", gap=0.01, time_limit=5)
+
+
 def with_channel(joint, N):
     """A protocol with the channel N[y, x] / 2³², whatever it promises."""
     return Protocol(pf.LIP(50), (block_of(joint, Channel.from_numerators(N)),), 0.0, 0.0, 0.0, "by hand", "S")
@@ -400,19 +406,36 @@ def test_a_seeded_release_repeats_and_says_that_it_is_insecure(suffix, table, pr
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
-def test_two_secure_releases_differ_and_do_not_say_insecure(suffix, table, protocol, tmp_path):
+def test_two_secure_releases_differ_and_do_not_say_insecure(suffix, table, faithful, tmp_path):
     for name in "ab":
-        protocol.sanitise(table, tmp_path / f"{name}{suffix}", keep_order=True)
+        faithful.sanitise(table, tmp_path / f"{name}{suffix}", keep_order=True)
     assert not read(tmp_path / f"a{suffix}").equals(read(tmp_path / f"b{suffix}"))
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"a{suffix}", f"b{suffix}"]
     if suffix == ".parquet":
         assert b"INSECURE" not in pq.read_metadata(tmp_path / "a.parquet").metadata[b"privacyfunnel"]
 
 
-def test_a_secure_release_over_a_seeded_one_leaves_no_note_that_it_is_insecure(table, protocol, tmp_path):
-    protocol.sanitise(table, tmp_path / "a.csv", seed=1)
-    protocol.sanitise(table, tmp_path / "a.csv", force=True)
-    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+def test_a_secure_release_over_a_seeded_one_leaves_no_note_that_it_is_insecure(table, protocol, faithful, tmp_path):
+    for one, left in ((protocol, ["a.csv", "a.csv.metadata.json"]), (faithful, ["a.csv"])):
+        one.sanitise(table, tmp_path / "a.csv", seed=1, force=True)
+        one.sanitise(table, tmp_path / "a.csv", force=True)
+        assert sorted(p.name for p in tmp_path.iterdir()) == left
+        assert all("INSECURE" not in p.read_text() for p in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_a_released_file_says_whether_its_rows_can_be_counted(suffix, table, protocol, faithful, tmp_path):
+    for one, says in ((protocol, "counting rows misleads"), (faithful, "rows can be counted as they stand")):
+        path = tmp_path / f"{one.objective}{suffix}"
+        release = one.sanitise(table, path)
+        assert says in release.metadata()["counting"]
+        note = path.with_name(path.name + ".metadata.json")
+        if suffix == ".parquet":
+            assert says in json.loads(pq.read_metadata(path).metadata[b"privacyfunnel"])["counting"]
+        elif one.objective == "information":  # a CSV has no place for it, so it stands beside
+            assert says in json.loads(note.read_text())["counting"]
+        else:
+            assert not note.exists()
 
 
 def test_the_note_beside_a_seeded_csv_replaces_no_file_without_force(table, protocol, tmp_path):
