@@ -1,0 +1,69 @@
+"""What readers get who count the rows of a faithful release as they stand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.typing import Vector
+
+LEAST_POINTS = 0.01
+"""Percentage points: nobody asks for more digits of a share."""
+
+
+def typical_error(protocol: Protocol, joint: Joint) -> float | None:
+    """How far the shares counted in a release of `joint` are off: the median of their standard errors.
+
+    The share of rows with a value a in one column is right in expectation, and its standard error is
+    √(Σ_x p_x e_x (1 − e_x) / n) for n rows and e_x = P(x′ has a | x). None where rows cannot be counted as they stand,
+    or where it is not known how many there are.
+    """
+    if protocol.likeness is None or not joint.counted:
+        return None
+    errors = [_variances(block, j, joint) for block in protocol.blocks for j in range(len(block.columns))]
+    return float(np.median(np.sqrt(np.concatenate(errors) / joint.total)))
+
+
+def _variances(block: Block, j: int, joint: Joint) -> Vector:
+    """Σ_x p_x e_x (1 − e_x) for every value that the attribute j has in `joint`."""
+    size, entries = len(block.columns[j]), block.channel
+    p_x = np.bincount(block.inputs_of(joint), weights=joint.p_x, minlength=entries.n_inputs)
+    pairs, place = np.unique(entries.inputs * size + block.codes[block.labels[entries.outputs], j], return_inverse=True)
+    e = np.minimum(1.0, np.bincount(place.ravel(), weights=entries.numerators / UNIT))
+    variances = np.bincount(pairs % size, weights=p_x[pairs // size] * e * (1 - e), minlength=size)
+    there = np.bincount(block.codes[:, j], weights=p_x, minlength=size) > 0
+    return variances[there].astype(np.float64)
+
+
+def reader_words(protocol: Protocol, joint: Joint) -> str | None:
+    """What a faithful release means for readers and for the people in it, in a line; None for other protocols."""
+    likeness, error = protocol.likeness, typical_error(protocol, joint)
+    if likeness is None:
+        return None
+    near = f": shares are typically within ± {points(error)} points of the original's" if error is not None else ""
+    limits = protocol.notion.limits
+    moves = "moves" if math.isfinite(limits.lower) or math.isfinite(limits.spread) else "grows"
+    return (
+        f"readers can count rows as they stand{near}; {_most(likeness.cells_unchanged)} of all cells stay as they are; "
+        f"nobody's belief {moves} by more than ×{factor(protocol.notion.epsilon)}"
+    )
+
+
+def points(error: float) -> str:
+    """A standard error of a share in percentage points, rounded up.
+
+    >>> points(0.00123), points(0.0213), points(0)
+    ('0.13', '2.2', '0.01')
+    """
+    digits = 2 if 100 * error < 1 else 1
+    return f"{max(LEAST_POINTS, math.ceil(100 * error * 10**digits) / 10**digits):g}"
+
+
+def _most(share: float) -> str:
+    """A share for people, rounded down."""
+    return f"{math.floor(100 * share):d}%"
