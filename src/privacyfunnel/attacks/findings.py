@@ -49,7 +49,7 @@ class Findings:
     """Of the information in the attributes."""
     entropy_bits: float
     gap_share: float
-    """At most this share is lost to the best protocol there is."""
+    """At most this share is lost to the best protocol there is: of the information or, if it is faithful, of cells."""
     blind_guess: float
     """How often the best guess of the secret is right for somebody who sees nothing."""
     original: Leakage
@@ -88,11 +88,17 @@ def findings(protocol: Protocol, joint: Joint, certificate: Certificate | None =
         kept_bits=information / NATS_PER_BIT,
         kept_share=information / entropy if entropy else 1.0,
         entropy_bits=entropy / NATS_PER_BIT,
-        gap_share=protocol.gap / protocol.entropy if protocol.entropy else 0.0,
+        gap_share=_gap_share(protocol),
         blind_guess=float(joint.p_s.max()),
         original=leakage(joint.p),
         released=leakage(released(protocol, joint)),
     )
+
+
+def _gap_share(protocol: Protocol) -> float:
+    if protocol.likeness is not None:
+        return protocol.likeness.fidelity_bound - protocol.likeness.fidelity
+    return protocol.gap / protocol.entropy if protocol.entropy else 0.0
 
 
 def leakage(p: Matrix) -> Leakage:

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
+from rich.console import RenderableType
 
-from privacyfunnel.attacks.exposure import exposure
-from privacyfunnel.attacks.findings import findings
+from privacyfunnel.attacks.exposure import Exposure, exposure
+from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.cli import options, show
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.optimiser.blocks.compose import Method, compose
-from privacyfunnel.optimiser.optimise import optimise
-from privacyfunnel.optimiser.smallest_epsilon import epsilon_for
+from privacyfunnel.optimiser.optimise import gap_for, optimise
+from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import DEFAULT, robust
 from privacyfunnel.proof.certificate import certify
-from privacyfunnel.proof.over_population import population_findings
+from privacyfunnel.proof.over_population import PopulationFindings, population_findings
+from privacyfunnel.protocols.miscounting import counting_words
+from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.writing import check_output
 
 
@@ -34,7 +43,9 @@ def fit(
     upper: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that grow.")] = None,
     keep: Annotated[
         float | None,
-        typer.Option(help="Instead of ε: the share to keep, such as 0.9; finds the smallest ε that does."),
+        typer.Option(
+            help="Instead of ε: the share to keep, of cells or of information, such as 0.9; finds the smallest ε."
+        ),
     ] = None,
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
@@ -49,6 +60,8 @@ def fit(
         str | None,
         typer.Option(help="With --confidence: bound chance by intervals (the default), ball, or both."),
     ] = None,
+    objective: options.ObjectiveName = "faithful",
+    weight: options.WeightOption = None,
     blocks: options.Blocks = None,
     method: options.MethodName = "tuned",
     bins: options.BinsOption = None,
@@ -58,7 +71,7 @@ def fit(
     allow_secret_attribute: options.AllowSecret = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
-    gap: options.Gap = 1e-6,
+    gap: options.Gap = None,
     time_limit: options.TimeLimit = 60.0,
     engine: options.Engine = "duckdb",
     master: options.Master = None,
@@ -70,63 +83,150 @@ def fit(
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
     promise = options.promise(notion, epsilon, lower, upper, known, keep)
-    if keep is not None and (blocks is not None or confidence is not None):
-        raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks and --confidence")
-    if within is not None and confidence is None:
-        raise InvalidInput("--within says how chance is bounded for --confidence, so it needs that, such as 0.95")
-    if confidence is not None and isinstance(promise, Notion):
-        promise = robust(promise, confidence, cast(Within, within or DEFAULT))
+    asked = _Asked(
+        promise=_for_population(promise, confidence, within),
+        keep=keep,
+        objective=options.objective(objective),
+        weights=options.weights(weight),
+        blocks=blocks,
+        method=cast(Method, method),
+        gap=gap,
+        time_limit=time_limit,
+    )
+    asked.check()
     cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
-    asked = options.wishes(bins, top, dates, missing)
-    counted = options.counted(table, secret, attributes, asked, allow_secret_attribute, delimiter, encoding, cluster)
-    screen = show.console()
+    wishes = options.wishes(bins, top, dates, missing)
+    counted = options.counted(table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster)
     if not json:
-        screen.print(show.columns_table(counted))
-    with show.search_progress() as progress:
-        wish = None
-        if not isinstance(promise, Notion):
-            wish = epsilon_for(counted.joint, promise, keep or 0.0, gap=gap, time_limit=time_limit, progress=progress)
-            protocol = wish.protocol
-        elif blocks is None:
-            protocol = optimise(counted.joint, promise, gap=gap, time_limit=time_limit, progress=progress)
-        else:
-            parts, how = options.blocks(blocks), cast(Method, method)
-            protocol = compose(counted.joint, promise, parts, how, time_limit=time_limit, progress=progress)
-    found = findings(protocol, counted.joint, certify(protocol, counted.joint))
-    population = population_findings(protocol, counted.joint) if confidence is not None else None
-    exposed = exposure(protocol, counted.joint)
-    protocol.save(output, force=force)
+        show.console().print(show.columns_table(counted))
+    found = _search(asked, counted)
+    found.protocol.save(output, force=force)
     if json:
-        show.as_json(
-            {
-                "protocol": str(output),
-                "columns": show.columns_data(counted),
-                "not_used": counted.dropped,
-                "found_by": protocol.how,
-                "fitted": protocol.fitted,
-                "exposed": exposed.as_dict() if exposed else None,
-                "wish": wish.as_dict() if wish else None,
-                "blocks": [list(block.attributes) for block in protocol.blocks],
-                **found.as_dict(),
-                **({"population": population.as_dict()} if population else {}),
-            }
-        )
+        show.as_json({"protocol": str(output), **_data(found)})
         return
-    if counted.dropped:
-        screen.print(f"Not used: {', '.join(counted.dropped)}.", markup=False)
-    if wish is not None:
-        screen.print(wish.words(), markup=False)
-    screen.print(f"Promise: {found.promise}", markup=False)
-    screen.print(show.kept_line(found))
-    for remark in show.remarks(counted.joint, found):
-        screen.print(remark)
-    if confidence is not None and counted.joint.chosen:
-        screen.print(show.chosen_line(counted.joint.chosen), markup=False)
-    if population:
-        screen.print(population.words(), markup=False)
-    screen.print(show.findings_table(found))
     again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
-    if exposed is not None and exposed.few:
-        screen.print(exposed.words(), markup=False)
+    screen = show.console()
+    for part in _told(found):
+        screen.print(part, markup=False)
     screen.print(f"Written: {output}. Next: {again}", markup=False)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is sought."""
+
+    promise: Notion | Callable[[float], Notion]
+    """Or, with `keep`, the promises among which the smallest ε is sought."""
+    keep: float | None
+    objective: Objective
+    weights: dict[str, float] | None
+    blocks: str | None
+    method: Method
+    gap: float | None
+    time_limit: float | None
+
+    def check(self) -> None:
+        """Refuse what does not go together before a table is read."""
+        gap_for(self.objective, self.gap, self.weights)
+        if self.keep is not None and self.blocks is not None:
+            raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
+        if self.blocks is not None and not set(self._for_blocks()) <= set(signature(compose).parameters):
+            raise InvalidInput("--blocks are released for information only; add --objective information")
+
+    def best(self, joint: Joint, progress: Callable[[Progress], None] | None) -> tuple[Protocol, Wish | None]:
+        """The protocol and, if only a share was asked for, how its ε was found."""
+        promise, time_limit = self.promise, self.time_limit
+        kept: dict[str, Any] = {"objective": self.objective, "weights": self.weights, "gap": self.gap}
+        if not isinstance(promise, Notion):
+            wish = epsilon_for(joint, promise, self.keep or 0.0, time_limit=time_limit, progress=progress, **kept)
+            return wish.protocol, wish
+        if self.blocks is None:
+            return optimise(joint, promise, time_limit=time_limit, progress=progress, **kept), None
+        parts, more = options.blocks(self.blocks), self._for_blocks()
+        return compose(joint, promise, parts, self.method, time_limit=time_limit, progress=progress, **more), None
+
+    def _for_blocks(self) -> dict[str, Any]:
+        """What `compose` is told beyond the promise."""
+        if self.objective == "information":
+            return {}
+        return {"objective": self.objective} | ({"weights": self.weights} if self.weights is not None else {})
+
+
+def _for_population(
+    promise: Notion | Callable[[float], Notion], confidence: float | None, within: str | None
+) -> Notion | Callable[[float], Notion]:
+    """The promise, for all that the counts leave open if a confidence is asked for."""
+    if within is not None and confidence is None:
+        raise InvalidInput("--within says how chance is bounded for --confidence, so it needs that, such as 0.95")
+    if confidence is None:
+        return promise
+    if not isinstance(promise, Notion):
+        raise InvalidInput("--keep goes by the people in the table, so it goes without --confidence")
+    return robust(promise, confidence, cast(Within, within or DEFAULT))
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The protocol, and what was measured of it on the table."""
+
+    counted: Counted
+    protocol: Protocol
+    wish: Wish | None
+    findings: Findings
+    population: PopulationFindings | None
+    exposed: Exposure | None
+
+
+def _search(asked: _Asked, counted: Counted) -> _Found:
+    with show.search_progress(asked.objective) as progress:
+        protocol, wish = asked.best(counted.joint, progress)
+    joint, robustly = counted.joint, protocol.notion.confidence is not None
+    return _Found(
+        counted,
+        protocol,
+        wish,
+        findings(protocol, joint, certify(protocol, joint)),
+        population_findings(protocol, joint) if robustly else None,
+        exposure(protocol, joint),
+    )
+
+
+def _data(found: _Found) -> dict[str, Any]:
+    """All of it for machines."""
+    protocol, population = found.protocol, found.population
+    return {
+        "columns": show.columns_data(found.counted),
+        "not_used": found.counted.dropped,
+        "found_by": protocol.how,
+        "fitted": protocol.fitted,
+        "exposed": found.exposed.as_dict() if found.exposed else None,
+        "wish": found.wish.as_dict() if found.wish else None,
+        "blocks": [list(block.attributes) for block in protocol.blocks],
+        "objective": protocol.objective,
+        "readers": show.readers_data(protocol, found.counted.joint),
+        "remarks": show.extremes(protocol, found.findings, found.wish is not None),
+        **found.findings.as_dict(),
+        **({"population": population.as_dict()} if population else {}),
+    }
+
+
+def _told(found: _Found) -> list[RenderableType]:
+    """All of it for people, what matters most to them last."""
+    protocol, joint, measured = found.protocol, found.counted.joint, found.findings
+    told: list[RenderableType] = []
+    if found.counted.dropped:
+        told.append(f"Not used: {', '.join(found.counted.dropped)}.")
+    if found.wish is not None:
+        told.append(found.wish.words())
+    told.append(f"Promise: {measured.promise}")
+    told += show.kept_lines(protocol, measured)
+    told += show.remarks(joint, measured)
+    told += show.extremes(protocol, measured, found.wish is not None)
+    if found.population is not None:
+        told += [show.chosen_line(joint.chosen)] if joint.chosen else []
+        told.append(found.population.words())
+    told.append(show.findings_table(measured))
+    if found.exposed is not None and found.exposed.few:
+        told.append(found.exposed.words())
+    return [*told, counting_words(protocol, joint)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
+from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.fitting import Bins, Wishes
 
@@ -48,10 +49,26 @@ Blocks = Annotated[
 MethodName = Annotated[
     str, typer.Option("--method", help="How blocks share the promise: tuned, chained (or paper, to compare).")
 ]
-Gap = Annotated[float, typer.Option(help="Stop when at most this many nats can be gained.")]
+ObjectiveName = Annotated[
+    str,
+    typer.Option(
+        "--objective",
+        help="What to keep the most of: faithful (cells; rows can be counted as they stand) or information.",
+    ),
+]
+WeightOption = Annotated[
+    list[str] | None,
+    typer.Option("--weight", help="With faithful: cells of a column count more, or less: town=3,age=0.5. Repeatable."),
+]
+Gap = Annotated[
+    float | None,
+    typer.Option(help="Stop when at most this can be gained: a share of cells (0.001), or nats (1e-6)."),
+]
 TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds, with the best found so far.")]
 LISTED = re.compile(r'(?:\s*"[^"]*"\s*(?=,|$))|[^,]+')
 """The names in a list that is joined by commas."""
+PAIRS = re.compile(r'(?:"[^"]*"|[^,"])+')
+"""The column=value in a list that is joined by commas; quoted names may hold some."""
 
 
 def names(text: str) -> list[str]:
@@ -84,6 +101,26 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
             raise InvalidTable(f"{option} takes column=value; got {text!r}")
         found[_unquoted(name)] = value.strip()
     return found
+
+
+def objective(text: str) -> Objective:
+    """What to keep the most of, as typed."""
+    if text not in get_args(Objective):
+        raise InvalidInput(f"--objective is faithful or information; got {text!r}")
+    return cast(Objective, text)
+
+
+def weights(texts: list[str] | None) -> dict[str, float] | None:
+    """How much the cells of some columns count, as typed.
+
+    >>> weights(['town=3,age=0.5', '"Name, first name"=2'])
+    {'town': 3.0, 'age': 0.5, 'Name, first name': 2.0}
+    """
+    typed = pairs([pair for text in texts or [] for pair in PAIRS.findall(text)], "--weight")
+    try:
+        return {column: float(weight) for column, weight in typed.items()} or None
+    except ValueError:
+        raise InvalidInput("--weight takes column=number, such as town=3") from None
 
 
 def read_bins(text: str) -> Bins:

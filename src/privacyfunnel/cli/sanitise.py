@@ -11,7 +11,7 @@ import typer
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.release import COUNTING, Release
 from privacyfunnel.tables.release import sanitise as release_table
 from privacyfunnel.tables.writing import check_output
 
@@ -47,11 +47,13 @@ def sanitise(
     release: Release
     if cluster is None:
         check_output(output, force, (table, protocol))
+        loaded = Protocol.load(protocol)
         with show.row_progress(None) as progress:
             layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "progress": progress}
-            release = release_table(Protocol.load(protocol), table, output, **drawing, **layout)
+            release = release_table(loaded, table, output, **drawing, **layout)
     else:
-        release = _on_cluster(cluster, Protocol.load(protocol), table, output, delimiter, encoding, drawing)
+        loaded = Protocol.load(protocol)
+        release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing)
     if json:
         show.as_json({"output": str(output), **asdict(release), **release.metadata()})
         return
@@ -65,11 +67,26 @@ def sanitise(
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return
+    screen.print(_counting(loaded, release), markup=False)
+    needed = (
+        "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
+    )
     screen.print(
-        f"Publish it once. Readers need {protocol}, too, for funnel estimate: publish it unless fit warned against it. "
-        "Counting released rows misleads.",
+        f"Publish it once. {needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
         markup=False,
     )
+
+
+def _counting(protocol: Protocol, release: Release) -> str:
+    """What the released file says to those who would count its rows, as far as it is known to hold of them."""
+    if release.objective == "faithful" and (release.drawn or protocol.people not in (None, release.rows)):
+        fitted = f"{protocol.people:,} rows" if protocol.people is not None else "other rows"
+        return (
+            f"These are not the {fitted} that the protocol was fitted on: counts of released rows lean towards those; "
+            "funnel estimate undoes that."
+        )
+    words = COUNTING[release.objective]
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _on_cluster(

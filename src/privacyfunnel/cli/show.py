@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,10 +17,14 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.segment import Segment
 from rich.table import Table
 
-from privacyfunnel.attacks.findings import Findings, Leakage, best_words
+from privacyfunnel.attacks.findings import ALIKE, NOISE, NOTHING, Findings, Leakage, best_words
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
 from privacyfunnel.optimiser.program.state import Progress as SearchProgress
+from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.miscounting import counting_words, miscount
+from privacyfunnel.protocols.protocol import Likeness, Objective, Protocol
+from privacyfunnel.protocols.readers import typical_error
 from privacyfunnel.tables.counting import Counted
 
 NARROW = 100
@@ -27,7 +32,13 @@ NARROW = 100
 FEW_PEOPLE = 10
 """With fewer people than this for each combination of values, on average, a release tells readers next to nothing."""
 WIDE_GAP = 0.01
-"""A gap that is worth a word, as a share of the information in the attributes."""
+"""A gap that is worth a word, as a share of the information in the attributes, or of cells."""
+LITTLE = 0.01
+"""A share of the information that is next to nothing."""
+TINY = 0.01
+"""An ε at which beliefs change by at most a hundredth."""
+HUGE = 3.0
+"""An ε at which beliefs may change twentyfold: who had 1 in 20 may become certain."""
 CONTROLS = re.compile("[\x7f-\x9f]")
 """What JSON leaves as it is, and terminals obey."""
 
@@ -107,6 +118,55 @@ def kept_line(found: Findings) -> str:
     return f"{kept} ({share}); certified: {best_words(found.kept_share, found.gap_share)}."
 
 
+def kept_lines(protocol: Protocol, found: Findings) -> list[str]:
+    """What is kept, in a line or two: cells and information of a faithful release, information of another."""
+    like = protocol.likeness
+    if like is None:
+        return [kept_line(found)]
+    cells = f"Unchanged: {like.cells_unchanged:.1%} of all cells, every cell of {like.rows_unchanged:.1%} of all rows"
+    kept = f"Kept: {found.kept_bits:.3f} of {found.entropy_bits:.3f} bits"
+    return [f"{cells}; {_best_cells(like)}.", f"{kept} ({found.kept_share:.1%} of the information in the attributes)."]
+
+
+def _best_cells(like: Likeness) -> str:
+    """How many cells the best release might leave, rounded up, in the units in which the best was sought."""
+    most = min(1.0, math.ceil(like.fidelity_bound * 1000 - NOISE) / 1000)
+    best = f"certified: no release with this promise whose rows can be counted has more than {most:.1%}"
+    if abs(like.fidelity - like.cells_unchanged) < ALIKE:
+        return best
+    units = "weighted, with near values in part" if like.weights else "with near values in part"
+    return f"{units} {like.fidelity:.1%}, {best}"
+
+
+def extremes(protocol: Protocol, found: Findings, wished: bool) -> list[str]:
+    """Results that are seldom meant: next to nothing released, or everything, or an ε that was found at an end."""
+    told, epsilon = [], protocol.notion.epsilon
+    if found.kept_share < LITTLE:
+        told.append(
+            f"Next to nothing is released: rows tell {found.kept_share:.2%} of what the original ones tell. A weaker "
+            "promise, or other columns, may be worth more."
+        )
+    elif found.kept_share > 1 - NOTHING:
+        told.append("Everything is released: the original rows keep this promise as they are, and none is changed.")
+    if wished and epsilon < TINY:
+        told.append(
+            f"ε = {epsilon:g} is next to nothing: so much can be kept while rows say next to nothing about the secret. "
+            "More can be had at a small price: a larger --keep, or --epsilon 0.1." + _untold(protocol)
+        )
+    elif wished and epsilon > HUGE:
+        told.append(
+            f"ε = {epsilon:g} hardly protects: beliefs may change by a factor {factor(epsilon)}. A smaller --keep, "
+            "coarser or other columns would protect more."
+        )
+    return told
+
+
+def _untold(protocol: Protocol) -> str:
+    if protocol.objective == "faithful":
+        return ""
+    return " Information that is kept need not be what readers ask for: at such an ε hardly any share can be estimated."
+
+
 def remarks(joint: Joint, found: Findings) -> list[str]:
     """What a steward should know before publishing: too many combinations of values, or a search without an end."""
     told = []
@@ -129,8 +189,25 @@ def chosen_line(columns: Sequence[str]) -> str:
     )
 
 
+def readers_data(protocol: Protocol, joint: Joint) -> dict[str, Any]:
+    """What readers get who count released rows, for machines; errors and biases are of shares between 0 and 1."""
+    return {
+        "words": counting_words(protocol, joint),
+        "countable": protocol.objective == "faithful",
+        "typical_error": typical_error(protocol, joint),
+        "average_bias": miscount(protocol, joint),
+        "likeness": asdict(protocol.likeness) if protocol.likeness is not None else None,
+    }
+
+
+PROGRESS: dict[Objective, str] = {
+    "information": "kept {0:.4f} nats, at most {1:.2g} to gain; Ctrl-C takes it",
+    "faithful": "{0:.2%} of cells stay, at most {1:.2%} to gain; Ctrl-C takes it",
+}
+
+
 @contextmanager
-def search_progress() -> Iterator[Callable[[SearchProgress], None] | None]:
+def search_progress(objective: Objective = "information") -> Iterator[Callable[[SearchProgress], None] | None]:
     """A line that follows the optimiser, on stderr and only on a terminal."""
     if not _watched():
         yield None
@@ -140,9 +217,7 @@ def search_progress() -> Iterator[Callable[[SearchProgress], None] | None]:
         task = bar.add_task("looking for the best protocol; Ctrl-C takes the best so far")
 
         def follow(state: SearchProgress) -> None:
-            bar.update(
-                task, description=f"kept {state.utility:.4f} nats, at most {state.gap:.2g} to gain; Ctrl-C takes it"
-            )
+            bar.update(task, description=PROGRESS[objective].format(state.utility, state.gap))
 
         yield follow
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -10,13 +10,20 @@ from rich.table import Table
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import NATS_PER_BIT
-from privacyfunnel.optimiser.tradeoff import Tradeoff
+from privacyfunnel.optimiser.optimise import gap_for
+from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
 from privacyfunnel.optimiser.tradeoff import tradeoff as curve_of
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import EPSILONS
 
 DEFAULT = ",".join(f"{epsilon:g}" for epsilon in EPSILONS)
 """Those of the curves in reports."""
+HEADINGS: dict[Objective, tuple[str, ...]] = {
+    "faithful": ("cells unchanged", "rows unchanged", "near cells in part", "at most"),
+    "information": ("kept", "bits kept", "at most"),
+}
+"""What is told of what is kept."""
 
 
 def tradeoff(
@@ -25,6 +32,8 @@ def tradeoff(
     attributes: options.Attributes = None,
     notion: options.NotionName = "lip",
     epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = DEFAULT,
+    objective: options.ObjectiveName = "faithful",
+    weight: options.WeightOption = None,
     bins: options.BinsOption = None,
     top: options.TopOption = None,
     dates: options.DatesOption = None,
@@ -32,7 +41,7 @@ def tradeoff(
     allow_secret_attribute: options.AllowSecret = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
-    gap: options.Gap = 1e-6,
+    gap: options.Gap = None,
     time_limit: options.TimeLimit = 60.0,
     json: options.Json = False,
 ) -> None:
@@ -45,14 +54,23 @@ def tradeoff(
         asked = [float(text) for text in options.names(epsilons)]
     except ValueError:
         raise InvalidPromise(f"--epsilons takes numbers joined by commas; got {epsilons!r}") from None
+    kept, weights = options.objective(objective), options.weights(weight)
+    gap = gap_for(kept, gap, weights)
     wishes = options.wishes(bins, top, dates, missing)
     counted = options.counted(table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding)
-    with show.search_progress() as progress:
-        curve = curve_of(counted.joint, kind, asked, gap=gap, time_limit=time_limit, progress=progress)
+    with show.search_progress(kept) as progress:
+        search: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "progress": progress}
+        curve = curve_of(counted.joint, kind, asked, objective=kept, weights=weights, **search)
     if json:
-        points = [point.as_dict() for point in curve.points]
-        columns = show.columns_data(counted)
-        show.as_json({"notion": kind.name, "entropy_nats": curve.entropy, "columns": columns, "points": points})
+        show.as_json(
+            {
+                "notion": kind.name,
+                "objective": kept,
+                "entropy_nats": curve.entropy,
+                "columns": show.columns_data(counted),
+                "points": [point.as_dict() for point in curve.points],
+            }
+        )
         return
     screen = show.console()
     screen.print(show.columns_table(counted))
@@ -61,18 +79,32 @@ def tradeoff(
 
 def _render(curve: Tradeoff) -> Table:
     table = Table(title=f"What is kept under {curve.kind.name}", title_justify="left", header_style="bold")
-    for heading in ("ε", "factor", "kept", "bits kept", "at most", "bits about the secret", "LIP level", "LDP level"):
+    told = HEADINGS[curve.objective]
+    for heading in ("ε", "factor", *told, "bits about the secret", "LIP level", "LDP level"):
         table.add_column(heading, justify="right")
     for point in curve.points:
-        share = point.utility / curve.entropy if curve.entropy else 1.0
+        cells, bits = _cells(point), _bits(point, curve.entropy)
         table.add_row(
             f"{point.epsilon:g}",
             f"×{factor(point.epsilon)}",
-            f"{share:.1%}",
-            f"{point.utility / NATS_PER_BIT:.3f}",
-            f"{point.upper_bound / NATS_PER_BIT:.3f}",
+            *(cells if curve.objective == "faithful" else bits),
             f"{point.leakage / NATS_PER_BIT:.3g}",
             f"{point.lip:.4g}",
             f"{point.ldp:.4g}",
         )
     return table
+
+
+def _cells(point: Point) -> list[str]:
+    """Cells and rows that stay, and how many cells at most: near ones in part, as the bound is about."""
+    like = point.protocol.likeness
+    if like is None:
+        return []
+    return [f"{share:.1%}" for share in (like.cells_unchanged, like.rows_unchanged, like.fidelity, like.fidelity_bound)]
+
+
+def _bits(point: Point, entropy: float) -> list[str]:
+    """The share of the information that is kept, in bits, too, and at most."""
+    share = point.utility / entropy if entropy else 1.0
+    bits, most = point.utility / NATS_PER_BIT, point.upper_bound / NATS_PER_BIT
+    return [f"{share:.1%}", f"{bits:.3f}", f"{most:.3f}"]

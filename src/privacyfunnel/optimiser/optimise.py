@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -84,19 +85,43 @@ def optimise(
     >>> round(protocol.fidelity, 3)
     0.716
     """
-    if objective not in GAPS:
-        raise InvalidInput(f"the objective is one of {', '.join(GAPS)}; got {objective!r}")
-    gap = GAPS[objective] if gap is None else gap
+    gap = gap_for(objective, gap, weights)
     if objective == "faithful":
         found = faithful(joint, notion, weights=weights, gap=gap, time_limit=time_limit, progress=progress)
         return found.protocol()
-    if weights is not None:
-        raise InvalidInput("weights of columns are for the objective 'faithful', which counts cells")
     if isinstance(joint, list | tuple):
         for one in joint:
             check_task(one, notion, gap, time_limit, progress)
         return optimise_for_each(joint, notion, gap, time_limit, progress)
     return search(cast(Joint, joint), notion, gap=gap, time_limit=time_limit, progress=progress)[0]
+
+
+def gap_for(objective: Objective, gap: float | None, weights: Mapping[str, float] | None) -> float:
+    """The gap that is asked for, or the usual one; refuses what no objective is, and weights that none would use."""
+    if objective not in GAPS:
+        raise InvalidInput(f"the objective is one of {', '.join(GAPS)}; got {objective!r}")
+    if objective != "faithful" and weights is not None:
+        raise InvalidInput("weights of columns are for the objective 'faithful', which counts cells")
+    return GAPS[objective] if gap is None else gap
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """`optimise` for one joint and one promise after the other."""
+
+    objective: Objective
+    weights: Mapping[str, float] | None
+    gap: float
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+
+    def __call__(self, joint: Joint, notion: Notion, known: Columns | None) -> tuple[Protocol, Columns | None]:
+        """The best protocol and, if that can be used, what may start the search for a weaker promise."""
+        gap, time_limit, progress = self.gap, self.time_limit, self.progress
+        if self.objective == "information":
+            return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress, known=known)
+        found = faithful(joint, notion, weights=self.weights, gap=gap, time_limit=time_limit, progress=progress)
+        return found.protocol(), None
 
 
 def search(

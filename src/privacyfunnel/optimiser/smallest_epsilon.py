@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise
-from privacyfunnel.optimiser.optimise import search
+from privacyfunnel.optimiser.optimise import Repeated, gap_for
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.protocol import Objective, Protocol
 
 STEP = 1e-3
 """ε is found up to this: a promise with more digits means nothing to people."""
@@ -25,11 +24,13 @@ LARGEST_EPSILON = 64.0
 """Beliefs that may change by the factor e^64 are not protected."""
 KEPT = 1e-9
 """What rounding a channel to multiples of 2⁻³² may lose of a share: keep=1 means all up to this."""
+KEEPING: dict[Objective, str] = {"information": "of the information", "faithful": "of the cells (near ones in part)"}
+"""What a share is of."""
 
 
 @dataclass(frozen=True, eq=False)
 class Wish:
-    """The smallest ε, in steps, whose best protocol keeps the share `keep` of the information in X."""
+    """The smallest ε, in steps, whose best protocol keeps the share `keep`: of the information in X, or of cells."""
 
     keep: float
     epsilon: float
@@ -41,8 +42,8 @@ class Wish:
 
     @property
     def kept(self) -> float:
-        """The share of the information in X that the protocol keeps."""
-        return share_kept(self.protocol.utility, self.protocol.entropy)
+        """The share that the protocol keeps: of the information in X, or of cells (its fidelity)."""
+        return _kept(self.protocol)
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers alone."""
@@ -51,7 +52,8 @@ class Wish:
 
     def words(self) -> str:
         """What was found, in a line."""
-        found = f"Keeping {self.keep:.4g} of the information takes ε = {self.epsilon:g} (it keeps {self.kept:.4g})"
+        what = KEEPING[self.protocol.objective]
+        found = f"Keeping {self.keep:.4g} {what} takes ε = {self.epsilon:g} (it keeps {self.kept:.4g})"
         if self.too_small is None:
             return f"{found}; whether less is enough is not known." if self.epsilon else f"{found}."
         if self.proven:
@@ -64,17 +66,36 @@ def share_kept(information: float, entropy: float) -> float:
     return information / entropy if entropy else 1.0
 
 
+def _kept(protocol: Protocol) -> float:
+    """What the protocol keeps of what it was to keep the most of."""
+    if protocol.likeness is not None:
+        return protocol.likeness.fidelity
+    return share_kept(protocol.utility, protocol.entropy)
+
+
+def _at_most(protocol: Protocol) -> float:
+    """What any protocol with this promise can keep of it, certified."""
+    if protocol.likeness is not None:
+        return protocol.likeness.fidelity_bound
+    return share_kept(protocol.upper_bound, protocol.entropy)
+
+
 def epsilon_for(
     joint: Joint,
     kind: type[Notion] | Callable[[float], Notion],
     keep: float,
     *,
+    objective: Objective = "information",
+    weights: Mapping[str, float] | None = None,
     step: float = STEP,
-    gap: float = 1e-6,
+    gap: float | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Wish:
     """The smallest multiple of `step` at which I(X;Y) ≥ keep·H(X) is possible, and its best protocol.
+
+    With the objective "faithful", at which rows that can be counted as they stand keep the share `keep` of cells:
+    fidelity ≥ keep. `objective`, `weights` and `gap` are those of `optimise`.
 
     What is kept grows with ε, since every promise at one ε holds at all larger ones: so the steps are halved
     again and again. A step counts as too small when the certified bound of its search stays below the wish;
@@ -86,10 +107,9 @@ def epsilon_for(
     """
     make = _maker(kind)
     _check(keep, step)
+    best = Repeated(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
-        return _search(
-            joint, make, keep, step, stop, partial(search, gap=gap, time_limit=time_limit, progress=progress)
-        )
+        return _search(joint, make, keep, step, stop, best)
 
 
 def _search(
@@ -98,38 +118,38 @@ def _search(
     keep: float,
     step: float,
     stop: threading.Event,
-    best: Callable[..., tuple[Protocol, Columns]],
+    best: Repeated,
 ) -> Wish:
     solved: dict[int, Protocol] = {}
-    posteriors: dict[int, Columns] = {}
+    posteriors: dict[int, Columns | None] = {}
 
     def enough(k: int) -> bool:
         below = max((i for i in posteriors if i < k), default=None)
         start = posteriors[below] if below is not None else None
-        solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), known=start)
-        return share_kept(solved[k].utility, joint.entropy) >= keep - KEPT
+        solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), start)
+        return _kept(solved[k]) >= keep - KEPT
 
     if enough(0):
         return Wish(keep, 0.0, None, True, solved[0])
-    no, yes = _bracket(enough, step, keep, stop)
+    no, yes = _bracket(enough, step, f"{keep:.4g} {KEEPING[best.objective]}", stop)
     while yes - no > 1 and not stop.is_set():
         middle = (no + yes) // 2
         no, yes = (no, middle) if enough(middle) else (middle, yes)
-    refuted = [k for k, p in solved.items() if share_kept(p.upper_bound, joint.entropy) < keep - KEPT]
+    refuted = [k for k, protocol in solved.items() if _at_most(protocol) < keep - KEPT]
     surely = max((k for k in refuted if k < yes), default=None)
     too_small = _multiple(surely, step) if surely is not None else None
     return Wish(keep, _multiple(yes, step), too_small, surely == yes - 1, solved[yes])
 
 
-def _bracket(enough: Callable[[int], bool], step: float, keep: float, stop: threading.Event) -> tuple[int, int]:
+def _bracket(enough: Callable[[int], bool], step: float, wished: str, stop: threading.Event) -> tuple[int, int]:
     """Steps, the first too small and the second large enough, by doubling."""
     no, yes = 0, max(1, round(FIRST_TRY / step))
     while not enough(yes):
         if stop.is_set():
-            raise InvalidInput(f"the search was stopped before an ε was found that keeps {keep:.4g} of the information")
+            raise InvalidInput(f"the search was stopped before an ε was found that keeps {wished}")
         no, yes = yes, 2 * yes
         if yes * step > LARGEST_EPSILON:
-            raise InvalidPromise(f"no ε up to {no * step:g} keeps {keep:.4g} of the information; ask for less")
+            raise InvalidPromise(f"no ε up to {no * step:g} keeps {wished}; ask for less")
     return no, yes
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import mutual_information
-from privacyfunnel.optimiser.optimise import search
+from privacyfunnel.optimiser.optimise import Repeated, gap_for
 from privacyfunnel.optimiser.program.state import Progress
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
-from privacyfunnel.protocols.protocol import Protocol, released_joint
+from privacyfunnel.protocols.protocol import Objective, Protocol, released_joint
 from privacyfunnel.typing import Vector
 
 
@@ -31,8 +31,12 @@ class Point:
     ldp: float
     """The exact ε-LDP level."""
     protocol: Protocol
+    fidelity: float | None = None
+    """Of faithful releases: the share of cells that stay as they are, near values in part."""
+    fidelity_bound: float | None = None
+    """No faithful release with this promise has a larger one."""
 
-    def as_dict(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, float | None]:
         """The numbers alone."""
         return {name: value for name, value in vars(self).items() if name != "protocol"}
 
@@ -45,6 +49,7 @@ class Tradeoff:
     entropy: float
     """H(X): what would be kept if nothing were hidden, in nats."""
     points: tuple[Point, ...]
+    objective: Objective = "information"
 
     def column(self, name: str) -> list[Any]:
         """One number of every point, by its name: the "utility", say."""
@@ -56,14 +61,16 @@ def tradeoff(
     kind: type[Notion],
     epsilons: Iterable[float] | Vector,
     *,
-    gap: float = 1e-6,
+    objective: Objective = "information",
+    weights: Mapping[str, float] | None = None,
+    gap: float | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Tradeoff:
     """The best protocol of one kind of promise at each of several ε; `time_limit` is for each of them.
 
     Solved from the smallest ε up: what is allowed at one ε is allowed at every larger one, so the
-    posteriors found so far start the next search.
+    posteriors found so far start the next search. `objective`, `weights` and `gap` are those of `optimise`.
 
     >>> curve = tradeoff(Joint([[40, 10], [10, 40]]), LIP, [0.1, 0.5])
     >>> tuple(round(u, 3) for u in curve.column("utility"))
@@ -74,18 +81,25 @@ def tradeoff(
     asked = [kind.at(epsilon) for epsilon in epsilons]
     if not asked:
         raise InvalidPromise("tradeoff needs at least one ε")
+    best = Repeated(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
     known = None
     points: dict[int, Point] = {}
     for i in sorted(range(len(asked)), key=lambda i: asked[i].epsilon):
-        protocol, known = search(joint, asked[i], gap=gap, time_limit=time_limit, progress=progress, known=known)
-        reached = certify(protocol, joint).reached
-        points[i] = Point(
-            asked[i].epsilon,
-            protocol.utility,
-            protocol.upper_bound,
-            mutual_information(released_joint(protocol.blocks[0].channel, joint.p)),
-            max(reached.lower, reached.upper),
-            reached.spread,
-            protocol,
-        )
-    return Tradeoff(kind, joint.entropy, tuple(points[i] for i in range(len(asked))))
+        protocol, known = best(joint, asked[i], known)
+        points[i] = _point(protocol, joint)
+    return Tradeoff(kind, joint.entropy, tuple(points[i] for i in range(len(asked))), objective)
+
+
+def _point(protocol: Protocol, joint: Joint) -> Point:
+    reached = certify(protocol, joint).reached
+    return Point(
+        protocol.notion.epsilon,
+        protocol.utility,
+        protocol.upper_bound,
+        mutual_information(released_joint(protocol.blocks[0].channel, joint.p)),
+        max(reached.lower, reached.upper),
+        reached.spread,
+        protocol,
+        protocol.fidelity,
+        protocol.fidelity_bound,
+    )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
@@ -28,6 +28,11 @@ WRITE_ROWS = 1 << 18
 """Written at a time: a few megabytes, as much as is read at a time."""
 PILES = 256
 """A byte is then a fair die."""
+COUNTING: dict[Objective, str] = {
+    "faithful": "rows can be counted as they stand, if they are of the table that the protocol was fitted on",
+    "information": "counting rows misleads: values are not those of the original rows, use funnel estimate",
+}
+"""What a released file says to those who would count its rows."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +48,20 @@ class Release:
     secure: bool
     """Whether the randomness was the operating system's; a seeded release is for tests only."""
     seed: int | None
+    objective: Objective
+    """That of the protocol: rows of a faithful release can be counted as they stand."""
 
     def metadata(self) -> dict[str, Any]:
-        """What is written into the released file about its making."""
-        if self.secure:
-            return {"software": "privacyfunnel", "randomness": "AES-128-CTR, key from the operating system"}
-        return {
-            "software": "privacyfunnel",
-            "randomness": f"INSECURE: seeded with {self.seed}; whoever knows the seed can undo the noise",
-        }
+        """What is written into the released file about its making, and about reading it."""
+        randomness = "AES-128-CTR, key from the operating system"
+        if not self.secure:
+            randomness = f"INSECURE: seeded with {self.seed}; whoever knows the seed can undo the noise"
+        return {"software": "privacyfunnel", "randomness": randomness, "counting": COUNTING[self.objective]}
+
+    @property
+    def warns(self) -> bool:
+        """Whether whoever has the released file should read its metadata first."""
+        return not self.secure or self.objective == "information"
 
 
 def sanitise(
@@ -78,8 +88,6 @@ def sanitise(
         format_of(target)
         check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
         note = None if format_of(target) == ".parquet" else target.with_name(target.name + ".metadata.json")
-        if note is not None and seed is not None:
-            check_output(note, force)
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     source.require(protocol.attributes)
@@ -89,6 +97,8 @@ def sanitise(
         metadata = _summary(sanitiser, source, len(released), keep_order, seed).metadata()
         return _like(table, released, metadata)
     release = _summary(sanitiser, source, 0, keep_order, seed)
+    if note is not None and release.warns:
+        check_output(note, force)
     rows = 0
     with table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
         for y in _released_codes(sanitiser, source, randomness, keep_order, progress):
@@ -103,14 +113,15 @@ def sanitise(
 
 
 def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:
-    attributes = sanitiser.protocol.attributes
+    attributes, objective = sanitiser.protocol.attributes, sanitiser.protocol.objective
     dropped = tuple(name for name in source.columns if name not in attributes)
-    return Release(rows, attributes, dropped, sanitiser.strangers.total(), not keep_order, seed is None, seed)
+    drawn = sanitiser.strangers.total()
+    return Release(rows, attributes, dropped, drawn, not keep_order, seed is None, seed, objective)
 
 
 def _write_note(note: Path, release: Release) -> None:
-    """CSV has no place for metadata: a seeded release says so in a file beside it, a secure one leaves none there."""
-    if release.secure:
+    """CSV has no place for metadata: a release that warns does so in a file beside it, another leaves none there."""
+    if not release.warns:
         note.unlink(missing_ok=True)
         return
     with whole_file(note, force=True) as file:

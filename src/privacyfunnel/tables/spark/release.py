@@ -173,7 +173,7 @@ def sanitise_spark(
     rows_in = source.frame.select(*(f"c{source.columns.index(name)}" for name in protocol.attributes))
     drawn = sum(_strangers(protocol, rows_in, source.name).values()) if unseen == "draw" else 0
     dropped = tuple(name for name in source.columns if name not in protocol.attributes)
-    release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed)
+    release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed, protocol.objective)
     drawing = Drawing(protocol, _release_key(seed), keep_order, unseen)
     released = _plan(drawing, rows_in, release)
     with _told(protocol, rows_in, source.name):
