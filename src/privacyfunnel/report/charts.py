@@ -204,6 +204,8 @@ def attribute_chart(attribute: Attribute, countable: bool = False) -> Picture:
     `countable` says that both are the same, since released rows can be counted as they stand.
     """
     before, after, labels = attribute.before, attribute.after, list(map(short, attribute.labels))
+    if countable and before is not None:
+        after = before  # up to 2⁻³⁰, which could round to another digit
     order = np.arange(len(labels))
     if len(labels) > MOST_BARS:
         order = np.argsort(-(after if before is None else before), kind="stable")[: MOST_BARS - 1]

@@ -30,8 +30,8 @@ from privacyfunnel.tables.suggesting import Suggestion, suggest
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".tsv.gz")
 SHOWN = 80
 """Letters of a file's name that a message quotes; its end is what matters."""
-POINT_SECONDS = 2.0
-"""For each point of the curves, which are for looking only."""
+POINT_SECONDS = 10.0
+"""For each point of the curves. Most take a tenth of that, but not while charts are drawn and other searches run."""
 Follow = Callable[[Progress], None]
 FIRST_OBJECTIVE: Objective = "faithful"
 """What is kept the most of unless somebody chooses otherwise: rows that anybody can read without a tool."""
