@@ -1,5 +1,6 @@
 """An account holds the same numbers as the definitions give, for single channels and for products."""
 
+import json
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.attacks import findings
 from privacyfunnel.promises.limits import Limits
+from privacyfunnel.protocols.readers import typical_error
 from privacyfunnel.report import account as accounts
 from privacyfunnel.report.account import account
 from strategies import epsilons, joints
@@ -27,6 +29,7 @@ def people(seed=0):
 
 PROTOCOLS = {
     "one channel": lambda joint: pf.optimise(joint, pf.LIP(0.3)),
+    "a faithful one": lambda joint: pf.optimise(joint, pf.LIP(0.3), objective="faithful"),
     "a product": lambda joint: pf.compose(joint, pf.SRLIP(0.6), blocks=[["a", "c"], ["b"]]),
 }
 
@@ -94,7 +97,10 @@ def test_an_account_without_a_table_knows_only_what_the_protocol_says(tmp_path):
     protocol = pf.Protocol.load(tmp_path / "protocol.json")
     told = account(protocol)
     assert told.measured is None
-    assert set(told.as_dict()) == {"digest", "promise", "notion", "fitted", "kept_share", "gap_share", "encoders"}
+    shares = {"cells_unchanged", "kept_share", "gap_share"}
+    about = {"digest", "promise", "notion", "fitted", "objective", "countable", "likeness", "encoders"}
+    assert set(told.as_dict()) == about | shares
+    assert (told.objective, told.countable, told.cells_unchanged) == ("information", False, None)
     for attribute in told.attributes:
         assert attribute.before is attribute.kept_bits is attribute.unchanged is None
         # The released distribution follows from the protocol's own marginal, which is coarse on purpose.
@@ -105,6 +111,56 @@ def test_an_account_without_a_table_knows_only_what_the_protocol_says(tmp_path):
         assert attribute.after == pytest.approx(after, abs=1e-12)
         real = next(a for a in account(protocol, joint).attributes if a.name == attribute.name)
         assert attribute.after == pytest.approx(real.after, abs=0.02)
+
+
+def test_a_faithful_release_has_the_shares_of_the_original_and_the_cells_that_it_says():
+    joint = people()
+    protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful", weights={"b": 2})
+    told = account(protocol, joint)
+    for attribute in told.attributes:
+        assert attribute.after == pytest.approx(attribute.before, abs=1e-8)
+        assert attribute.miscounted <= 1e-8
+    assert told.countable
+    assert told.cells_unchanged == pytest.approx(protocol.likeness.cells_unchanged)
+    found = told.as_dict()
+    assert found["objective"] == "faithful"
+    assert found["likeness"]["weights"] == {"b": 2.0}
+    assert found["gap_share"] == protocol.fidelity_bound - protocol.fidelity
+    assert found["marginal_error"] == pf.certify(protocol, joint).marginal_error <= 2**-30
+    assert found["typical_error"] == typical_error(protocol, joint) > 0
+    json.loads(told.as_json())
+
+
+def test_of_an_informative_release_the_account_says_how_far_counting_is_off():
+    joint = people()
+    protocol = pf.optimise(joint, pf.LIP(0.3))
+    told = account(protocol, joint)
+    (block,) = protocol.blocks
+    released = np.bincount(block.labels, weights=protocol.channel @ joint.p_x, minlength=joint.n_x)
+    for j, attribute in enumerate(told.attributes):
+        off = [abs((released - joint.p_x)[joint.codes[:, j] == a].sum()) for a in range(len(attribute.labels))]
+        assert attribute.miscounted == pytest.approx(max(off))
+    assert max(attribute.miscounted for attribute in told.attributes) > 0.01
+    assert not told.countable
+    assert told.as_dict()["typical_error"] is told.as_dict()["marginal_error"] is None
+
+
+def test_rows_of_another_table_are_not_said_to_be_countable():
+    protocol = pf.optimise(people(), pf.LIP(0.3), objective="faithful")
+    assert account(protocol, people()).countable
+    assert not account(protocol, people(seed=1)).countable
+
+
+def test_without_a_table_a_faithful_protocol_tells_about_how_many_cells_stay(tmp_path):
+    joint = pf.Joint(people().weights.reshape(3, 2, 3, 2) * 50, attributes=["a", "b", "c"])
+    protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
+    protocol.save(tmp_path / "protocol.json")
+    told, real = account(pf.Protocol.load(tmp_path / "protocol.json")), account(protocol, joint)
+    assert told.cells_unchanged <= real.cells_unchanged  # rounded down
+    for attribute, known in zip(told.attributes, real.attributes, strict=True):
+        assert attribute.before is attribute.miscounted is None
+        assert attribute.unchanged == pytest.approx(known.unchanged, abs=0.02)
+    assert account(protocol).as_json() == told.as_json()
 
 
 @settings(max_examples=25)

@@ -25,7 +25,7 @@ def reports(shared, tmp_path_factory):
     if not table.exists():
         pytest.skip("the Adult table is not among the shared data")
     joint = pf.Joint.from_table(table, "income", ["education", "occupation", "sex"])
-    pf.optimise(joint, pf.LIP(0.5)).save(folder / "protocol.json")
+    pf.optimise(joint, pf.LIP(0.5), objective="faithful", time_limit=60).save(folder / "protocol.json")
     protocol = str(folder / "protocol.json")
     full = ["report", protocol, "--table", str(table), "--time-limit", "5", "-o", str(folder / "full.html")]
     assert run(full) == 0

@@ -1,6 +1,7 @@
 """The report: the library's numbers, one file that needs nothing else, and a public page that tells nothing more."""
 
 import json
+import math
 import re
 import shlex
 from html import unescape
@@ -13,6 +14,8 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.information import mutual_information
+from privacyfunnel.protocols.protocol import published
+from privacyfunnel.protocols.readers import points, typical_error
 from privacyfunnel.report.account import account
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.curves import compare, epsilons_with
@@ -122,6 +125,18 @@ def test_the_public_page_says_who_is_covered_and_that_rows_are_not_to_be_counted
     assert "funnel estimate" in told
 
 
+def test_the_public_page_of_a_faithful_protocol_says_that_rows_are_to_be_counted():
+    joint = pf.Joint(np.arange(1, 13).reshape(2, 2, 3) * 40, attributes=["age", "town"])
+    protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
+    text = " ".join(text_of(report_page(account(protocol))).split())
+    assert "Count them as they stand" in text
+    assert "does not give the original shares" not in text
+    assert f"{percent(published(protocol).likeness.cells_unchanged)} of all cells stay as they are" in text
+    assert percent(protocol.likeness.cells_unchanged) not in text  # more digits than the file tells
+    assert text.count("in the table and in the release alike") == 2
+    assert "typical error" not in text
+
+
 def test_the_example_speaks_of_a_value_that_is_there_if_there_is_one():
     secrets = ["ill"] * 20 + ["well"] * 75 + [None] * 5
     table = pa.table({"s": secrets, "x": ["a", "b"] * 50})
@@ -130,10 +145,11 @@ def test_the_example_speaks_of_a_value_that_is_there_if_there_is_one():
     assert "For example: 20.0% of the people have s = ill" in told
 
 
-def test_the_public_page_is_the_same_for_two_tables_with_one_protocol(tmp_path):
+@pytest.mark.parametrize("objective", ["information", "faithful"])
+def test_the_public_page_is_the_same_for_two_tables_with_one_protocol(tmp_path, objective):
     # Whatever differs between the tables would be a number computed from counts.
     joint = pf.Joint([[30, 20, 10], [10, 20, 30]])
-    protocol = pf.optimise(joint, pf.LIP(0.3))
+    protocol = pf.optimise(joint, pf.LIP(0.3), objective=objective)
     protocol.save(tmp_path / "protocol.json")
     page = report_page(account(pf.Protocol.load(tmp_path / "protocol.json")))
     other = pf.Joint([[300, 200, 100], [90, 190, 290]])
@@ -217,6 +233,79 @@ def test_the_commands_and_the_python_of_a_report_make_the_protocol_again(folder,
     assert run(shlex.split(typed.audit)[1:]) == 0
 
 
+def test_a_faithful_protocol_is_made_again_with_its_weights(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pa_csv.write_csv(people(), tmp_path / "people.csv")
+    joint = pf.Joint.from_table("people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
+    protocol = pf.optimise(joint, pf.LIP(0.25), objective="faithful", weights={"town": 2.5})
+    protocol.save("first.json")
+    typed = steps(protocol, "people.csv", "second.json")
+    assert "--objective faithful --weight town=2.5" in typed.fit
+    assert run(shlex.split(typed.fit)[1:]) == 0
+    exec(compile(typed.python.replace("second.json", "third.json"), "report", "exec"), {})  # noqa: S102 - our own lines
+    assert digest(tmp_path / "first.json") == digest(tmp_path / "second.json") == digest(tmp_path / "third.json")
+
+
+def test_the_report_of_a_faithful_protocol_says_what_readers_get(folder):
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
+    protocol = pf.optimise(joint, pf.LIP(0.1), objective="faithful")
+    told, likeness = account(protocol, joint), protocol.likeness
+    compared = compare(joint, [0.1], objective="faithful", time_limit=5)
+    page = report_page(told, compared=compared)
+    text = " ".join(text_of(page).split())
+    assert f"{percent(likeness.cells_unchanged)} of all cells stay as they are" in text
+    assert f"{percent(likeness.rows_unchanged)} of all rows entirely" in text
+    assert f"± {points(typical_error(protocol, joint))} points: the typical error of a counted share" in text
+    assert f"the fidelity is {math.floor(likeness.fidelity * 1000) / 1000:.1%}" in text
+    assert f"has more than {math.ceil(likeness.fidelity_bound * 1000) / 1000:.1%}" in text
+    assert f"by more than {pf.certify(protocol, joint).marginal_error:.2g} (promised: 2⁻³⁰)" in text
+    assert "Count them as they stand" in text
+    assert "Counting them does not give the original shares" not in text
+    assert text.count("in the table and, on average, in the release: the same.") == 2
+    for attribute in told.attributes:
+        assert f"{attribute.name} {percent(attribute.unchanged)} 0 points" in text
+    assert "How many cells stay as they are at every ε" in text
+    assert re.search(rf"LIP 0\.1 ×1\.11 {re.escape(percent(likeness.fidelity))}", text)
+    assert "<del>" not in page  # no record is quoted
+
+
+def test_the_report_of_an_informative_protocol_says_how_counting_misleads(folder):
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
+    told = account(pf.optimise(joint, pf.LIP(0.1)), joint)
+    text = " ".join(text_of(report_page(told)).split())
+    worst = max(attribute.miscounted for attribute in told.attributes)
+    assert f"does not give the original shares (single ones are off by up to {points(worst)} points)" in text
+    for attribute in told.attributes:
+        assert f"on average, in the release: off by up to {points(attribute.miscounted)} points." in text
+    assert "Count them as they stand" not in text
+
+
+def test_of_other_rows_the_report_says_that_counts_lean():
+    protocol = pf.optimise(pf.Joint([[30, 20, 10], [10, 20, 30]]), pf.LIP(0.3), objective="faithful")
+    text = text_of(report_page(account(protocol, pf.Joint([[300, 200, 100], [190, 190, 190]]))))
+    assert "counts lean towards the fitted ones" in text
+    assert "this is not the table it was fitted on" in text
+    assert "Count them as they stand" not in text
+
+
+def test_columns_without_order_and_weight_need_no_second_word():
+    table = pa.table(
+        {"s": ["ill"] * 30 + ["well"] * 70, "x": ["a", "b", "c", "d"] * 25, "y": ["u", "u", "v", "u", "w"] * 20}
+    )
+    joint = pf.Joint.from_table(table, "s", ["x", "y"])
+    text = text_of(report_page(account(pf.optimise(joint, pf.LIP(0.1), objective="faithful"), joint)))
+    assert "fidelity" not in text
+    assert "No release with this promise whose rows can be counted leaves more than" in text
+
+
+def test_curves_of_information_beside_a_faithful_protocol_are_called_so(folder):
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town"])
+    protocol = pf.optimise(joint, pf.LIP(0.1), objective="faithful")
+    text = text_of(report_page(account(protocol, joint), compared=compare(joint, [0.1], time_limit=5)))
+    assert "How much information is kept at every ε" in text
+    assert "The curves are those of protocols that keep the most information" in text
+
+
 @pytest.mark.parametrize(
     ("share", "words"),
     [(0.5, "50.0%"), (1.0, "100%"), (0.0, "0%"), (0.9999, "99.99%"), (0.00004, "0.004%"), (1e-9, "<0.001%")],
@@ -269,6 +358,7 @@ def test_a_promise_for_side_channels_that_is_too_large_for_a_chart_is_left_out_w
 
 def test_keep_on_the_command_line_finds_the_smallest_epsilon(folder, tmp_path, capsys):
     asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3", "--keep", "0.95"]
+    asked += ["--objective", "information"]
     assert funnel("fit", folder / "people.csv", *asked, "--json", "-o", tmp_path / "p.json") == 0
     found = json.loads(capsys.readouterr().out)
     joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": 3})

@@ -8,6 +8,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.report.curves import Comparison
 from privacyfunnel.tables.preview import preview
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import suggest
@@ -60,6 +61,22 @@ def test_a_release_is_drawn_once(table, tmp_path):
     first = desk.release(solved, opened, tmp_path).read_bytes()
     assert desk.release(solved, opened, tmp_path).read_bytes() == first
     assert pa_csv.read_csv(tmp_path / next(tmp_path.iterdir()).name).num_rows == 2_000
+
+
+def test_rows_to_be_counted_are_what_is_released_unless_somebody_chooses_otherwise(table):
+    opened = desk.open_table(table, "people.csv")
+    counted = desk.count(opened, "obese", ["sex", "town"])
+    told = [desk.solve(counted, opened, pf.LIP(0.1), None, lambda _: None, **more).account for more in CHOICES]
+    assert [one.objective for one in told] == ["faithful", "information"]
+    assert [one.countable for one in told] == [True, False]
+    wish = desk.grant(counted, opened, pf.LIP, 0.9, None, lambda _: None).wish
+    assert wish.protocol.objective == "faithful"
+    assert wish.kept >= 0.9 - 1e-9
+    curves = desk.next_curve(counted.joint, Comparison((), {}), lambda _: None)
+    assert [curve.objective for curve in curves.curves] == ["faithful"]
+
+
+CHOICES = ({}, {"objective": "information"})
 
 
 def test_a_preview_shows_the_first_rows_and_values_they_can_be_released_as(table):

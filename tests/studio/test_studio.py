@@ -8,6 +8,8 @@ import pytest
 
 import privacyfunnel as pf
 from pages import barriers, listen, too_wide
+from privacyfunnel.protocols.miscounting import counting_words
+from privacyfunnel.report.account import account
 from privacyfunnel.report.words import percent
 
 PATIENCE = 120_000
@@ -58,6 +60,13 @@ def shows(page, words):
     page.wait_for_function("words => document.querySelector('#result')?.innerText.includes(words)", arg=words)
 
 
+def bars(page, column):
+    """The shares of a column's values, in the original and as released, from the table below its bars."""
+    figure = page.locator("#bars figure").filter(has=page.locator("figcaption strong", has_text=column))
+    rows = figure.locator("tbody tr")
+    return tuple([row.locator("td").nth(which).text_content() for row in rows.all()] for which in (0, 1))
+
+
 def get(page, label, folder):
     with page.expect_download() as coming:
         page.get_by_role("link", name=label, exact=True).click()
@@ -76,22 +85,24 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         set_epsilon(page, 0.3)
         promise = pf.LIP(0.3)
         shows(page, promise.words())
-        expected = pf.optimise(joint, promise)
+        expected = pf.optimise(joint, promise, objective="faithful")
         released = expected.channel_on(joint) @ joint.p.T
         told = page.inner_text("#result")
-        assert percent(expected.utility / joint.entropy) in told
+        assert percent(expected.likeness.cells_unchanged) in told
+        assert counting_words(expected, joint) in told
         assert percent(float(released.max(axis=1).sum())) in told
         assert "Kept." in told
         assert barriers(page) == []
 
         page.select_option("#notion", "ldp")
         shows(page, pf.LDP(0.3).words())
-        best = pf.optimise(joint, pf.LDP(0.3))
-        shows(page, percent(best.utility / joint.entropy))
+        best = pf.optimise(joint, pf.LDP(0.3), objective="faithful")
+        shows(page, percent(best.likeness.cells_unchanged))
 
         protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
         assert protocol.notion == pf.LDP(0.3)
-        assert protocol.utility == pytest.approx(best.utility, abs=1e-6)
+        assert protocol.objective == "faithful"
+        assert protocol.fidelity == pytest.approx(best.fidelity, abs=0.05)  # the file tells few digits
         assert pf.certify(protocol, joint).holds
         rows = pa_csv.read_csv(get(page, "Released table", tmp_path))
         assert rows.column_names == ["sex", "town", "weight"]
@@ -102,6 +113,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         certificate = json.loads(get(page, "Certificate", tmp_path).read_text())
         assert certificate["findings"]["holds"] is True
         assert certificate["findings"]["level"] == pf.certify(protocol, joint).level
+        assert certificate["likeness"]["fidelity"] == pytest.approx(best.fidelity, abs=1e-3)
         report = get(page, "Report", tmp_path).read_text()
         assert certificate["digest"] in report
         public = get(page, "Page to publish", tmp_path).read_text()
@@ -109,7 +121,8 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         assert "What an attacker gains" not in public
 
         page.get_by_text("The same on the command line and in Python").click()
-        assert "--notion ldp" in page.inner_text("#downloads")
+        typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
+        assert "--notion ldp --epsilon 0.3 --objective faithful" in typed
         page.get_by_text("What an attacker gains").first.click()
         page.wait_for_selector("#risk figure")
         page.wait_for_selector("#curve figure")
@@ -133,7 +146,7 @@ def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp
         over = pf.robust(pf.LIP(0.3), 0.95)
         shows(page, over.words())
         told = page.inner_text("#result")
-        found = pf.population_findings(pf.optimise(joint, over), joint)
+        found = pf.population_findings(pf.optimise(joint, over, objective="faithful"), joint)
         assert f"{found.population_level:.4g} for the population with 95% confidence" in told
         assert barriers(page) == []
 
@@ -156,6 +169,37 @@ def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp
         assert heard["errors"] == []
 
 
+def test_what_readers_get_can_be_chosen_and_the_bars_show_the_difference(open_studio, visit, table, tmp_path):
+    joint = pf.Joint.from_table(table, "obese", ["sex", "weight"])
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        choose(page, "obese", ["sex", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        assert page.input_value("#objective") == "faithful"
+        shows(page, "on average, in the release: the same.")
+        assert page.locator("#bars figure").count() == 2
+        before, after = bars(page, "weight")
+        assert after == before
+        changed = page.locator("#result table.preview td.changed").count()
+        assert f"{changed} of these 12 cells are changed" in page.inner_text("#result")
+
+        page.select_option("#objective", "information")
+        protocol = pf.optimise(joint, pf.LIP(0.5))
+        shows(page, percent(protocol.utility / joint.entropy) + "\nof the information kept")
+        shows(page, "Counting released rows misleads")
+        shows(page, "on average, in the release: off by up to")
+        told = account(protocol, joint).attributes[1]
+        assert bars(page, "weight") == ([percent(p) for p in told.before], [percent(p) for p in told.after])
+        assert barriers(page) == []
+        page.wait_for_function("() => document.querySelector('#curve')?.innerText.includes('How much information')")
+        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).objective == "information"
+
+        page.select_option("#objective", "faithful")  # known already
+        shows(page, "Readers can count rows as they stand")
+        page.wait_for_function("() => document.querySelector('#curve')?.innerText.includes('How many cells')")
+        assert heard["errors"] == []
+
+
 @pytest.mark.long
 def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, visit, table):
     joint = pf.Joint.from_table(table, "obese", ["town", "weight"])
@@ -164,7 +208,8 @@ def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, vis
         choose(page, "obese", ["town", "weight"])
         shows(page, pf.LIP(0.5).words())
         page.get_by_text("Or say how much is to be kept").click()
-        page.fill("#keep", "90")
+        page.select_option("#objective", "information")
+        page.get_by_label("Keep at least this share of the information (%)").fill("90")
         page.click("#wish")
         shows(page, "Keeping 0.9 of the information takes")
         told = page.inner_text("#result")
@@ -172,6 +217,13 @@ def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, vis
         page.wait_for_function("e => Number(document.querySelector('#epsilon').value) === e", arg=found)
         assert pf.optimise(joint, pf.LIP(found)).utility >= 0.9 * joint.entropy - 1e-9
         assert pf.optimise(joint, pf.LIP(found - 0.001)).upper_bound < 0.9 * joint.entropy
+
+        page.select_option("#objective", "faithful")
+        page.get_by_label("Keep at least this share of the cells, near values counted in part (%)").fill("95")
+        page.click("#wish")
+        shows(page, "Keeping 0.95 of the cells")
+        found = float(re.search(r"takes ε = ([\d.]+)", page.inner_text("#result")).group(1))
+        assert pf.optimise(joint, pf.LIP(found), objective="faithful").fidelity >= 0.95 - 1e-9
 
 
 def test_a_wrong_file_is_explained_and_another_one_can_be_tried(open_studio, visit, table, tmp_path):
@@ -291,6 +343,7 @@ def test_a_narrow_screen_shows_everything_without_sideways_scrolling(open_studio
             page.get_by_text(words).first.click()
         page.wait_for_selector("#risk figure")
         page.wait_for_selector("#kept figure")
+        page.wait_for_selector("#bars figure")
         page.wait_for_selector("#curve figure")
         assert too_wide(page) <= 0
         assert barriers(page) == []

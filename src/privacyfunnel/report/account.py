@@ -19,10 +19,12 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information
 from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.file import digest_of
-from privacyfunnel.protocols.protocol import Block, Protocol, published
+from privacyfunnel.protocols.protocol import Block, Objective, Protocol, published
+from privacyfunnel.protocols.readers import typical_error
 from privacyfunnel.protocols.released import released
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -56,7 +58,12 @@ class Attribute:
     kept_bits: float | None = None
     """What the released column tells of the original one."""
     unchanged: float | None = None
-    """How often the released value is the original one."""
+    """How often the released value is the original one; without the table, about so often, if the file tells."""
+
+    @property
+    def miscounted(self) -> float | None:
+        """How far the counted share of one of its values is from the original one, in expectation and at most."""
+        return None if self.before is None else float(np.abs(self.after - self.before).max())
 
     @property
     def kept_share(self) -> float | None:
@@ -90,6 +97,26 @@ class Account:
     measured: FromTable | None = None
 
     @property
+    def objective(self) -> Objective:
+        """What the protocol keeps the most of."""
+        return self.protocol.objective
+
+    @property
+    def cells_unchanged(self) -> float | None:
+        """The expected share of cells that stay as they are; without the table, as the protocol's file says."""
+        if self.measured is not None:
+            return float(np.mean([attribute.unchanged or 0.0 for attribute in self.attributes]))
+        return self.protocol.likeness.cells_unchanged if self.protocol.likeness is not None else None
+
+    @property
+    def countable(self) -> bool:
+        """Whether released rows can be counted as they stand: those of the table at hand, or of the fitted one."""
+        if self.measured is None:
+            return self.objective == "faithful"
+        error = self.measured.certificate.marginal_error
+        return error is not None and error <= MARGINAL_ERROR
+
+    @property
     def kept_share(self) -> float:
         """Of the information in the attributes; without the table, as the protocol's file says."""
         if self.measured is not None:
@@ -98,7 +125,9 @@ class Account:
 
     @property
     def gap_share(self) -> float:
-        """No protocol keeps more than this share of the information beyond `kept_share`."""
+        """How much more a protocol with this promise could keep: of the information or, if it is faithful, of cells."""
+        if self.protocol.likeness is not None:
+            return self.protocol.likeness.fidelity_bound - self.protocol.likeness.fidelity
         return self.protocol.gap / self.protocol.entropy if self.protocol.entropy else 0.0
 
     def as_json(self) -> str:
@@ -112,16 +141,22 @@ class Account:
             "promise": self.protocol.notion.words(),
             "notion": self.protocol.notion.as_dict(),
             "fitted": self.protocol.fitted,
+            "objective": self.objective,
+            "countable": self.countable,
+            "cells_unchanged": self.cells_unchanged,
+            "likeness": self._likeness(),
             "kept_share": self.kept_share,
             "gap_share": self.gap_share,
             "encoders": [asdict(encoder) for encoder in self.encoders],
         }
         if self.measured is None:
             return told
-        own = ("name", "entropy_bits", "kept_bits", "kept_share", "unchanged")
+        own = ("name", "entropy_bits", "kept_bits", "kept_share", "unchanged", "miscounted")
         return told | {
             "findings": self.measured.findings.as_dict(),
             "reason": self.measured.certificate.reason,
+            "marginal_error": self.measured.certificate.marginal_error,
+            "typical_error": self.measured.typical_error,
             "worst_lift": str(self.measured.certificate.worst.lift) if self.measured.certificate.worst else None,
             "attributes": [{name: getattr(a, name) for name in own} for a in self.attributes],
             "attack": self.measured.attack.as_dict() if self.measured.attack else None,
@@ -130,6 +165,10 @@ class Account:
             "population": self.measured.population.as_dict() if self.measured.population else None,
             "exposed": self.measured.exposed.as_dict() if self.measured.exposed else None,
         }
+
+    def _likeness(self) -> dict[str, Any] | None:
+        likeness = self.protocol.likeness
+        return asdict(likeness) | {"weights": dict(likeness.weights)} if likeness is not None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +193,8 @@ class FromTable:
     """What the promise comes to for the population of which the people are a sample, if it was made to it."""
     exposed: Exposure | None = None
     """Whom the protocol file may give away, if it was fitted on people."""
+    typical_error: float | None = None
+    """How far counted shares of single values typically are off by drawing, where rows can be counted."""
 
     def output_name(self, i: int) -> str:
         """What the i-th of these outputs is written as."""
@@ -167,7 +208,10 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
     """Tell all there is to tell. Without the distribution of the table, only what the protocol file says."""
     measured = measure(protocol, joint, certificate) if joint is not None else None
     protocol = protocol if measured is not None else published(protocol)
-    attributes = tuple(_attribute(block, j, joint) for block in protocol.blocks for j in range(len(block.columns)))
+    faithful = protocol.likeness is not None
+    attributes = tuple(
+        _attribute(block, j, joint, faithful) for block in protocol.blocks for j in range(len(block.columns))
+    )
     encoders = tuple(encoder_of(column) for block in protocol.blocks for column in block.columns)
     return Account(protocol, digest_of(protocol), encoders, attributes, measured)
 
@@ -182,8 +226,8 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     beliefs = _beliefs(protocol, joint, together)
     q, attacked = together.sum(axis=0), _attack(protocol, joint)
     population = population_findings(protocol, joint) if protocol.notion.confidence is not None else None
-    exposed = exposure(protocol, joint)
-    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population, exposed)
+    exposed, error = exposure(protocol, joint), typical_error(protocol, joint)
+    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population, exposed, error)
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:
@@ -211,19 +255,17 @@ def _attack(protocol: Protocol, joint: Joint) -> tuple[Attack | None, tuple[Repe
     return found, tuple(again), tuple(remarks)
 
 
-def _attribute(block: Block, j: int, joint: Joint | None) -> Attribute:
-    """What became of the attribute j of a block."""
+def _attribute(block: Block, j: int, joint: Joint | None, faithful: bool) -> Attribute:
+    """What became of the attribute j of a block. Of a faithful one, its marginal is also that of the original rows."""
     column, written = block.columns[j], block.codes[block.labels, j]
     marginal = block.marginal / UNIT
     after = np.bincount(written, weights=marginal, minlength=len(column)).astype(np.float64)
     labels = tuple(map(text_of, column.labels))
     if joint is None:
-        return Attribute(column.name, labels, after)
+        unchanged = float(np.trace(_pairs(block, j, marginal))) if faithful else None
+        return Attribute(column.name, labels, after, unchanged=unchanged)
     p_x = np.bincount(block.inputs_of(joint), weights=joint.p_x, minlength=block.channel.n_inputs)
-    entries = block.channel
-    pairs = np.zeros((len(column), len(column)))
-    mass = entries.numerators / UNIT * p_x[entries.inputs]
-    np.add.at(pairs, (block.codes[entries.inputs, j], written[entries.outputs]), mass)
+    pairs = _pairs(block, j, p_x.astype(np.float64))
     before = pairs.sum(axis=1)
     return Attribute(
         column.name,
@@ -234,6 +276,15 @@ def _attribute(block: Block, j: int, joint: Joint | None) -> Attribute:
         mutual_information(pairs) / NATS_PER_BIT,
         float(np.trace(pairs)),
     )
+
+
+def _pairs(block: Block, j: int, p_x: Vector) -> Matrix:
+    """P(original value, released value) of the attribute j of a block, for inputs with the probabilities p_x."""
+    entries, codes = block.channel, block.codes[:, j]
+    pairs = np.zeros((len(block.columns[j]), len(block.columns[j])))
+    mass = entries.numerators / UNIT * p_x[entries.inputs]
+    np.add.at(pairs, (codes[entries.inputs], codes[block.labels[entries.outputs]]), mass)
+    return pairs
 
 
 def encoder_of(column: Column) -> Encoder:

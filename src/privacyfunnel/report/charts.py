@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from privacyfunnel.optimiser.tradeoff import Tradeoff
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block
+from privacyfunnel.protocols.protocol import Block, Objective
 from privacyfunnel.report.account import Attribute, text_of
+from privacyfunnel.report.curves import shares
 from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
-from privacyfunnel.report.words import percent
+from privacyfunnel.report.words import percent, points_off
 from privacyfunnel.typing import Matrix
 
 MOST_BARS = 20
@@ -28,26 +29,45 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2, 1, 2])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
 
+class Kept(NamedTuple):
+    """What a chart of curves shows, in words."""
+
+    title: str
+    axis: str
+    words: str
+
+
+KEPT: dict[Objective, Kept] = {
+    "faithful": Kept(
+        "How many cells stay as they are at every ε",
+        "share of cells (near values in part)",
+        "Of releases whose rows can be counted as they stand. ",
+    ),
+    "information": Kept("How much information is kept at every ε", "share of the information kept", ""),
+}
+
+
 def name_of(kind: type[Notion]) -> str:
     """How a kind of promise is called on a chart."""
     return kind.name.upper() if kind.name.isascii() and len(kind.name) <= 5 else kind.name
 
 
 def tradeoff_chart(curves: Sequence[Tradeoff], chosen: tuple[float, float] | None = None) -> Picture:
-    """The share of the information that is kept at every ε, for several kinds of promise, with certified bounds.
+    """The share of cells or of the information that is kept at every ε, for kinds of promise, with certified bounds.
 
     `chosen` is (ε, share kept) of the protocol at hand.
     """
+    what = KEPT["information" if any(curve.objective == "information" for curve in curves) else "faithful"]
     names = [name_of(curve.kind) for curve in curves]
     data: list[dict[str, Any]] = [
         {
             "promise": name,
             "ε": point.epsilon,
-            "kept": _share(point.utility, curve),
-            "bound": _share(point.upper_bound, curve),
+            "kept": kept,
+            "bound": most,
         }
         for name, curve in zip(names, curves, strict=True)
-        for point in curve.points
+        for point, (kept, most) in zip(curve.points, shares(curve), strict=True)
     ]
     least = min([row["kept"] for row in data] + ([chosen[1]] if chosen else []), default=0.0)
     floor = np.floor(least * 10) / 10 if least > 0.3 else 0.0
@@ -63,7 +83,7 @@ def tradeoff_chart(curves: Sequence[Tradeoff], chosen: tuple[float, float] | Non
         )
         dash = alt.StrokeDash("promise:N", scale=alt.Scale(domain=names, range=list(DASHES)), sort=None)
         shape = alt.Shape("promise:N", scale=alt.Scale(domain=names, range=list(SHAPES)), sort=None)
-        y = alt.Y("kept:Q", title="share of the information kept", scale=scale, axis=alt.Axis(format="%"))
+        y = alt.Y("kept:Q", title=what.axis, scale=scale, axis=alt.Axis(format="%"))
         lines = base.mark_line(strokeWidth=2).encode(x, y, color, strokeDash=dash.legend(None))
         points = base.mark_point(filled=True, size=50, opacity=1).encode(x, y, color, shape)
         between = base.mark_rule(strokeWidth=5, opacity=0.3, clip=True).encode(
@@ -77,9 +97,9 @@ def tradeoff_chart(curves: Sequence[Tradeoff], chosen: tuple[float, float] | Non
 
     ring = " The ring is the protocol at hand." if chosen is not None else ""
     return picture(
-        "How much is kept at every ε",
-        "Each mark is the best protocol of its kind. A pale bar above a mark shows what the certified bound leaves "
-        f"open; no protocol lies above it.{ring}",
+        what.title,
+        f"{what.words}Each mark is the best protocol of its kind. A pale bar above a mark shows what the certified "
+        f"bound leaves open; no protocol lies above it.{ring}",
         draw,
         ("promise", "ε", "factor", "kept", "at most"),
         [
@@ -87,10 +107,6 @@ def tradeoff_chart(curves: Sequence[Tradeoff], chosen: tuple[float, float] | Non
             for row in data
         ],
     )
-
-
-def _share(information: float, curve: Tradeoff) -> float:
-    return information / curve.entropy if curve.entropy else 1.0
 
 
 def channel_chart(block: Block) -> Picture:
@@ -155,9 +171,41 @@ def _corner(block: Block, outputs: Any) -> tuple[Matrix, Any]:
     return Q, inputs
 
 
-def attribute_chart(attribute: Attribute) -> Picture:
-    """How often each value occurs, in the table (where that may be told) and as released."""
+def unchanged_chart(attributes: Sequence[Attribute], *, about: bool = False) -> Picture:
+    """The expected share of cells of each column that stay as they are; `about` says that it is known roughly."""
+    shown = attributes[:MOST_BARS]
+    names, shares = [short(a.name) for a in shown], [float(a.unchanged or 0.0) for a in shown]
+    data: list[dict[str, Any]] = [
+        {"column": name, "share": share, "said": percent(share)} for name, share in zip(names, shares, strict=True)
+    ]
+
+    def draw(width: int) -> Any:
+        base = chart(data, width=width - (200 if width != NARROW else 150), height=alt.Step(26))
+        y = alt.Y("column:N", sort=names, title=None).axis(labelLimit=140 if width != NARROW else 100)
+        x = alt.X("share:Q", title="cells that stay as they are", scale=alt.Scale(domain=[0, 1])).axis(
+            format="%", tickCount=4
+        )
+        bars = base.mark_bar(color=SERIES[0]).encode(x, y)
+        said = base.mark_text(align="left", dx=4).encode(x, y, alt.Text("said:N"))
+        return bars + said
+
+    return picture(
+        "Cells that stay as they are",
+        ("About how " if about else "How ") + "often the released value of a column is the original one.",
+        draw,
+        ("column", "cells unchanged"),
+        [(row["column"], row["said"]) for row in data],
+    )
+
+
+def attribute_chart(attribute: Attribute, countable: bool = False) -> Picture:
+    """How often each value occurs, in the table (where that may be told) and as released.
+
+    `countable` says that both are the same, since released rows can be counted as they stand.
+    """
     before, after, labels = attribute.before, attribute.after, list(map(short, attribute.labels))
+    if countable and before is not None:
+        after = before  # up to 2⁻³⁰, which could round to another digit
     order = np.arange(len(labels))
     if len(labels) > MOST_BARS:
         order = np.argsort(-(after if before is None else before), kind="stable")[: MOST_BARS - 1]
@@ -182,9 +230,13 @@ def attribute_chart(attribute: Attribute) -> Picture:
         y = alt.Y("value:N", sort=names, title=None).axis(labelLimit=120)
         return base.mark_bar().encode(x, y, yOffset=alt.YOffset("which:N", sort=kinds), color=color.legend(legend))
 
-    words = "About how often each value is released, as the protocol says."
-    if before is not None:
-        words = "How often each value occurs in the table and in the release."
+    if before is None:
+        about = "occurs, in the table and in the release alike" if countable else "is released"
+        words = f"About how often each value {about}, as the protocol says."
+    else:
+        off = points_off(attribute.miscounted or 0.0)
+        alike = "the same" if countable else f"off by up to {off} points"
+        words = f"How often each value occurs in the table and, on average, in the release: {alike}."
     return picture(
         attribute.name,
         words,

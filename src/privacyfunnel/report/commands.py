@@ -86,6 +86,9 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     for name, value in _options(protocol.notion).items():
         if value is not None:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
+    words += ["--objective", protocol.objective]
+    for name, weight in _weights(protocol).items():
+        words += ["--weight", f"{name}={_plain(weight)}"]
     for option, asked in _wishes(protocol).items():
         for column, wish in asked.items():
             text = ",".join(map(short, wish)) if isinstance(wish, list) else str(wish)
@@ -117,12 +120,20 @@ def _plain(value: object) -> str:
     return short(value) if isinstance(value, float) else str(value)
 
 
+def _weights(protocol: Protocol) -> dict[str, float]:
+    """How much the cells of a column count, where it was said."""
+    return dict(protocol.likeness.weights) if protocol.likeness is not None else {}
+
+
 def _call(protocol: Protocol) -> str:
-    if len(protocol.blocks) == 1:
-        return f"pf.optimise(joint, {_expression(protocol.notion)})"
-    return (
-        f"pf.compose(joint, {_expression(protocol.notion)}, blocks={[list(b.attributes) for b in protocol.blocks]!r})"
-    )
+    given = ["joint", _expression(protocol.notion)]
+    if len(protocol.blocks) > 1:
+        given.append(f"blocks={[list(b.attributes) for b in protocol.blocks]!r}")
+    if protocol.objective != "information":
+        given.append(f"objective={protocol.objective!r}")
+    if _weights(protocol):
+        given.append(f"weights={_weights(protocol)!r}")
+    return f"pf.{'optimise' if len(protocol.blocks) == 1 else 'compose'}({', '.join(given)})"
 
 
 def _python(protocol: Protocol, table: str, file: str, released: str) -> str:

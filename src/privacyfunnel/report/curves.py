@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
 from privacyfunnel.optimiser.tradeoff import Tradeoff, tradeoff
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS
+from privacyfunnel.protocols.protocol import Objective
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """From a strict promise to a loose one, each about twice the one before."""
 MOST_CONDITIONS = 5_000
 """Values of X times sets of attributes that an attacker may know: beyond, setting up a search takes minutes."""
 OPEN_SHARE = 0.25
-"""A curve that leaves more than this share of the information open was not solved in its time: it tells nothing."""
+"""A curve that leaves more than this share open, of the information or of cells, was not solved in its time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +46,36 @@ def comparable(joint: Joint) -> list[type[Notion]]:
     return sorted(different, key=lambda kind: ("known" in kind.parameters(), kind.name))
 
 
+def shares(curve: Tradeoff) -> list[tuple[float, float]]:
+    """What each point keeps and what any protocol could: shares of cells if rows can be counted, or of information."""
+    if curve.objective == "faithful":
+        return [(point.fidelity or 0.0, point.fidelity_bound or 1.0) for point in curve.points]
+    if not curve.entropy:
+        return [(1.0, 1.0) for _ in curve.points]
+    return [(point.utility / curve.entropy, point.upper_bound / curve.entropy) for point in curve.points]
+
+
 def one_curve(
     joint: Joint,
     kind: type[Notion],
     epsilons: Iterable[float],
     *,
+    objective: Objective = "information",
+    weights: Mapping[str, float] | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Comparison:
     """The curve of one kind of promise, or why there is none; `time_limit` is for each point."""
     asked = sorted(epsilons)
+    find = partial(tradeoff, objective=objective, weights=weights, time_limit=time_limit, progress=progress)
     if joint.n_x * len(kind.at(asked[-1]).views(joint)) > MOST_CONDITIONS:
         return Comparison((), {kind.name: "it is too large here to be solved in passing"})
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
         for some in (asked[:1], asked):  # the smallest ε is the hardest
-            curve = tradeoff(joint, kind, some, time_limit=time_limit, progress=progress)
+            curve = find(joint, kind, some)
             if stop.is_set():
                 return Comparison((), {kind.name: "the search was stopped"})
-            if any(point.upper_bound - point.utility > OPEN_SHARE * curve.entropy for point in curve.points):
+            if any(most - kept > OPEN_SHARE for kept, most in shares(curve)):
                 return Comparison((), {kind.name: "the time was not enough to solve it"})
     return Comparison((curve,), {})
 
@@ -70,6 +84,8 @@ def compare(
     joint: Joint,
     epsilons: Iterable[float],
     *,
+    objective: Objective = "information",
+    weights: Mapping[str, float] | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Comparison:
@@ -78,7 +94,8 @@ def compare(
     Where the time was not enough, the certified bound shows what is left open.
     """
     found, asked = Comparison((), {}), list(epsilons)
+    find = partial(one_curve, objective=objective, weights=weights, time_limit=time_limit, progress=progress)
     with interruptible() as stop, cancellable(stop):
         for kind in comparable(joint):
-            found = found.plus(one_curve(joint, kind, asked, time_limit=time_limit, progress=progress))
+            found = found.plus(find(joint, kind, asked))
     return found

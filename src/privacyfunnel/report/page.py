@@ -11,6 +11,7 @@ from pathlib import Path
 from privacyfunnel.attacks.findings import Leakage
 from privacyfunnel.promises.confidence import words_for
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.readers import points
 from privacyfunnel.report import charts, risks, words
 from privacyfunnel.report.account import Account, FromTable
 from privacyfunnel.report.commands import in_lines, steps
@@ -71,12 +72,9 @@ def _made(account: Account) -> str:
 
 
 def glance_part(account: Account) -> str:
-    """The verdict and three numbers."""
+    """The verdict and a few numbers."""
     measured, promise = account.measured, account.protocol.notion
-    numbers = [
-        (f"×{factor(promise.epsilon)}", words.change_words(promise.limits)),
-        (percent(account.kept_share), "of the information kept"),
-    ]
+    numbers = [(f"×{factor(promise.epsilon)}", words.change_words(promise.limits)), *_kept_numbers(account)]
     verdict = ""
     if measured is not None:
         holds = measured.certificate.holds
@@ -88,6 +86,17 @@ def glance_part(account: Account) -> str:
         numbers.append((percent(found.released.best_guess), f"best guess right (blind: {percent(found.blind_guess)})"))
     items = "".join(f"<li><b>{escape(number)}</b><span>{escape(text)}</span></li>" for number, text in numbers)
     return f'{verdict}\n<ul class="numbers">{items}</ul>'
+
+
+def _kept_numbers(account: Account) -> list[tuple[str, str]]:
+    """What readers get, as numbers with a word each."""
+    if account.objective == "information":
+        return [(percent(account.kept_share), "of the information kept")]
+    cells = (percent(account.cells_unchanged or 0.0), "of all cells stay as they are")
+    error = account.measured.typical_error if account.measured is not None else None
+    if error is None or not account.countable:
+        return [cells]
+    return [cells, (f"± {points(error)}", "points: the typical error of a counted share")]
 
 
 def promise_part(account: Account) -> str:
@@ -125,6 +134,8 @@ def _proof(account: Account) -> str:
         facts.append(
             ("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}{_about(worst.lift)}")
         )
+    if certificate.marginal_error is not None:
+        facts.append(("Released rows against original ones", words.marginal_words(certificate.marginal_error)))
     if measured.population is not None:
         there = measured.population
         facts += [
@@ -145,30 +156,42 @@ def _about(lift: Fraction | None) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    told = [paragraph(words.kept_words(account)), paragraph(words.COUNTING)]
-    if account.measured is not None:
-        rows = [
-            (
-                a.name,
-                percent(a.unchanged or 0.0),
-                percent(a.kept_share or 0.0),
-                f"{a.kept_bits:.3f} of {a.entropy_bits:.3f}",
-            )
-            for a in account.attributes
-        ]
-        told.append(
-            table("What became of each column", ("column", "rows unchanged", "information kept", "bits kept"), rows)
-        )
-        told.append(
-            paragraph(
-                "A row is unchanged in a column if its released value is its own. The information kept is what a "
-                "released column tells by itself; columns are changed together, so whole rows tell more.",
-                "muted",
-            )
-        )
-    shown = account.attributes[:MOST_ATTRIBUTES]
-    told.append('<div class="pair">' + "\n".join(figure(charts.attribute_chart(a)) for a in shown) + "</div>")
+    told = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account)), bars_part(account)]
+    return "\n".join([*told, columns_part(account)])
+
+
+def bars_part(account: Account) -> str:
+    """How often each value of each column occurs, before and after."""
+    shown = [figure(charts.attribute_chart(a, account.countable)) for a in account.attributes[:MOST_ATTRIBUTES]]
+    return '<div class="pair">' + "\n".join(shown) + "</div>"
+
+
+def columns_part(account: Account) -> str:
+    """What became of each column, and of each value."""
+    told = [_columns(account)] if account.measured is not None else []
+    if all(a.unchanged is not None for a in account.attributes):
+        told.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
     return "\n".join([*told, *(figure(charts.channel_chart(block)) for block in account.protocol.blocks)])
+
+
+def _columns(account: Account) -> str:
+    rows = [
+        (
+            a.name,
+            percent(a.unchanged or 0.0),
+            f"{words.points_off(a.miscounted or 0.0)} points",
+            percent(a.kept_share or 0.0),
+            f"{a.kept_bits:.3f} of {a.entropy_bits:.3f}",
+        )
+        for a in account.attributes
+    ]
+    headings = ("column", "cells unchanged", "counted shares off by", "information kept", "bits kept")
+    told = (
+        "A cell is unchanged if its released value is its own. Counted shares are off by so much on average over all "
+        "releases, at the value where that is most. The information kept is what a released column tells by itself; "
+        "columns are changed together, so whole rows tell more."
+    )
+    return table("What became of each column", headings, rows) + paragraph(told, "muted")
 
 
 def _encoders(account: Account) -> str:
@@ -260,13 +283,25 @@ def side_channels_part(account: Account) -> str:
 
 
 def _choice(account: Account, compared: Comparison) -> str:
-    chosen = (account.protocol.notion.epsilon, account.kept_share)
-    told = ""
-    if compared.curves:
-        told = figure(charts.tradeoff_chart(compared.curves, chosen if chosen[0] > 0 else None))
+    told = curves_part(account, compared) if compared.curves else ""
     return told + "".join(
         paragraph(f"Left out: {name}, since {why}.", "muted") for name, why in compared.left_out.items()
     )
+
+
+def curves_part(account: Account, compared: Comparison) -> str:
+    """What other promises and other ε would keep, with the protocol at hand among them where it fits."""
+    epsilon, curves = account.protocol.notion.epsilon, compared.curves
+    faithful = all(curve.objective == "faithful" for curve in curves)
+    kept = account.protocol.fidelity if faithful else account.kept_share
+    told = figure(charts.tradeoff_chart(curves, (epsilon, kept) if epsilon > 0 and kept is not None else None))
+    if not faithful and account.objective == "faithful":
+        told += paragraph(
+            "The curves are those of protocols that keep the most information. The one at hand keeps the most cells, "
+            "in rows that can be counted as they stand, and so tells a little less.",
+            "muted",
+        )
+    return told
 
 
 def _again(account: Account, table_name: str, protocol_name: str) -> str:

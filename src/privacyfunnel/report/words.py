@@ -6,9 +6,13 @@ import math
 from collections.abc import Sequence
 
 from privacyfunnel.attacks.bayes import Attacker
-from privacyfunnel.attacks.findings import best_words
+from privacyfunnel.attacks.findings import NOISE, best_words
+from privacyfunnel.distribution.similarity import ORDERED_KINDS
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.proof.invariance import MARGINAL_ERROR
+from privacyfunnel.protocols.protocol import Likeness
+from privacyfunnel.protocols.readers import points
 from privacyfunnel.report.account import MISSING, Account, Belief
 
 COMMON = 0.01
@@ -59,10 +63,46 @@ def limit_words(account: Account) -> list[tuple[str, str]]:
     return [*LIMITS_OF_THE_GUARANTEE, ("The protocol file.", told)]
 
 
-COUNTING = (
-    "Released rows are random draws. Counting them does not give the original shares; funnel estimate does, with "
+COUNTABLE = (
+    "Released rows are random draws with the distribution of the original rows{blocks}. Count them as they stand: "
+    "every share, table and model of them is right on average. Errors that are reckoned as if they were the original "
+    "rows are too small, by a factor of √2 at most."
+)
+LEANING = (
+    "Released rows are random draws, made to be counted as they stand where the rows are those that the protocol was "
+    "fitted on. The rows at hand are others, and counts lean towards the fitted ones: shares of single values are off "
+    "by up to {points} points on average. funnel estimate undoes that, with intervals."
+)
+MISCOUNTED = (
+    "Released rows are random draws. Counting them does not give the original shares{off}; funnel estimate does, with "
     "intervals, from the released table and the protocol."
 )
+
+
+def how_to_count(account: Account) -> str:
+    """Whether released rows can be counted as they stand, and how far off counts are."""
+    worst = max((a.miscounted for a in account.attributes if a.miscounted is not None), default=None)
+    if account.countable:
+        near, error = "", account.measured.typical_error if account.measured is not None else None
+        if error is not None:
+            near = f" Shares of single values are typically within ± {points(error)} points of the original's."
+        several = len(account.protocol.blocks) > 1
+        return COUNTABLE.format(blocks=", block by block" if several else ", all columns together") + near
+    if account.objective == "faithful":
+        return LEANING.format(points=points(worst or 0.0))
+    return MISCOUNTED.format(off=f" (single ones are off by up to {points(worst)} points)" if worst else "")
+
+
+def points_off(share: float) -> str:
+    """How far off an expected share is, in points; what only the last digits of a channel can tell is nothing."""
+    return points(share) if share > MARGINAL_ERROR else "0"
+
+
+def marginal_words(error: float) -> str:
+    """How far the distribution of released rows is from the original's, and what that means."""
+    if error <= MARGINAL_ERROR:
+        return f"no combination of values is more or less likely by more than {error:.2g} (promised: 2⁻³⁰)"
+    return f"this is not the table it was fitted on: a combination of values is off by {percent(error)}"
 
 
 def percent(share: float) -> str:
@@ -120,11 +160,32 @@ def kept_words(account: Account) -> str:
     protocol, measured = account.protocol, account.measured
     kept = measured.findings.kept_bits if measured is not None else protocol.utility / math.log(2)
     most = measured.findings.entropy_bits if measured is not None else protocol.entropy / math.log(2)
-    best = best_words(account.kept_share, account.gap_share)
-    return (
+    told = (
         f"{percent(account.kept_share)} of the information in the released columns is kept "
-        f"({kept:.3f} of {most:.3f} bits for each row). "
-        f"{best[0].upper()}{best[1:]}."
+        f"({kept:.3f} of {most:.3f} bits for each row)."
+    )
+    if protocol.likeness is not None:
+        return f"{unchanged_words(account, protocol.likeness)} {told}"
+    best = best_words(account.kept_share, account.gap_share)
+    return f"{told} {best[0].upper()}{best[1:]}."
+
+
+def unchanged_words(account: Account, likeness: Likeness) -> str:
+    """How many cells stay as they are, and how many could."""
+    told = (
+        f"{percent(account.cells_unchanged or 0.0)} of all cells stay as they are, and "
+        f"{percent(likeness.rows_unchanged)} of all rows entirely."
+    )
+    kept = math.floor(likeness.fidelity * 1000) / 1000
+    most = min(1.0, math.ceil(likeness.fidelity_bound * 1000 - NOISE) / 1000)
+    ordered = any(encoder.kind in ORDERED_KINDS for encoder in account.encoders)
+    counted = ["near values of ordered columns counted in part"] if ordered else []
+    counted += [f"cells of {name} counted {weight:g} times" for name, weight in likeness.weights]
+    if not counted:
+        return f"{told} No release with this promise whose rows can be counted leaves more than {most:.1%} of cells."
+    return (
+        f"{told} With {' and '.join(counted)}, the fidelity is {kept:.1%}; no release with this promise whose rows can "
+        f"be counted has more than {most:.1%}."
     )
 
 

@@ -17,6 +17,7 @@ from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.promises.robust import DEFAULT, robust
+from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
@@ -29,9 +30,11 @@ from privacyfunnel.tables.suggesting import Suggestion, suggest
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".tsv.gz")
 SHOWN = 80
 """Letters of a file's name that a message quotes; its end is what matters."""
-POINT_SECONDS = 2.0
-"""For each point of the curves, which are for looking only."""
+POINT_SECONDS = 10.0
+"""For each point of the curves. Most take a tenth of that, but not while charts are drawn and other searches run."""
 Follow = Callable[[Progress], None]
+FIRST_OBJECTIVE: Objective = "faithful"
+"""What is kept the most of unless somebody chooses otherwise: rows that anybody can read without a tool."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +95,17 @@ def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
     return robust(notion, float(confidence), cast(Within, within or DEFAULT)) if confidence else notion
 
 
-def solve(counted: Counted, opened: Opened, notion: Notion, time_limit: float | None, follow: Follow) -> Solved:
+def solve(
+    counted: Counted,
+    opened: Opened,
+    notion: Notion,
+    time_limit: float | None,
+    follow: Follow,
+    *,
+    objective: Objective = FIRST_OBJECTIVE,
+) -> Solved:
     """The best protocol, and what is to be shown of it."""
-    protocol = optimise(counted.joint, notion, time_limit=time_limit, progress=follow)
+    protocol = optimise(counted.joint, notion, objective=objective, time_limit=time_limit, progress=follow)
     return Solved(account(protocol, counted.joint), preview(protocol, open_source(opened.path)))
 
 
@@ -105,20 +116,25 @@ def grant(
     keep: float,
     time_limit: float | None,
     follow: Follow,
+    *,
+    objective: Objective = FIRST_OBJECTIVE,
 ) -> Solved:
     """The smallest ε that keeps enough."""
-    wish = epsilon_for(counted.joint, make, keep, time_limit=time_limit, progress=follow)
+    wish = epsilon_for(counted.joint, make, keep, objective=objective, time_limit=time_limit, progress=follow)
     told = account(wish.protocol, counted.joint)
     return Solved(told, preview(wish.protocol, open_source(opened.path)), wish)
 
 
-def next_curve(joint: Joint, done: Comparison, follow: Follow) -> Comparison | None:
+def next_curve(
+    joint: Joint, done: Comparison, follow: Follow, *, objective: Objective = FIRST_OBJECTIVE
+) -> Comparison | None:
     """The curves with that of one more kind of promise; None when there is none left."""
     names = {curve.kind.name for curve in done.curves} | set(done.left_out)
     kind = next((kind for kind in comparable(joint) if kind.name not in names), None)
     if kind is None:
         return None
-    return done.plus(one_curve(joint, kind, EPSILONS, time_limit=POINT_SECONDS, progress=follow))
+    more = one_curve(joint, kind, EPSILONS, objective=objective, time_limit=POINT_SECONDS, progress=follow)
+    return done.plus(more)
 
 
 def release(solved: Solved, opened: Opened, folder: Path) -> Path:

@@ -9,6 +9,8 @@ from privacyfunnel.promises.confidence import FAMILIES, words_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS
 from privacyfunnel.promises.robust import DEFAULT, percent
+from privacyfunnel.protocols.protocol import Objective
+from privacyfunnel.studio.actions import FIRST_OBJECTIVE
 from privacyfunnel.studio.page import section
 
 SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -16,6 +18,16 @@ SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5,
 START = 0.5
 """Where the slider stands at first: beliefs change by at most 65%."""
 ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
+OBJECTIVES: dict[str, str] = {
+    "faithful": "rows to be counted as they stand",
+    "information": "the most information, to be read with funnel estimate",
+}
+SHARED: dict[Objective, str] = {
+    "faithful": "the cells, near values counted in part",
+    "information": "the information",
+}
+FIRST_SHARE = 90
+"""Per cent: a wish that most tables grant at a promise worth making."""
 CONFIDENCES = (0.9, 0.95, 0.99)
 """Those that people know from elsewhere."""
 
@@ -35,6 +47,7 @@ def promise_step() -> Tag:
         "3. The promise",
         ui.input_select("notion", "What to promise", choices, selected=first, width="100%"),
         ui.output_ui("attackers"),
+        ui.input_select("objective", "What readers get", OBJECTIVES, selected=FIRST_OBJECTIVE, width="100%"),
         ui.input_select("people", "For whom it is kept", people(), width="100%"),
         ui.output_ui("chance"),
         tags.div(
@@ -54,12 +67,18 @@ def promise_step() -> Tag:
         tags.details(
             tags.summary("Or say how much is to be kept"),
             tags.div(
-                ui.input_numeric("keep", "Keep at least this share of the information (%)", 90, min=1, max=100, step=1),
+                ui.output_ui("share"),
                 ui.input_action_button("wish", "Find the smallest ε"),
                 class_="slide",
             ),
         ),
     )
+
+
+def share_part(objective: Objective) -> Tag:
+    """How much is to be kept, and of what."""
+    label = f"Keep at least this share of {SHARED[objective]} (%)"
+    return ui.input_numeric("keep", label, FIRST_SHARE, min=1, max=100, step=1)
 
 
 def attackers_part() -> Tag:

@@ -8,11 +8,13 @@ from typing import Any
 from htmltools import HTML, Tag, TagList, tags
 from shiny import ui
 
+from privacyfunnel.protocols.miscounting import counting_words
+from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.account import Account, text_of
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.html import code, paragraph
-from privacyfunnel.report.page import attack_part, glance_part, promise_part, side_channels_part
-from privacyfunnel.report.words import percent
+from privacyfunnel.report.page import attack_part, columns_part, glance_part, promise_part, side_channels_part
+from privacyfunnel.report.words import how_to_count, kept_words, percent
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.preview import Preview
@@ -79,7 +81,7 @@ def opened_part(opened: Opened) -> Tag:
     return tags.p(tags.strong("Open: "), told, class_="verdict kept")
 
 
-def columns_part(opened: Opened) -> Tag:
+def columns_step(opened: Opened) -> Tag:
     """Choose the secret and what to release; one table for both, with a suggestion for each column."""
     secrets = [column.column for column in opened.columns if column.part == "secret"]
     rows = []
@@ -167,13 +169,26 @@ def result_part(solved: Solved) -> Tag:
         "4. What it means",
         *wish,
         HTML(glance_part(told)),
+        tags.p(readers_words(told), class_="lead"),
         HTML(promise_part(told)),
         *population,
         tags.h3("A few rows, and what they might be released as"),
-        HTML(preview_table(solved.preview)),
+        HTML(preview_table(solved.preview, told.cells_unchanged)),
+        tags.h3("Each column, before and after"),
+        ui.output_ui("bars"),
         tags.details(tags.summary("What was kept of each column"), ui.output_ui("kept")),
         tags.details(tags.summary("What an attacker gains"), ui.output_ui("risk")),
     )
+
+
+def readers_words(told: Account) -> str:
+    """What readers get, in the words of the command line."""
+    return counting_words(told.protocol, told.measured.joint) if told.measured is not None else how_to_count(told)
+
+
+def kept_part(told: Account) -> str:
+    """What was kept and lost, in all and for each column; the bars stand elsewhere."""
+    return paragraph(kept_words(told)) + paragraph(how_to_count(told)) + columns_part(told)
 
 
 def risk_part(told: Account) -> str:
@@ -181,8 +196,11 @@ def risk_part(told: Account) -> str:
     return attack_part(told.measured) + side_channels_part(told) if told.measured is not None else ""
 
 
-def preview_table(shown: Preview) -> str:
+def preview_table(shown: Preview, unchanged: float | None) -> str:
     """Rows before and after; what changed is marked, and not by colour alone."""
+    pairs = [pair for rows in zip(shown.before, shown.after, strict=True) for pair in zip(*rows, strict=True)]
+    few = f"{sum(text_of(a) != text_of(b) for a, b in pairs)} of these {len(pairs)} cells are changed"
+    all_cells = f", {percent(1 - unchanged)} of all cells on average" if unchanged is not None else ""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in shown.columns)
     body = ""
     for before, after in zip(shown.before, shown.after, strict=True):
@@ -191,7 +209,10 @@ def preview_table(shown: Preview) -> str:
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Rows before and after">'
         f'<table class="texts preview"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        + paragraph("An example: the release is drawn anew, and shuffled. This is for your eyes only.", "muted")
+        + paragraph(
+            f"{few}{all_cells}. An example: the release is drawn anew, and shuffled. This is for your eyes only.",
+            "muted",
+        )
     )
 
 
@@ -233,6 +254,7 @@ def publishing_words(told: Account) -> str:
     return f"Publish the released table, the protocol and the page to publish. {keep}"
 
 
-def progress_words(kept: float, most: float, seconds: float) -> str:
+def progress_words(kept: float, most: float, seconds: float, sought: Objective) -> str:
     """How far a search is."""
-    return f"Kept so far: {percent(kept)}; at most possible: {percent(most)}; {seconds:.0f} s."
+    of = "cells, near values in part" if sought == "faithful" else "the information"
+    return f"Kept so far: {percent(kept)} of {of}; at most possible: {percent(most)}; {seconds:.0f} s."

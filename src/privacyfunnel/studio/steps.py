@@ -13,9 +13,7 @@ from htmltools import HTML
 from shiny import reactive, render, req
 
 from privacyfunnel.protocols.file import to_text
-from privacyfunnel.report.charts import tradeoff_chart
-from privacyfunnel.report.html import figure
-from privacyfunnel.report.page import kept_part
+from privacyfunnel.report.page import bars_part, curves_part
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import choosing, page
 from privacyfunnel.studio.visit import Visit
@@ -59,7 +57,7 @@ def columns(visit: Visit) -> None:
     @render.ui
     def columns() -> Any:
         now = visit.opened.get()
-        return page.columns_part(now) if now else None
+        return page.columns_step(now) if now else None
 
     @reactive.effect
     @reactive.event(visit.input.count)
@@ -72,8 +70,6 @@ def columns(visit: Visit) -> None:
             return
         found = await visit.attempt("columns", partial(desk.count, now, secret, chosen))
         visit.counted.set(found)
-        if found is not None:
-            visit.follow_curves(found)
 
     @render.ui
     def counted() -> Any:
@@ -98,18 +94,30 @@ def promises(visit: Visit) -> None:
         return choosing.chance_part() if visit.input.people() else None
 
     @reactive.effect
+    def _curves() -> None:
+        now = visit.counted.get()
+        if now is not None:
+            visit.follow_curves(now, visit.objective())
+
+    @render.ui
+    def share() -> Any:
+        return choosing.share_part(visit.objective())
+
+    @reactive.effect
     def _chosen() -> None:
         now, opened = visit.counted.get(), visit.opened.get()
         if now is None or opened is None:
             return
-        promise = visit.promise(visit.input.epsilon())
-        if promise is None or promise == visit.promised:
+        promise, objective = visit.promise(visit.input.epsilon()), visit.objective()
+        if promise is None or (promise, objective) == visit.promised:
             return
-        visit.promised = promise
-        if promise in visit.known:
-            visit.show(visit.known[promise])
+        visit.promised = promise, objective
+        if visit.promised in visit.known:
+            visit.show(visit.known[visit.promised])
         else:
-            visit.begin_search(partial(desk.solve, now, opened, promise, visit.time_limit))
+            visit.begin_search(
+                partial(desk.solve, now, opened, promise, visit.time_limit, objective=objective), objective
+            )
 
     @reactive.effect
     @reactive.event(visit.input.wish)
@@ -122,8 +130,10 @@ def promises(visit: Visit) -> None:
         if visit.input.people():
             visit.say("promise", "the smallest ε is found for the people in the table only; choose them, or an ε")
             return
-        make = partial(desk.notion_of, visit.input.notion(), known=visit.attackers())
-        visit.begin_search(partial(desk.grant, now, opened, make, keep / 100, visit.time_limit))
+        make, objective = partial(desk.notion_of, visit.input.notion(), known=visit.attackers()), visit.objective()
+        visit.begin_search(
+            partial(desk.grant, now, opened, make, keep / 100, visit.time_limit, objective=objective), objective
+        )
 
 
 def searches(visit: Visit) -> None:
@@ -169,8 +179,12 @@ def results(visit: Visit) -> None:
         return page.result_part(now) if now else None
 
     @render.ui
+    async def bars() -> Any:
+        return HTML(await asyncio.to_thread(bars_part, _there(visit.solved.get()).account))
+
+    @render.ui
     async def kept() -> Any:
-        return HTML(await asyncio.to_thread(kept_part, _there(visit.solved.get()).account))
+        return HTML(await asyncio.to_thread(page.kept_part, _there(visit.solved.get()).account))
 
     @render.ui
     async def risk() -> Any:
@@ -181,9 +195,7 @@ def results(visit: Visit) -> None:
         compared, now = visit.compared.get(), visit.solved.get()
         if not compared.curves or now is None:
             return None
-        epsilon = now.account.protocol.notion.epsilon
-        chosen = (epsilon, now.account.kept_share) if epsilon > 0 else None
-        return HTML(figure(await asyncio.to_thread(tradeoff_chart, compared.curves, chosen)))
+        return HTML(await asyncio.to_thread(curves_part, now.account, compared))
 
 
 def files(visit: Visit) -> None:

@@ -13,6 +13,7 @@ from shiny import Inputs, Session, reactive, ui
 
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import page
@@ -21,6 +22,10 @@ from privacyfunnel.tables.counting import Counted
 
 POLL_SECONDS = 0.2
 """Progress looks steady at this pace, and asking more often would take time from the search."""
+
+
+Choice = tuple[Notion, Objective]
+"""What is searched for: a promise, and what is kept the most of."""
 
 
 class Visit:
@@ -48,9 +53,15 @@ class Visit:
         self.watching: set[str] = set()
         """What is to be looked at at every tick: a search, curves."""
         self.ended = False
-        self.known: dict[Notion, desk.Solved] = {}
+        self.known: dict[Choice, desk.Solved] = {}
         self.curves: Work[None] | None = None
-        self.promised: Notion | None = None
+        self.following: tuple[Counted, Objective] | None = None
+        """What the curves are of."""
+        self.found: dict[Objective, list[Comparison]] = {}
+        """The curves so far, for what readers may get; the last of each holds all before it."""
+        self.promised: Choice | None = None
+        self.sought: Objective = desk.FIRST_OBJECTIVE
+        """What the last search keeps the most of."""
 
     def begin(self) -> None:
         """Let the page look at what runs in other threads, until the tab is closed."""
@@ -114,6 +125,8 @@ class Visit:
         """A new table or other columns: nothing of the old ones stays."""
         self.stop()
         self.known.clear()
+        self.found.clear()
+        self.following = None
         self.promised = None
         self.counted.set(None)
         self.solved.set(None)
@@ -136,8 +149,14 @@ class Visit:
         """How many columns attackers may know, as chosen."""
         return str(self.input.known()) if "known" in self.input else "any"
 
-    def begin_search(self, task: Callable[[Callable[..., None]], desk.Solved]) -> None:
+    def objective(self) -> Objective:
+        """What readers get, as chosen."""
+        chosen = str(self.input.objective()) if "objective" in self.input else ""
+        return "information" if chosen == "information" else desk.FIRST_OBJECTIVE
+
+    def begin_search(self, task: Callable[[Callable[..., None]], desk.Solved], sought: Objective) -> None:
         """Search for something else."""
+        self.sought = sought
         old = self.running()
         if old is not None:
             old.stop()
@@ -150,34 +169,45 @@ class Visit:
             counted, now = self.counted.get(), work.progress
         words = ""
         if now is not None and counted is not None and counted.joint.entropy > 0:
-            most = counted.joint.entropy
-            words = page.progress_words(now.utility / most, min(1.0, now.upper_bound / most), now.seconds)
+            whole = counted.joint.entropy if self.sought == "information" else 1.0
+            most = min(1.0, now.upper_bound / whole)
+            words = page.progress_words(now.utility / whole, most, now.seconds, self.sought)
         self.told.set((words, work.stopped))
 
     def show(self, solved: desk.Solved) -> None:
         """Show what was found."""
-        promise = solved.account.protocol.notion
-        self.known[promise] = solved
+        choice = solved.account.protocol.notion, solved.account.objective
+        self.known[choice] = solved
         self.solved.set(solved)
-        if solved.wish is not None and self.promised != promise:
-            self.promised = promise
+        if solved.wish is not None and self.promised != choice:
+            self.promised = choice
             ui.update_numeric("epsilon", value=solved.wish.epsilon, session=self.session)
 
-    def follow_curves(self, counted: Counted) -> None:
+    def follow_curves(self, counted: Counted, objective: Objective) -> None:
         """Curves of all kinds of promise, one after the other, while nothing else is searched for."""
-        found: list[Comparison] = [Comparison((), {})]
+        if self.following == (counted, objective):
+            return
+        if self.curves is not None:
+            self.curves.stop()
+        self.following = counted, objective
+        found = self.found.setdefault(objective, [Comparison((), {})])
+        own: list[Work[None]] = []
+
+        def stopped() -> bool:
+            return bool(own) and own[0].stopped
 
         def task(follow: Callable[..., None]) -> None:
-            while self.curves is None or not self.curves.stopped:
-                while _busy(searching):
+            while not stopped():
+                while _busy(searching) and not stopped():
                     time.sleep(POLL_SECONDS)
-                more = desk.next_curve(counted.joint, found[-1], follow)
-                if more is None:
+                more = desk.next_curve(counted.joint, found[-1], follow, objective=objective)
+                if more is None or stopped():  # a curve that was cut short is begun again
                     return
                 found.append(more)
 
         searching: list[Work[desk.Solved] | None] = [None]
         self.curves = work = Work(task)
+        own.append(work)
 
         @reactive.effect
         def _watch() -> None:
