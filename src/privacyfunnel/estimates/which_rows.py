@@ -43,15 +43,16 @@ def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, st
     if rows == "other":
         return "channel", f"These are said to be other rows than the protocol was fitted on: {_CHANNEL}."
     people = protocol.people
-    fitting = people is not None and all(
-        fits(block, _counts(tally, k, len(block.labels)), people) for k, block in enumerate(protocol.blocks)
+    as_many = people is not None and tally.rows == people
+    fitting = as_many and all(
+        fits(block, _counts(tally, k, len(block.labels)), tally.rows) for k, block in enumerate(protocol.blocks)
     )
     if rows == "fitted":
-        though = "" if fitting or tally.rows != people else ", though their counts hardly fit"
+        though = "" if fitting or not as_many else ", though their counts hardly fit"
         return "counted", f"These are said to be the rows that the protocol was fitted on{though}: {_COUNTED}."
     if people is None:
         return "channel", f"The protocol does not say how many rows it was fitted on, or on which: {_CHANNEL}."
-    if tally.rows != people:
+    if not as_many:
         return "channel", f"The protocol was fitted on {people:,} rows, and these are {tally.rows:,}: {_CHANNEL}."
     if not fitting:
         return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}."
