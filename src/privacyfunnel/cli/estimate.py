@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -16,6 +16,7 @@ from privacyfunnel.estimates.answer import Estimates
 from privacyfunnel.estimates.answer import estimate as estimate_table
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies
 from privacyfunnel.estimates.summaries import Summary
+from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
 
 MOST_NAMED = 4
@@ -31,6 +32,10 @@ def estimate(
     by: Annotated[str | None, typer.Option(help="A table for every value of these attributes.")] = None,
     where: Annotated[
         list[str] | None, typer.Option(help="Only those with a value: sex=female or town=A|B. Repeatable.")
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(help="Which rows were released: fitted (those of the fitted table) or other (default: find out)."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often intervals hold the truth.")] = 0.95,
     simultaneous: Annotated[
@@ -54,6 +59,7 @@ def estimate(
         of=_asked(of) if of is not None else None,
         by=options.names(by or ""),
         where=fixed,
+        rows=cast(Rows | None, rows),
         confidence=confidence,
         simultaneous=simultaneous,
         project=project,
@@ -77,9 +83,10 @@ def _show(screen: Console, found: Estimates) -> None:
     sure = f"{found.confidence:.12g}".removeprefix("0.")
     each = "all intervals of a table hold at once" if found.simultaneous else "each interval holds"
     screen.print(f"{found.rows:,} released rows; {each} with {found.confidence:.4g} confidence.")
+    screen.print(found.why, markup=False)
     for table in found.tables:
         screen.print(_table(table, f"{sure}%" if len(sure) == 2 else "interval"))
-        for line in _remarks(table):
+        for line in _remarks(table, found):
             screen.print(line, markup=False)
     if found.summaries:
         screen.print(_summaries(found.summaries))
@@ -93,10 +100,12 @@ def _table(found: Frequencies, interval: str) -> Table:
     title = " and ".join(found.attributes) + (f", where {_group(found.group)}" if found.group else "")
     table = Table(title=escape(title), title_justify="left", header_style="bold")
     table.add_column("value", overflow="fold")
-    for heading in ("estimate", "± error", f"{interval} from", "to", "most likely", "(labels counted)"):
+    headings = ("estimate", "± error", f"{interval} from", "to", "most likely", "(labels counted)")
+    shown = len(headings) if found.way == "channel" else headings.index("most likely")
+    for heading in headings[:shown]:
         table.add_column(heading, justify="right")
     for row in found.estimates:
-        table.add_row(escape(_words(row)), *_numbers(row))
+        table.add_row(escape(_words(row)), *_numbers(row)[:shown])
     return table
 
 
@@ -121,8 +130,10 @@ def _group(group: dict[str, Any]) -> str:
     return " and ".join(f"{name} is {_word(value)}" for name, value in group.items())
 
 
-def _remarks(found: Frequencies) -> list[str]:
+def _remarks(found: Frequencies, whole: Estimates) -> list[str]:
     lines = []
+    if found.way != whole.way:
+        lines.append("These columns were released in blocks of their own, so they are worked back, not counted.")
     if found.untold:
         lines.append(
             f"– {len(found.untold)} of these are not told by the released rows; the most likely share is a model's."

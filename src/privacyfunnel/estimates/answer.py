@@ -8,14 +8,16 @@ from typing import Any
 
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.counted import Counted
 from privacyfunnel.estimates.frequencies import Frequencies, Wish, frequencies, named
 from privacyfunnel.estimates.intervals import tail
-from privacyfunnel.estimates.measuring import Meter
+from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import Summary, is_numeric, summary
+from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import tally
+from privacyfunnel.tables.reading_back import Tally, tally
 
 MOST_GROUPS = 200
 """More lines than this are no answer for people, and each group is measured by itself."""
@@ -34,6 +36,11 @@ class Estimates:
     """Everything that was asked of a released table."""
 
     rows: int
+    way: Way
+    """Whether rows were counted as they stand, or worked back from how the channel draws them. Questions across blocks
+    are always of the second kind: each table says its own way."""
+    why: str
+    """Why, in a sentence."""
     confidence: float
     simultaneous: bool
     """Whether all intervals of a table hold at once with this confidence, or each by itself."""
@@ -60,6 +67,7 @@ def estimate(
     of: str | Sequence[str | Sequence[str]] | None = None,
     by: str | Sequence[str] = (),
     where: Mapping[str, Any] | None = None,
+    rows: Rows | None = None,
     confidence: float = 0.95,
     simultaneous: bool = False,
     project: bool = False,
@@ -75,12 +83,18 @@ def estimate(
     nearest distribution; without it they are unbiased, and may be below 0. `model` also finds the most likely
     distribution, the only answer where the released rows do not tell.
 
+    Rows of a faithful release of the fitted table are counted as they stand, with intervals that hold both what the
+    table is a sample of and how rows were drawn. All others are worked back from how the channel draws them. Which of
+    the two is found out from the number of rows and their counts, unless `rows` says it: "fitted" or "other".
+
     >>> joint = Joint([[300, 100], [100, 500]], attributes=["town"])
-    >>> protocol = optimise(joint, LIP(0.3))
+    >>> protocol = optimise(joint, LIP(0.3), objective="faithful")
     >>> rows = __import__("pyarrow").table({"town": [0] * 400 + [1] * 600})
     >>> found = estimate(protocol.sanitise(rows, seed=1), protocol).table("town").estimates[0]
     >>> found.told, found.low < 0.4 < found.high
     (True, True)
+    >>> estimate(protocol.sanitise(rows, seed=1), protocol).way
+    'counted'
     """
     if not isinstance(protocol, Protocol):
         raise InvalidInput(f"estimate needs a Protocol, not {type(protocol).__name__}")
@@ -91,24 +105,39 @@ def estimate(
     asker.require([*by, *kept])
     asked = _asked(asker, of, {*by, *kept})
     wish = Wish(confidence, simultaneous, project, model)
-    meter = Meter(
-        tally(protocol, released, delimiter=delimiter, encoding=encoding), [Scorer(b) for b in protocol.blocks]
-    )
+    counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
+    way, why = way_of(protocol, counts, rows)
+    meters = _Meters(protocol, counts, way, asker)
     tables: list[Frequencies] = []
     summaries: list[Summary] = []
     empty: list[Empty] = []
     for group in _groups(asker, by):
         fixed = {**kept, **group}
         try:
-            tables += [frequencies(meter, asker, names, fixed, wish) for names in asked]
+            tables += [frequencies(meters.of([*names, *fixed]), asker, names, fixed, wish) for names in asked]
         except InvalidTable as trouble:
             if not group:
                 raise
             empty.append(Empty(named(asker, fixed), str(trouble)))
             continue
         single = [names[0] for names in asked if len(names) == 1]
-        summaries += [summary(meter, asker, name, fixed, wish) for name in single if is_numeric(asker.columns[name])]
-    return Estimates(meter.rows, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
+        numeric = [name for name in single if is_numeric(asker.columns[name])]
+        summaries += [summary(meters.of([name, *fixed]), asker, name, fixed, wish) for name in numeric]
+    return Estimates(counts.rows, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
+
+
+class _Meters:
+    """Counts where that can be done: questions within one block of a faithful release of the fitted table."""
+
+    def __init__(self, protocol: Protocol, counts: Tally, way: Way, asker: Asker) -> None:
+        scorers = [Scorer(block) for block in protocol.blocks]
+        self._channel, self._asker = Meter(counts, scorers), asker
+        self._counted = Counted(counts, scorers, protocol.people) if way == "counted" else None
+
+    def of(self, names: Sequence[str]) -> Meter:
+        """How a question about these attributes is measured."""
+        alone = len(self._asker.blocks(names)) == 1
+        return self._counted if self._counted is not None and alone else self._channel
 
 
 def _kept(asker: Asker, where: Mapping[str, Any]) -> dict[str, Sequence[int]]:

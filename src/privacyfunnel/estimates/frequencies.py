@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.intervals import projected, tail
-from privacyfunnel.estimates.measuring import Meter, contract
+from privacyfunnel.estimates.measuring import Meter, Way, contract
 from privacyfunnel.estimates.questions import Asker, Cells
 from privacyfunnel.typing import Integers, Matrix
 
@@ -45,7 +45,7 @@ class Estimate:
     likely: float | None
     """The share under the most likely distribution: a model's answer, without an interval (None: not looked for)."""
     counted: float
-    """What counting the released rows as if they were the original ones would give: biased, for comparison only."""
+    """What counting the released rows as they stand gives: biased where that is not the share, and for comparison."""
 
     @property
     def told(self) -> bool:
@@ -60,6 +60,8 @@ class Frequencies:
     attributes: tuple[str, ...]
     group: dict[str, Label | tuple[Label, ...]]
     estimates: tuple[Estimate, ...]
+    way: Way
+    """Whether released rows were counted as they stand, or worked back from how the channel draws them."""
     projected: bool
     """Whether shares were moved to the nearest distribution; intervals are those of the unmoved ones."""
     doubt: bool
@@ -99,13 +101,13 @@ def frequencies(
     check_group(meter, asker, group, fixed)
     cells = asker.cells(names, group)
     blocks = sorted({*cells, *group})
-    sets = {k: meter.scorers[k].groups(cells[k].rows) if k in cells else [np.array([0])] for k in blocks}
+    sets = {k: meter.groups(k, cells[k].rows) if k in cells else [np.array([0])] for k in blocks}
     rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
     measured = meter.measure({k: _sums(rows[k], sets[k]) for k in blocks}, group or None)
     chance = wish.tail(int(measured.identified.sum()))
-    told = measured.identified & (measured.plan.reach(chance) <= VAGUE)
+    told = measured.told(chance, VAGUE)
     lows, highs = measured.between(chance, told)
-    moved = wish.project and bool(told.all())
+    moved = wish.project and meter.way == "channel" and bool(told.all())
     shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
     counted, likely = _counted(meter, rows, group), _likely(meter, rows, group) if wish.model else None
     found: dict[tuple[int, ...], Estimate] = {}
@@ -125,7 +127,7 @@ def frequencies(
                 found[(*cell, 1) if cell in found else cell] = alone
     outside = np.maximum(-measured.values, measured.values - 1)[told] > ABSURD * measured.errors[told]
     estimates = tuple(found[key] for key in sorted(found))
-    return Frequencies(tuple(names), named(asker, fixed), estimates, moved, bool(outside.any()))
+    return Frequencies(tuple(names), named(asker, fixed), estimates, meter.way, moved, bool(outside.any()))
 
 
 def check_group(meter: Meter, asker: Asker, group: Mapping[int, Matrix], fixed: Mapping[str, Sequence[int]]) -> None:
@@ -141,7 +143,9 @@ def check_group(meter: Meter, asker: Asker, group: Mapping[int, Matrix], fixed: 
         raise InvalidTable(f"the released rows do not tell how many have {who}; ask for a coarser group")
     chance = float(ndtr(-SMALLEST_GROUP))
     low, _ = found.between(chance, found.identified)
-    if low.item() == 0 or found.plan.values.item() < found.plan.reach(chance).item():
+    if meter.way == "counted" and low.item() == 0:
+        raise InvalidTable(f"no released row has {who}; ask for a larger group")
+    if low.item() == 0 or not found.told(chance, found.plan.values.item() if found.plan else np.inf).all():
         raise InvalidTable(
             f"{meter.rows:,} released rows do not tell for sure that anybody has {who}; ask for a larger group"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ FEW = 5.0
 AT_ONCE = 1_000_000
 """Scores of quantities that are looked at together, so that they fit into memory."""
 
+Way = Literal["counted", "channel"]
+"""How shares are found: by counting released rows as they stand, or by working back from how the channel draws them."""
 Targets = Mapping[int, Matrix]
 """For each block that matters, rows over its inputs; the quantities are all products of one row of each."""
 
@@ -43,9 +46,14 @@ class Measured:
     errors: NDArray[np.float64]
     """Standard errors."""
     identified: NDArray[np.bool_]
-    plan: Plan
+    plan: Plan | None
+    """None where rows tell everything, however few there are."""
     between: Callable[[float, NDArray[np.bool_]], tuple[NDArray[np.float64], NDArray[np.float64]]]
     """The intervals with the chance `tail` of missing on either side; nan where the mask says not to look."""
+
+    def told(self, tail: float, most: float) -> NDArray[np.bool_]:
+        """What the rows tell: intervals are not planned to reach further than `most` to either side."""
+        return self.identified if self.plan is None else self.identified & (self.plan.reach(tail) <= most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +79,22 @@ class Plan:
 
 
 class Meter:
-    """Measures on the tally of a released table."""
+    """Measures on the tally of a released table, by working back from how the channel draws rows."""
+
+    way: Way = "channel"
 
     def __init__(self, tally: Tally, scorers: Sequence[Scorer]) -> None:
         self.tally, self.scorers = tally, scorers
         self.rows = tally.rows
         self._likely: dict[tuple[int, ...], NDArray[np.float64]] = {}
+
+    def groups(self, k: int, targets: Matrix) -> list[Integers]:
+        """Which of targets[t, x] of block k are told together: singly, where they can be."""
+        return self.scorers[k].groups(targets)
+
+    def identified(self, k: int, targets: Matrix) -> NDArray[np.bool_]:
+        """Which of targets[t, x] of block k the released rows tell."""
+        return self.scorers[k].identified(targets)
 
     def shares(self, blocks: Sequence[int]) -> NDArray[np.float64]:
         """f[y, y′, …]: the observed frequencies of the outputs of some blocks."""
@@ -116,7 +134,7 @@ class Meter:
         known = _outer([s.identified(rows).astype(np.float64) for s, rows in zip(scorers, own, strict=True)]) > 0
         each = all(s.identified(rows).all() for s, rows in zip(scorers, group, strict=True))
         f, q = self.shares(blocks), _outer([scorer.marginal for scorer in scorers])
-        scores = _Scores(A, D, ends)
+        scores = Scores(A, D, ends)
         size = float(contract(f, D).item())
         values = contract(f, A) / size
         spread = self._spread(scores, f, q, values)
@@ -132,7 +150,7 @@ class Meter:
         return np.ones((1, self.scorers[k].n_inputs))
 
     def _spread(
-        self, scores: _Scores, f: NDArray[np.float64], q: NDArray[np.float64], theta: NDArray[np.float64]
+        self, scores: Scores, f: NDArray[np.float64], q: NDArray[np.float64], theta: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """E(a − θd)², with a few pseudo-rows mixed in.
 
@@ -145,14 +163,14 @@ class Meter:
         seen, expected = (scores.spread(np.where(rare, g, 0.0), theta) for g in (mixed, q))
         return np.asarray(common + np.maximum(seen, expected))
 
-    def _plan(self, scores: _Scores, q: NDArray[np.float64]) -> Plan:
+    def _plan(self, scores: Scores, q: NDArray[np.float64]) -> Plan:
         size = float(contract(q, scores.D).item())
         theta = np.clip(contract(q, scores.A) / size, *scores.ends)
         errors = np.sqrt(np.maximum(scores.spread(q, theta), 0.0) / self.rows) / abs(size)
         return Plan(theta, errors, scores.widest(theta) / (self.rows * abs(size)))
 
     def _between(
-        self, scores: _Scores, f: NDArray[np.float64], tail: float, wanted: NDArray[np.bool_]
+        self, scores: Scores, f: NDArray[np.float64], tail: float, wanted: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         low, high = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.nan)
         seen = np.nonzero(f)
@@ -166,7 +184,7 @@ class Meter:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scores:
+class Scores:
     """Products of the scores a and d of each block."""
 
     A: list[Matrix]

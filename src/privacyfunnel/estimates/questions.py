@@ -93,6 +93,10 @@ class Asker:
             found[k] = Cells(codes[possible], rows[possible])
         return found
 
+    def blocks(self, names: Sequence[str]) -> set[int]:
+        """The blocks that hold the attributes."""
+        return {self._place[name][0] for name in names}
+
     def order(self, names: Sequence[str]) -> list[str]:
         """The attributes in the order in which blocks hold them."""
         return sorted(names, key=lambda name: self._place[name])

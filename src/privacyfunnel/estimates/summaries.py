@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from privacyfunnel.distribution.column import OPEN, Column, Label
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.frequencies import VAGUE, Wish, check_group, named
-from privacyfunnel.estimates.measuring import Meter
+from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.typing import Matrix, Vector
 
@@ -36,6 +37,8 @@ class Summary:
 
     attribute: str
     group: dict[str, Label | tuple[Label, ...]]
+    way: Way
+    """Whether released rows were counted as they stand, or worked back from how the channel draws them."""
     mean: float | None
     """For ranges, with everybody in the middle of theirs."""
     error: float | None
@@ -59,12 +62,11 @@ def summary(meter: Meter, asker: Asker, name: str, fixed: Mapping[str, Sequence[
     present = [code for code, label in enumerate(column.labels) if label is not None]
     group = asker.group({**fixed, name: present})
     who = named(asker, fixed)
+    nothing = partial(_nothing, name, who, meter.way)
     try:
         check_group(meter, asker, group, {**fixed, name: present})
     except InvalidTable:
-        return Summary(
-            name, who, None, None, None, None, None, (), "the released rows do not tell for whom it is known"
-        )
+        return nothing("the released rows do not tell for whom it is known")
     lower, upper = _ends(column)
     if column.kind == "bins":
         edges = np.append(lower, upper[-1])
@@ -75,34 +77,30 @@ def summary(meter: Meter, asker: Asker, name: str, fixed: Mapping[str, Sequence[
         below[:, present] = lower[None, :] <= edges[:, None]
     k, at_most = _rows(asker, name, below)
     at_most = at_most * group[k]
-    if not meter.scorers[k].identified(at_most).all():
-        return _nothing(name, who, "the released rows do not tell its distribution")
+    if not meter.identified(k, at_most).all():
+        return nothing("the released rows do not tell its distribution")
     cumulative = meter.measure({**group, k: at_most}, group)
     low, high = cumulative.between(wish.tail(), cumulative.identified)
     ladder = _Ladder(edges, cumulative.values.ravel(), low.ravel(), high.ravel(), ranges=column.kind == "bins")
     quantiles = tuple(ladder.quantile(share) for share in QUANTILES)
     if not np.isfinite(lower).all() or not np.isfinite(upper).all():
-        return _nothing(
-            name,
-            who,
-            "its outer ranges have no end, so there is no mean (publishers can give borders: --bins)",
-            quantiles,
+        return nothing(
+            "its outer ranges have no end, so there is no mean (publishers can give borders: --bins)", quantiles
         )
     ways = np.zeros((3, len(column)))
     ways[:, present] = (lower + upper) / 2, lower, upper
     _, rows = _rows(asker, name, ways)
     ends = float(lower.min()), float(upper.max())
     found = meter.measure({**group, k: rows * group[k]}, group, ends)
-    if found.plan.reach(wish.tail()).ravel()[0] > VAGUE * (ends[1] - ends[0]):
-        return _nothing(
-            name, who, "the released rows do not tell its mean: the interval would be everything", quantiles
-        )
+    if not found.told(wish.tail(), VAGUE * (ends[1] - ends[0])).ravel()[0]:
+        return nothing("the released rows do not tell its mean: the interval would be everything", quantiles)
     is_cut = column.kind == "bins"
     mean, at_low, at_high = (float(value) for value in found.values.ravel())
     low, high = found.between(wish.tail(), found.identified)
     return Summary(
         attribute=name,
         group=who,
+        way=meter.way,
         mean=mean,
         error=float(found.errors.ravel()[0]),
         low=float(low.ravel()[0]),
@@ -114,10 +112,10 @@ def summary(meter: Meter, asker: Asker, name: str, fixed: Mapping[str, Sequence[
 
 
 def _nothing(
-    name: str, group: dict[str, Label | tuple[Label, ...]], note: str, quantiles: tuple[Quantile, ...] = ()
+    name: str, group: dict[str, Label | tuple[Label, ...]], way: Way, note: str, quantiles: tuple[Quantile, ...] = ()
 ) -> Summary:
     """A summary without a mean."""
-    return Summary(name, group, None, None, None, None, None, quantiles, note)
+    return Summary(name, group, way, None, None, None, None, None, quantiles, note)
 
 
 @dataclass(frozen=True, eq=False)
