@@ -36,7 +36,7 @@ def round_plan(plan: Plan, p: Vector, share: float) -> Channel:
         mass = dense.ravel()
     Q = mass / np.bincount(x, weights=mass, minlength=n)[x]
     order = np.lexsort((o, x))
-    return _rounded(Q[order], x[order], o[order], n)
+    return rounded_columns(Q[order], x[order], o[order], n)
 
 
 def _completed(o: Integers, x: Integers, mass: Vector, p: Vector) -> tuple[Integers, Integers, Vector]:
@@ -66,7 +66,7 @@ def _balanced(mass: Vector, x: Integers, o: Integers, p: Vector) -> Vector:
     return mass
 
 
-def _rounded(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:
+def rounded_columns(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:
     """Columns rounded down, then the largest remainders up until each sums to 1. Entries are in order of x."""
     exact = Q * UNIT
     N = np.floor(exact).astype(np.int64)
