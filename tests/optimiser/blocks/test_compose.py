@@ -339,6 +339,31 @@ def test_what_a_product_leaves_as_it_was_is_that_of_its_channel_multiplied_out()
     assert protocol.likeness.weights == (("a", 3.0), ("c", 0.5))
 
 
+def test_a_faithful_block_is_redrawn_from_the_posterior_of_what_the_block_told():
+    joint = pf.Joint(np.random.default_rng(9).integers(1, 90, (2, 4, 3)), attributes=["a", "b"])
+    told, redrawn = (
+        pf.compose(joint, pf.LIP(0.3), method="chained", objective=kind) for kind in ("information", "faithful")
+    )
+    for before, after in zip(told.blocks, redrawn.blocks, strict=True):
+        Q, p = before.channel.dense(), joint.over(before.attributes).p_x
+        posterior = Q * p / (Q @ p)[:, None]
+        assert after.attributes == before.attributes
+        assert after.channel.dense() == pytest.approx(posterior.T @ Q, abs=1e-5)
+
+
+def test_the_certificate_looks_at_the_distribution_of_every_block():
+    ill = np.random.default_rng(4).integers(10, 90, (3, 3))
+    counts = np.stack([ill, 100 - ill])  # X1 and X2 are independent: what is done to one does not show in the other
+    channels = [dyadic(0.5 * np.eye(3) + 0.5 / 3)] * 2
+    protocol = pf.compose(pf.Joint(counts), pf.LIP(50), None, "paper", channels=channels, objective="faithful")
+    errors = []
+    for axis in (1, 2):
+        other = counts.copy()
+        np.moveaxis(other, axis, 0)[0] *= 3
+        errors.append(pf.certify(protocol, pf.Joint(other)).marginal_error)
+    assert min(errors) > 1e-3
+
+
 def test_a_faithful_product_survives_its_file(tmp_path):
     joint = pf.Joint(np.random.default_rng(7).integers(1, 90, (2, 3, 4)), attributes=["a", "b"])
     protocol = pf.compose(joint, pf.SRLIP(0.5), objective="faithful")
