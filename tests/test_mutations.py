@@ -237,6 +237,60 @@ MUTATIONS = {
         "np.floor(np.ldexp(p, 60) * (1 + OUTWARDS))",
         ("promises/test_confidence.py::test_ends_are_rounded_outwards",),
     ),
+    "a marginal error that forgets a value": Mutation(
+        "proof/invariance.py",
+        "np.abs(released - weights * UNIT).max()",
+        "np.abs(released - weights * UNIT)[1:].max()",
+        ("optimiser/faithful/test_faithful.py::test_the_promise_and_the_distribution_are_kept_exactly",),
+    ),
+    "a certificate that looks at the distribution of one block": Mutation(
+        "proof/certificate.py",
+        "marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks]",
+        "marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks[:1]]",
+        ("optimiser/blocks/test_compose.py::test_the_certificate_looks_at_the_distribution_of_every_block",),
+    ),
+    "a channel with a wrong released marginal let through": Mutation(
+        "optimiser/faithful/release.py",
+        "if marginal_error(channel, self.mean) <= MARGINAL_ERROR and self._kept(channel):",
+        "if self._kept(channel):",
+        (
+            "optimiser/faithful/test_faithful.py"
+            "::test_an_exact_channel_that_keeps_the_promise_and_not_the_distribution_is_not_returned",
+        ),
+    ),
+    "a plan rounded without balancing its marginals": Mutation(
+        "optimiser/faithful/rounding.py",
+        "    mass = _balanced(mass, x, o, p)\n",
+        "",
+        ("optimiser/faithful/test_faithful.py::test_a_plan_that_is_a_little_off_is_balanced_before_it_is_rounded",),
+    ),
+    "a plan transposed when it becomes a channel": Mutation(
+        "optimiser/faithful/rounding.py",
+        "o, x = np.divmod(plan.keys[big], n)",
+        "x, o = np.divmod(plan.keys[big], n)",
+        ("optimiser/faithful/test_faithful.py::test_a_plan_is_read_with_its_axes_in_order",),
+    ),
+    "a similarity with swapped axes": Mutation(
+        "optimiser/faithful/prices.py",
+        "steps, x, o) - worth[o] - charge[i, x]",
+        "steps, x, o) - worth[x] - charge[i, x]",
+        ("optimiser/faithful/test_faithful.py::test_compiled_pricing_sees_the_same_similarity_with_the_same_axes",),
+    ),
+    "a similarity with weights and steps swapped": Mutation(
+        "distribution/similarity.py",
+        "for j, (weight, step) in enumerate(zip(self.weights, self.steps, strict=True)):",
+        "for j, (step, weight) in enumerate(zip(self.weights, self.steps, strict=True)):",
+        ("optimiser/faithful/test_faithful.py::test_equal_columns_count_their_weight_and_ranges_their_nearness",),
+    ),
+    "a redraw from the channel instead of the posterior": Mutation(
+        "optimiser/blocks/redrawing.py",
+        "back = csr_array(Q * p / (Q @ p)[:, None])",
+        "back = csr_array(Q / Q.sum(axis=1)[:, None])",
+        (
+            "optimiser/blocks/test_compose.py"
+            "::test_a_faithful_block_is_redrawn_from_the_posterior_of_what_the_block_told",
+        ),
+    ),
     "a changed protocol taken for the original": Mutation(
         "protocols/file.py",
         "unchanged = digest == _digest(content) and text ==",

@@ -17,7 +17,7 @@ from privacyfunnel.optimiser.blocks.compose import Method, compose
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
-from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.fitting import Bins, Precision, Wishes
 from privacyfunnel.tables.sanitiser import Sanitiser, check_unseen
@@ -42,6 +42,9 @@ SECRET = "the secret"
 class PrivacyFunnel(TransformerMixin, BaseEstimator):
     """Replace the attributes of every row by a draw from the best protocol that keeps a promise about the secret.
 
+    By default the rows that come out have the distribution of those that `fit` saw, all columns together, and as many
+    cells as possible stay as they are: a model trained on them learns what it would from the original rows. With
+    the objective "information" outputs are names to be told apart, and rows are not to be counted.
     `fit(X, y)` takes the secret as y, or from the column of X that `secret` names; y is then left to the
     other steps of a pipeline. `transform` keeps the order of the rows and their index, since the other
     columns of a pipeline must still fit: to publish a table use `protocol_.sanitise`, which shuffles it.
@@ -52,6 +55,8 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     notion : the kind of promise, such as "lip", or a promise such as pf.ALIP(0.5, 1.0)
     epsilon : its ε; not used where `notion` is a promise itself
     known : for "srlip" and "srldp", what attackers may know
+    objective : "faithful", as above, or "information", the most of I(X;Y)
+    weights : by column, how much it counts that its cells stay as they are, 1 unless given; for "faithful"
     secret : the column of X that is the secret; None: y is
     blocks : lists of columns, each released on its own: pf.compose(…, blocks=blocks, method=method)
     bins : by column, or one for all columns of numbers: edges, a number, "width:5", "each"
@@ -59,7 +64,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     output : "values", as released tables hold them, or "codes", the number of each value in its column
     unseen : "refuse" rows that were not there when fitting, or "draw" them such that the promise is kept whoever
         they are; where no such draw is known (side channels, several blocks), `fit` refuses
-    gap, time_limit : as for pf.optimise
+    gap, time_limit : as for pf.optimise; a gap of None is that of the objective
     random_state : None, for the operating system's randomness; a number is for tests and is insecure
 
     Attributes
@@ -79,6 +84,8 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         epsilon: float = 0.5,
         *,
         known: int | Sequence[str] | None = None,
+        objective: Objective = "faithful",
+        weights: Mapping[str, float] | None = None,
         secret: str | None = None,
         blocks: Sequence[Sequence[str]] | None = None,
         method: Method = "tuned",
@@ -88,13 +95,15 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         missing: str | Sequence[str] = (),
         output: Literal["values", "codes"] = "values",
         unseen: Literal["refuse", "draw"] = "refuse",
-        gap: float = 1e-6,
+        gap: float | None = None,
         time_limit: float | None = 60.0,
         random_state: int | None = None,
     ) -> None:
         self.notion = notion
         self.epsilon = epsilon
         self.known = known
+        self.objective = objective
+        self.weights = weights
         self.secret = secret
         self.blocks = blocks
         self.method = method
@@ -206,9 +215,14 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         return notion_from({"notion": kind.name} | used)
 
     def _best(self, joint: Joint) -> Protocol:
+        promise, limit = self._promise(), self.time_limit
         if self.blocks is None:
-            return optimise(joint, self._promise(), gap=self.gap, time_limit=self.time_limit)
-        return compose(joint, self._promise(), self.blocks, self.method, time_limit=self.time_limit)
+            return optimise(
+                joint, promise, objective=self.objective, weights=self.weights, gap=self.gap, time_limit=limit
+            )
+        return compose(
+            joint, promise, self.blocks, self.method, objective=self.objective, weights=self.weights, time_limit=limit
+        )
 
     def _codes(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         columns, names = [], []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import privacyfunnel as pf
 from optimiser.test_side_channels import brute_level, spread, tables
+from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, NotCertified, UnseenValues
 from privacyfunnel.optimiser.blocks import builds
 from privacyfunnel.proof import certificate
@@ -287,3 +288,121 @@ def test_limits_finer_than_any_rounding_are_met_by_telling_less(weights, notion,
     joint = pf.Joint(weights)
     protocol = pf.compose(joint, notion, method=method, time_limit=2)
     assert pf.certify(protocol, joint).holds
+
+
+# --- products that can be counted -------------------------------------------------------------------
+
+
+@given(tables(), st.sampled_from([0.05, 0.3, 1.0]), st.sampled_from(["chained", "tuned"]), st.booleans())
+@settings(max_examples=20)
+def test_each_block_of_a_faithful_product_keeps_its_distribution_and_the_product_its_promise(
+    p, epsilon, method, spreads
+):
+    joint, kind = pf.Joint(p), pf.SRLDP if spreads else pf.SRLIP
+    protocol = pf.compose(joint, kind(epsilon), method=method, objective="faithful", time_limit=0.5)
+    assert brute_level(p, spread(protocol, p), spreads) <= epsilon + 1e-9
+    certificate = pf.certify(protocol, joint)
+    assert certificate.holds
+    assert certificate.marginal_error <= 2**-30
+    for block in protocol.blocks:
+        own = joint.over(block.attributes)
+        assert block.channel.dense() @ own.p_x == pytest.approx(own.p_x, abs=2**-30)
+        assert np.array_equal(block.labels, np.arange(own.n_x))
+
+
+def test_attributes_of_one_block_are_faithful_together():
+    joint = pf.Joint(np.random.default_rng(3).integers(1, 90, (2, 3, 2, 3)), attributes=["a", "b", "c"])
+    protocol = pf.compose(joint, pf.LIP(0.3), [["a", "c"], ["b"]], objective="faithful")
+    together = joint.over(["a", "c"])
+    block = next(block for block in protocol.blocks if block.attributes == ("a", "c"))
+    assert block.channel.dense() @ together.p_x == pytest.approx(together.p_x, abs=2**-30)
+    product = protocol.channel_on(joint) @ joint.p_x
+    assert product.sum() == pytest.approx(1.0)
+    assert pf.certify(protocol, joint).marginal_error <= 2**-30
+
+
+def test_what_a_product_leaves_as_it_was_is_that_of_its_channel_multiplied_out():
+    joint = pf.Joint(np.random.default_rng(5).integers(1, 90, (2, 3, 2, 3)), attributes=["a", "b", "c"])
+    weights = {"a": 3.0, "c": 0.5}
+    protocol = pf.compose(joint, pf.LIP(0.3), [["a", "c"], ["b"]], objective="faithful", weights=weights)
+    codes = itertools.product(*(block.codes.tolist() for block in protocol.blocks))
+    out = np.array([list(itertools.chain(*parts)) for parts in codes])
+    into = joint.codes[:, [joint.attributes.index(name) for name in protocol.attributes]]
+    mass = protocol.channel_on(joint) * joint.p_x  # [y, x]
+    equal = out[:, None, :] == into[None, :, :]
+    assert protocol.likeness.cells_unchanged == pytest.approx(float((mass * equal.mean(axis=2)).sum()), abs=1e-12)
+    assert protocol.likeness.rows_unchanged == pytest.approx(float((mass * equal.all(axis=2)).sum()), abs=1e-12)
+    place = equal.all(axis=2).argmax(axis=1)  # every combination occurs
+    sim = Similarity.of(joint, weights).dense()[place]
+    assert protocol.fidelity == pytest.approx(float((mass * sim).sum()), abs=1e-12)
+    assert protocol.fidelity_bound == 1.0
+    assert protocol.likeness.weights == (("a", 3.0), ("c", 0.5))
+
+
+def test_a_faithful_block_is_redrawn_from_the_posterior_of_what_the_block_told():
+    joint = pf.Joint(np.random.default_rng(9).integers(1, 90, (2, 4, 3)), attributes=["a", "b"])
+    told, redrawn = (
+        pf.compose(joint, pf.LIP(0.3), method="chained", objective=kind) for kind in ("information", "faithful")
+    )
+    for before, after in zip(told.blocks, redrawn.blocks, strict=True):
+        Q, p = before.channel.dense(), joint.over(before.attributes).p_x
+        posterior = Q * p / (Q @ p)[:, None]
+        assert after.attributes == before.attributes
+        assert after.channel.dense() == pytest.approx(posterior.T @ Q, abs=1e-5)
+
+
+def test_the_certificate_looks_at_the_distribution_of_every_block():
+    ill = np.random.default_rng(4).integers(10, 90, (3, 3))
+    counts = np.stack([ill, 100 - ill])  # X1 and X2 are independent: what is done to one does not show in the other
+    channels = [dyadic(0.5 * np.eye(3) + 0.5 / 3)] * 2
+    protocol = pf.compose(pf.Joint(counts), pf.LIP(50), None, "paper", channels=channels, objective="faithful")
+    errors = []
+    for axis in (1, 2):
+        other = counts.copy()
+        np.moveaxis(other, axis, 0)[0] *= 3
+        errors.append(pf.certify(protocol, pf.Joint(other)).marginal_error)
+    assert min(errors) > 1e-3
+
+
+def test_a_faithful_product_survives_its_file(tmp_path):
+    joint = pf.Joint(np.random.default_rng(7).integers(1, 90, (2, 3, 4)), attributes=["a", "b"])
+    protocol = pf.compose(joint, pf.SRLIP(0.5), objective="faithful")
+    protocol.save(tmp_path / "product.json")
+    loaded = pf.Protocol.load(tmp_path / "product.json")
+    assert loaded.objective == "faithful"
+    assert pf.certify(loaded, joint).marginal_error <= 2**-30
+    assert loaded.fidelity <= protocol.fidelity
+
+
+def test_one_faithful_block_is_the_faithful_optimum():
+    joint = pf.Joint(np.random.default_rng(2).integers(1, 90, (2, 3, 2)), attributes=["a", "b"])
+    whole = pf.optimise(joint, pf.LIP(0.3), objective="faithful", weights={"a": 2})
+    one = pf.compose(joint, pf.LIP(0.3), [["a", "b"]], objective="faithful", weights={"a": 2})
+    assert np.array_equal(one.channel, whole.channel)
+    assert one.likeness == whole.likeness
+
+
+def test_a_promise_that_lets_nothing_through_is_kept_by_drawing_every_block_anew():
+    joint = pf.Joint([[[30, 10], [5, 5]], [[10, 10], [5, 25]]])
+    protocol = pf.compose(joint, pf.SRLIP(0.0), objective="faithful")
+    assert pf.certify(protocol, joint).level == 0
+    assert pf.certify(protocol, joint).marginal_error <= 2**-30
+
+
+def test_the_papers_product_is_refused_as_before_and_redrawn_where_it_holds():
+    with pytest.raises(NotCertified):
+        pf.compose(binary(), pf.SRLIP(BUDGET), method="paper", channels=[BOTH, BOTH], objective="faithful")
+    joint = pf.Joint(np.random.default_rng(2).integers(20, 90, (2, 2, 2)))
+    flat = [np.full((2, 2), 0.5)] * 2
+    protocol = pf.compose(joint, pf.SRLIP(0.1), method="paper", channels=flat, objective="faithful")
+    assert pf.certify(protocol, joint).marginal_error <= 2**-30
+
+
+def test_objectives_and_weights_that_make_no_sense_are_refused():
+    joint = pf.Joint(np.ones((2, 2, 2)))
+    with pytest.raises(InvalidInput, match="objective"):
+        pf.compose(joint, pf.SRLIP(1), objective="beauty")
+    with pytest.raises(InvalidInput, match="faithful"):
+        pf.compose(joint, pf.SRLIP(1), weights={"X1": 2.0})
+    with pytest.raises(InvalidInput, match="none of the attributes"):
+        pf.compose(joint, pf.SRLIP(1), objective="faithful", weights={"street": 2.0})

@@ -7,11 +7,13 @@ so a product is promised only what its exact check finds. Blocks are found by on
 - tuned: the chain's budgets are scaled until the true level meets the promise, then each block in turn is made
   as good as the others leave room for; several splits and orders are tried.
 - paper: equal budgets, each block given the others' attributes; what it promises can be wrong, and is refused then.
+
+With the objective "faithful", each block is then redrawn (`redrawing.py`), so that it can be counted by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import permutations
@@ -21,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.blocks.builds import (
@@ -33,6 +36,7 @@ from privacyfunnel.optimiser.blocks.builds import (
     whole_rows,
 )
 from privacyfunnel.optimiser.blocks.parts import Parts
+from privacyfunnel.optimiser.blocks.redrawing import redrawn
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.finishing import finished
@@ -43,7 +47,7 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of, not_below
+from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, not_below
 from privacyfunnel.protocols.released import kept
 
 Method = Literal["tuned", "chained", "paper"]
@@ -66,6 +70,8 @@ def compose(
     blocks: Sequence[Sequence[str]] | None = None,
     method: Method = "tuned",
     *,
+    objective: Objective = "information",
+    weights: Mapping[str, float] | None = None,
     channels: Sequence[ArrayLike] | None = None,
     time_limit: float | None = SEARCH_SECONDS,
     progress: Callable[[Progress], None] | None = None,
@@ -78,18 +84,24 @@ def compose(
     exceeds the budget raises `NotCertified`, which says that level; its `channels` may be given. The search
     stops after `time_limit` seconds, or at Ctrl-C, with the best so far.
 
+    With the objective "faithful" the released values of each block have the distribution of the original ones, all
+    attributes of that block together: counts, tables and models of columns of one block are right as they stand. What
+    columns of different blocks have in common comes out too weak. `weights` says how much the cells of some attributes
+    count in `fidelity`; no bound below 1 is known for products.
+
     >>> joint = Joint([[[30, 10], [5, 5]], [[10, 10], [5, 25]]])
     >>> protocol = compose(joint, SRLIP(0.5))
     >>> [block.attributes for block in protocol.blocks], certify(protocol, joint).holds
     ([('X1',), ('X2',)], True)
     """
     names = _check(joint, notion, blocks, method, channels, time_limit)
+    _check_objective(joint, objective, weights)
     if len(names) == 1 and channels is None:
-        whole = optimise(joint, notion, time_limit=time_limit, progress=progress)
+        whole = optimise(joint, notion, objective=objective, weights=weights, time_limit=time_limit, progress=progress)
         return replace(whole, how=f"one block: {whole.how}")
     with interruptible() as interrupted:
         state = State(joint.p_x, joint.entropy, 0.0, time_limit, progress, interrupted)
-        task = _Task(Parts(joint, names, notion.views(joint)), notion, state)
+        task = _Task(Parts(joint, names, notion.views(joint)), notion, state, objective, weights)
         if channels is not None:
             return task.kept_or_refused([Channel.from_dense(Q) for Q in channels])
         return {"tuned": task.tuned, "chained": task.chained, "paper": task.paper}[method]()
@@ -102,6 +114,8 @@ class _Task:
     parts: Parts
     notion: Notion
     state: State
+    objective: Objective
+    weights: Mapping[str, float] | None
 
     def tuned(self) -> Protocol:
         """The best of several orders and splits, each scaled to the true level and polished."""
@@ -145,7 +159,7 @@ class _Task:
                 f"{certificate.level:.9g}; use the method 'tuned' or 'chained'",
                 level=certificate.level,
             )
-        return finished(self._bounded(protocol), [self.parts.joint])
+        return self._finished(protocol)
 
     def _splits(self) -> Iterator[tuple[list[float], Order]]:
         """Splits of the budget, each with an order."""
@@ -197,7 +211,7 @@ class _Task:
                 exact, channels[b] = exact.rounded(b, rows, SLACKS[0])
             protocol = self._protocol([channels[b] for b in order], order, how)
             if certify(protocol, self.parts.joint).holds:
-                return finished(self._bounded(protocol), [self.parts.joint])
+                return self._finished(protocol)
         raise NotCertified(f"no exact product was found that keeps {self.notion}; please report this")
 
     def _protocol(self, channels: list[Channel], order: Sequence[int], how: str) -> Protocol:
@@ -213,9 +227,12 @@ class _Task:
         utility = kept(protocol, joint)
         return replace(protocol, utility=utility, upper_bound=max(utility, no_less(entropy)))
 
-    def _bounded(self, protocol: Protocol) -> Protocol:
-        """A protocol that keeps the promise, with the bound on all that do."""
-        return replace(protocol, upper_bound=not_below(self._upper_bound(), protocol.utility))
+    def _finished(self, protocol: Protocol) -> Protocol:
+        """A protocol that keeps the promise: redrawn, or with the bound on all that do."""
+        if self.objective == "faithful":
+            return finished(redrawn(protocol, self.parts.joint, self.weights), [self.parts.joint])
+        bounded = replace(protocol, upper_bound=not_below(self._upper_bound(), protocol.utility))
+        return finished(bounded, [self.parts.joint])
 
     def _upper_bound(self) -> float:
         """What no protocol, product or not, can exceed: found from one view at a time, or H(X)."""
@@ -223,6 +240,14 @@ class _Task:
         bound = State(joint.p_x, joint.entropy, 0.0, BOUND_SECONDS, None, state.interrupted)
         bound_by_views(joint, self.notion.limits.granted(), self.parts.views, bound)
         return bound.upper_bound
+
+
+def _check_objective(joint: Joint, objective: str, weights: Mapping[str, float] | None) -> None:
+    if objective not in get_args(Objective):
+        raise InvalidInput(f"the objective is one of {', '.join(get_args(Objective))}; got {objective!r}")
+    if weights is not None and objective != "faithful":
+        raise InvalidInput("weights of columns are for the objective 'faithful', which counts cells")
+    Similarity.of(joint, weights)
 
 
 def _check(

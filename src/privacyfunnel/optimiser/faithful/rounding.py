@@ -29,7 +29,7 @@ def round_plan(plan: Plan, p: Vector) -> Channel:
     o, x, mass = _balanced(plan, p)
     Q = mass / np.bincount(x, weights=mass, minlength=n)[x]
     order = np.lexsort((o, x))
-    return _rounded(Q[order], x[order], o[order], n)
+    return rounded_columns(Q[order], x[order], o[order], n)
 
 
 def mixed(plan: Plan, p: Vector, share: float) -> Matrix:
@@ -78,7 +78,7 @@ def _balanced(plan: Plan, p: Vector) -> tuple[Integers, Integers, Vector]:
     return o, x, mass
 
 
-def _rounded(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:
+def rounded_columns(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:
     """Columns rounded down, then the largest remainders up until each sums to 1. Entries are in order of x."""
     exact = Q * UNIT
     N = np.floor(exact).astype(np.int64)
