@@ -45,7 +45,7 @@ def round_dense(Q: Matrix) -> Channel:
     """The channel nearest to Q[o, x]."""
     n = len(Q)
     x, o = np.divmod(np.arange(n * n), n)
-    return _rounded(Q.T.ravel(), x, o, n)
+    return rounded_columns(Q.T.ravel(), x, o, n)
 
 
 def _completed(o: Integers, x: Integers, mass: Vector, p: Vector) -> tuple[Integers, Integers, Vector]:
