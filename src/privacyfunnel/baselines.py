@@ -143,8 +143,8 @@ def conditional_reporting(joint: Joint, notion: Notion) -> Reporting:
         lambda channel: _allowed(notion, notion.level_of(_reached(channel, joint))),
     )
     report = Reporting(joint, notion, channel, _reached(channel, joint), 0.0)
-    told = np.sum([report.given(s) * joint.p[s] for s in range(joint.n_s)], axis=0)  # P(x, y) at [y, x]
-    return replace(report, utility=mutual_information(told))
+    together = np.sum([report.given(s) * joint.p[s] for s in range(joint.n_s)], axis=0)  # P(x, y) at [y, x]
+    return replace(report, utility=mutual_information(together))
 
 
 def levels(protocol: Protocol | Reporting, joint: Joint) -> tuple[float, float]:
@@ -183,8 +183,8 @@ def _reached(channel: Channel, joint: Joint) -> Limits:
     common = math.lcm(*map(int, of_s))
     R = np.zeros((joint.n_s, joint.n_s), dtype=object)
     R[channel.outputs, channel.inputs] = [int(n) for n in channel.numerators]
-    told = of_s[:, None] * (R.T @ (weights * (common // of_s)[:, None]))
-    over, under = told * told.sum(), told.sum(axis=1)[:, None] * told.sum(axis=0)
+    together = of_s[:, None] * (R.T @ (weights * (common // of_s)[:, None]))
+    over, under = together * together.sum(), together.sum(axis=1)[:, None] * together.sum(axis=0)
     lower = upper = spread = 0.0
     for y in range(joint.n_x):
         lifts = [Fraction(int(o), int(u)) for o, u in zip(over[:, y], under[:, y], strict=True)]
@@ -199,14 +199,14 @@ def _merged(p: Matrix, leakage: float) -> Integers:
     """group[x]: the output that x is merged into, for p[s, x]."""
     p, group = p.copy(), np.arange(p.shape[1])
 
-    def told(v: Matrix) -> Vector:
+    def together(v: Matrix) -> Vector:
         """What an output with P(s, y) = v[s] adds to I(S;Y), but for a constant and a linear part."""
         return np.asarray(plogp(v).sum(axis=0) - plogp(v.sum(axis=0)))
 
     def gains(k: int) -> Vector:
         """I(S;Y) hidden per nat of I(X;Y) lost, when output k merges with each of the others."""
         mass, both = p.sum(axis=0), p + p[:, [k]]
-        hidden = told(p) + told(p[:, [k]]) - told(both)
+        hidden = together(p) + together(p[:, [k]]) - together(both)
         lost = plogp(mass + mass[k]) - plogp(mass) - plogp(mass[k])
         gain = np.divide(hidden, lost, out=np.full(len(mass), -np.inf), where=(mass > 0) & (lost > 0))
         gain[k] = -np.inf

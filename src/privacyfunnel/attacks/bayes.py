@@ -124,9 +124,9 @@ def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, prom
         belief=belief,
         odds=odds,
         before=Fraction(int(sight.cells.max(axis=1).sum()), total),
-        after=Fraction(int(sight.told.max(axis=1).sum()), total * outcomes.scale),
+        after=Fraction(int(sight.seen.max(axis=1).sum()), total * outcomes.scale),
         original=Fraction(int(joint.weights.max(axis=0).sum()), total),
-        after_bits=_bits(sight.cells, sight.told, outcomes.scale),
+        after_bits=_bits(sight.cells, sight.seen, outcomes.scale),
         original_bits=_bits(sight.cells, joint.weights.T.astype(object), 1),
     )
 
@@ -135,7 +135,7 @@ def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, prom
 class _Sight:
     """What is seen and known together, row i for a released row y and a cell: exact integers in proportion to P."""
 
-    told: Exact
+    seen: Exact
     """told[i, s] ∝ P(s, y, cell)."""
     prior: Exact
     """prior[i, s] ∝ P(s, cell)."""
@@ -148,20 +148,20 @@ class _Sight:
         order = np.lexsort((cell, outcomes.outputs))
         y, z, x = outcomes.outputs[order], cell[order], outcomes.inputs[order]
         first = np.flatnonzero(np.append(True, (np.diff(y) != 0) | (np.diff(z) != 0)))
-        told = _sums(joint.weights, outcomes.numerators[order], x, first, joint.total * outcomes.scale)
+        seen = _sums(joint.weights, outcomes.numerators[order], x, first, joint.total * outcomes.scale)
         cells = np.zeros((view.n_cells, joint.n_s), dtype=object)
         np.add.at(cells, view.cell, joint.weights.T.astype(object))
-        return cls(told, cells[z[first]], cells)
+        return cls(seen, cells[z[first]], cells)
 
     def extremes(self) -> tuple[tuple[Fraction, Fraction], Fraction, Fraction | None]:
         """The belief with the largest lift, before and after; the smallest lift; the largest ratio of two (None: ∞)."""
         possible = self.prior != 0
-        over = self.told * self.prior.sum(axis=1)[:, None]
-        under = self.told.sum(axis=1)[:, None] * self.prior
+        over = self.seen * self.prior.sum(axis=1)[:, None]
+        under = self.seen.sum(axis=1)[:, None] * self.prior
         rough = np.ones(over.shape)
         rough[possible] = (over[possible] / under[possible]).astype(np.float64)
         i, s = max(_nearly(rough, possible, largest=True), key=lambda place: _exact(over, under, *place))
-        belief = _share(self.prior[i], s), _share(self.told[i], s)
+        belief = _share(self.prior[i], s), _share(self.seen[i], s)
         least = [_exact(over, under, i, s) for i, s in _nearly(rough, possible, largest=False)]
         if min(least) == 0:
             return belief, Fraction(0), None
@@ -176,8 +176,8 @@ def _sums(weights: Exact, numerators: Exact, x: Integers, first: Integers, large
     small = largest.bit_length() < INT64_BITS and numerators.dtype != object
     kind = np.int64 if small and weights.dtype != object else object
     numerators = numerators.astype(kind)
-    told = [np.add.reduceat(row[x].astype(kind) * numerators, first) for row in weights]
-    return np.stack(told, axis=1).astype(object)
+    seen = [np.add.reduceat(row[x].astype(kind) * numerators, first) for row in weights]
+    return np.stack(seen, axis=1).astype(object)
 
 
 def _nearly(rough: Matrix, possible: NDArray[np.bool_], largest: bool) -> Iterator[tuple[int, int]]:
@@ -219,11 +219,11 @@ def reached_by(attackers: Sequence[Attacker]) -> Limits:
     )
 
 
-def _bits(cells: Exact, told: Exact, scale: int) -> float:
+def _bits(cells: Exact, seen: Exact, scale: int) -> float:
     """I(S;Y|cell) = H(S|cell) − H(S|Y, cell) in bits, from integers in proportion to P(s, cell) and P(s, y, cell)."""
     total = int(cells.sum())
     before = (cells / total).astype(np.float64)
-    after = (told / (total * scale)).astype(np.float64)
+    after = (seen / (total * scale)).astype(np.float64)
     return max(0.0, (_conditional_entropy(before) - _conditional_entropy(after)) / NATS_PER_BIT)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
-from privacyfunnel.numeric.information import NATS_PER_BIT, mutual_information
+from privacyfunnel.numeric.information import NATS_PER_BIT, mutual_information, share_kept
 from privacyfunnel.proof.certificate import Certificate, certify
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.released import kept, released
@@ -86,7 +86,7 @@ def findings(protocol: Protocol, joint: Joint, certificate: Certificate | None =
         level=certificate.level,
         holds=certificate.holds,
         kept_bits=information / NATS_PER_BIT,
-        kept_share=information / entropy if entropy else 1.0,
+        kept_share=share_kept(information, entropy),
         entropy_bits=entropy / NATS_PER_BIT,
         gap_share=_gap_share(protocol),
         blind_guess=float(joint.p_s.max()),

@@ -123,8 +123,8 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
     screen.print(_in_short(side, promise))
     if json:
         readers = show.readers_data(protocol, counted.joint) | {"original": before, "counted": after}
-        told = {"people": PEOPLE, "rows": release.rows, "readers": readers, **found.as_dict()}
-        show.as_json({**told, "side_channel": asdict(side)})
+        content = {"people": PEOPLE, "rows": release.rows, "readers": readers, **found.as_dict()}
+        show.as_json({**content, "side_channel": asdict(side)})
     if not found.holds:
         raise typer.Exit(1)
 
@@ -149,12 +149,12 @@ def side_channel(both: Joint, epsilon: float) -> SideChannel:
     """Measure what a promise about the released row alone is worth when an attacker knows the weight."""
     alone = both.over(["height"])
     height = optimise(alone, LIP(epsilon))
-    told = height.channel[:, height.blocks[0].inputs_of(both)]
+    content = height.channel[:, height.blocks[0].inputs_of(both)]
     resistant = optimise(both, SRLIP(epsilon), gap=SIDE_GAP, time_limit=SIDE_SECONDS)
     return SideChannel(
         height_kept=height.utility / alone.entropy,
         lip_level=certify(height, alone).level,
-        level_with_weight=certify(told, both, SRLIP(epsilon, known=["weight"])).level,
+        level_with_weight=certify(content, both, SRLIP(epsilon, known=["weight"])).level,
         srlip_kept=resistant.utility / both.entropy,
         srlip_level=certify(resistant, both).level,
     )

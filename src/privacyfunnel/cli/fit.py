@@ -214,19 +214,19 @@ def _data(found: _Found) -> dict[str, Any]:
 def _told(found: _Found) -> list[RenderableType]:
     """All of it for people, what matters most to them last."""
     protocol, joint, measured = found.protocol, found.counted.joint, found.findings
-    told: list[RenderableType] = []
+    lines: list[RenderableType] = []
     if found.counted.dropped:
-        told.append(f"Not used: {', '.join(found.counted.dropped)}.")
+        lines.append(f"Not used: {', '.join(found.counted.dropped)}.")
     if found.wish is not None:
-        told.append(found.wish.words())
-    told.append(f"Promise: {measured.promise}")
-    told += show.kept_lines(protocol, measured)
-    told += show.remarks(protocol, joint, measured)
-    told += show.extremes(protocol, measured, found.wish is not None)
+        lines.append(found.wish.words())
+    lines.append(f"Promise: {measured.promise}")
+    lines += show.kept_lines(protocol, measured)
+    lines += show.remarks(protocol, joint, measured)
+    lines += show.extremes(protocol, measured, found.wish is not None)
     if found.population is not None:
-        told += [show.chosen_line(joint.chosen)] if joint.chosen else []
-        told.append(found.population.words())
-    told.append(show.findings_table(measured))
+        lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
+        lines.append(found.population.words())
+    lines.append(show.findings_table(measured))
     if found.exposed is not None and found.exposed.few:
-        told.append(found.exposed.words())
-    return [*told, counting_words(protocol, joint)]
+        lines.append(found.exposed.words())
+    return [*lines, counting_words(protocol, joint)]

@@ -42,10 +42,10 @@ def report(
     check_output(output, force, (protocol, table))
     loaded = Protocol.load(protocol)
     if table is None:
-        told, compared = account(loaded), None
+        about, compared = account(loaded), None
     else:
         joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
-        told = account(loaded, joint, certificate)
+        about = account(loaded, joint, certificate)
         compared = None
         if curves:
             with show.search_progress() as progress:
@@ -54,14 +54,14 @@ def report(
     from privacyfunnel.report.page import report_page  # its charts take a while to load
 
     name = table.name if table else None
-    page = report_page(told, table_name=name, protocol_name=protocol.name, compared=compared)
+    page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
     if json:
-        show.as_json({"report": str(output), **told.as_dict()})
+        show.as_json({"report": str(output), **about.as_dict()})
     else:
         screen = show.console()
         screen.print(f"Promise: {loaded.notion.words()}", markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
-    if told.measured is not None and not told.measured.certificate.holds:
+    if about.measured is not None and not about.measured.certificate.holds:
         raise typer.Exit(BROKEN)

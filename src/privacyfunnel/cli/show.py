@@ -20,6 +20,7 @@ from rich.table import Table
 from privacyfunnel.attacks.findings import ALIKE, NOISE, NOTHING, Findings, Leakage, best_words
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
+from privacyfunnel.numeric.plain import finite
 from privacyfunnel.optimiser.program.state import Progress as SearchProgress
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.miscounting import counting_words, miscount
@@ -64,16 +65,8 @@ def _watched() -> bool:
 
 def as_json(content: dict[str, Any]) -> None:
     """One JSON object on standard output; what is infinite is null."""
-    text = json.dumps(_finite(content), ensure_ascii=False, default=str)
+    text = json.dumps(finite(content), ensure_ascii=False, default=str)
     sys.stdout.write(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def columns_table(counted: Counted) -> Table:
@@ -140,25 +133,25 @@ def _best_cells(like: Likeness) -> str:
 
 def extremes(protocol: Protocol, found: Findings, wished: bool) -> list[str]:
     """Results that are seldom meant: next to nothing released, or everything, or an ε that was found at an end."""
-    told, epsilon = [], protocol.notion.epsilon
+    lines, epsilon = [], protocol.notion.epsilon
     if found.kept_share < LITTLE:
-        told.append(
+        lines.append(
             f"Next to nothing is released: rows tell {found.kept_share:.2%} of what the original ones tell. A weaker "
             "promise, or other columns, may be worth more."
         )
     elif found.kept_share > 1 - NOTHING:
-        told.append("Everything is released: the original rows keep this promise as they are, and none is changed.")
+        lines.append("Everything is released: the original rows keep this promise as they are, and none is changed.")
     if wished and epsilon < TINY:
-        told.append(
+        lines.append(
             f"ε = {epsilon:g} is next to nothing: so much can be kept while rows say next to nothing about the secret. "
             "More can be had at a small price: a larger --keep, or --epsilon 0.1." + _untold(protocol)
         )
     elif wished and epsilon > HUGE:
-        told.append(
+        lines.append(
             f"ε = {epsilon:g} hardly protects: beliefs may change by a factor {factor(epsilon)}. A smaller --keep, "
             "coarser or other columns would protect more."
         )
-    return told
+    return lines
 
 
 def _untold(protocol: Protocol) -> str:
@@ -179,15 +172,17 @@ FINE: dict[Objective, str] = {
 
 def remarks(protocol: Protocol, joint: Joint, found: Findings) -> list[str]:
     """What a steward should know before publishing: too many combinations of values, or a search without an end."""
-    told = []
+    lines = []
     if joint.counted and joint.total < FEW_PEOPLE * joint.n_x:
-        told.append(
+        lines.append(
             f"Too fine: {joint.total:,} people have {joint.n_x:,} different combinations of values, "
             f"{FINE[protocol.objective]}. Release fewer columns, wider ranges (--bins) or fewer values (--top)."
         )
     if found.gap_share > WIDE_GAP:
-        told.append("More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer.")
-    return told
+        lines.append(
+            "More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer."
+        )
+    return lines
 
 
 def chosen_line(columns: Sequence[str]) -> str:

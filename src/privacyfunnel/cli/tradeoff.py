@@ -9,7 +9,7 @@ from rich.table import Table
 
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.numeric.information import NATS_PER_BIT
+from privacyfunnel.numeric.information import NATS_PER_BIT, share_kept
 from privacyfunnel.optimiser.optimise import gap_for
 from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
 from privacyfunnel.optimiser.tradeoff import tradeoff as curve_of
@@ -79,8 +79,8 @@ def tradeoff(
 
 def _render(curve: Tradeoff) -> Table:
     table = Table(title=f"What is kept under {curve.kind.name}", title_justify="left", header_style="bold")
-    told = HEADINGS[curve.objective]
-    for heading in ("ε", "factor", *told, "bits about the secret", "LIP level", "LDP level"):
+    kept_headings = HEADINGS[curve.objective]
+    for heading in ("ε", "factor", *kept_headings, "bits about the secret", "LIP level", "LDP level"):
         table.add_column(heading, justify="right")
     for point in curve.points:
         cells, bits = _cells(point), _bits(point, curve.entropy)
@@ -105,6 +105,6 @@ def _cells(point: Point) -> list[str]:
 
 def _bits(point: Point, entropy: float) -> list[str]:
     """The share of the information that is kept, in bits, too, and at most."""
-    share = point.utility / entropy if entropy else 1.0
+    share = share_kept(point.utility, entropy)
     bits, most = point.utility / NATS_PER_BIT, point.upper_bound / NATS_PER_BIT
     return [f"{share:.1%}", f"{bits:.3f}", f"{most:.3f}"]

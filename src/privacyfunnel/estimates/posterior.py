@@ -69,11 +69,11 @@ def posterior(released: Any, protocol: Protocol, *, delimiter: str | None = None
     if likely is None or len(different) * likely.size > MOST_CELLS:
         raise InvalidInput(f"{' × '.join(map(str, shape))} values of X are too many for weights of every one")
     p = likely.ravel()
-    told = np.ones((len(different), 1))
+    likelihood = np.ones((len(different), 1))
     for k, scorer in enumerate(scorers):
         own = scorer.Q[different[:, k]].toarray()
-        told = (told[:, :, None] * own[:, None, :]).reshape(len(different), -1)
-    given = told * p
+        likelihood = (likelihood[:, :, None] * own[:, None, :]).reshape(len(different), -1)
+    given = likelihood * p
     given /= given.sum(axis=1, keepdims=True)
     inputs = np.indices(shape).reshape(len(shape), -1)
     codes = [block.codes[x] for block, x in zip(protocol.blocks, inputs, strict=True)]

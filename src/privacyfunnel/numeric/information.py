@@ -32,6 +32,11 @@ def no_less(information: float) -> float:
     return math.nextafter(information + ENTROPY_ERROR * (1 + information), math.inf)
 
 
+def share_kept(information: float, entropy: float) -> float:
+    """I(X;Y) / H(X); where X tells nothing, all of it is kept."""
+    return information / entropy if entropy else 1.0
+
+
 def mutual_information(joint: Matrix) -> float:
     """I(A;B) = Σ p(a,b) ln(p(a,b) / p(a)p(b)), for p[a, b] summing to 1; never below 0.
 

@@ -118,11 +118,11 @@ class Repeated:
     time_limit: float | None
     progress: Callable[[Progress], None] | None
 
-    def __call__(self, joint: Joint, notion: Notion, known: Columns | None) -> tuple[Protocol, Columns | None]:
+    def __call__(self, joint: Joint, notion: Notion, start: Columns | None) -> tuple[Protocol, Columns | None]:
         """The best protocol and, if that can be used, what may start the search for a weaker promise."""
         gap, time_limit, progress = self.gap, self.time_limit, self.progress
         if self.objective == "information":
-            return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress, known=known)
+            return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress, start=start)
         found = faithful(joint, notion, weights=self.weights, gap=gap, time_limit=time_limit, progress=progress)
         return found.protocol(), None
 
@@ -134,9 +134,9 @@ def search(
     gap: float,
     time_limit: float | None,
     progress: Callable[[Progress], None] | None,
-    known: Columns | None = None,
+    start: Columns | None = None,
 ) -> tuple[Protocol, Columns]:
-    """`optimise`, started from `known` posteriors of Δ; also returns the posteriors in use."""
+    """`optimise`, started from the posteriors `start` of Δ; also returns the posteriors in use."""
     check_task(joint, notion, gap, time_limit, progress)
     notion = notion.made_for(joint)
     if notion.confidence is not None:
@@ -146,7 +146,7 @@ def search(
     with interruptible() as interrupted:
         for share in SHARES if notion.limits != notion.limits.granted() else (1.0,):
             task = _Task(joint, notion, share, gap, time_limit, progress, interrupted, started)
-            found.append(task.solved(known))
+            found.append(task.solved(start))
             if task.stopped or _best(found)[0].gap <= gap:
                 break
     return _best(found)
@@ -173,7 +173,7 @@ class _Task:
     started: float
     stopped: bool = False
 
-    def solved(self, known: Columns | None) -> tuple[Protocol, Columns]:
+    def solved(self, start: Columns | None) -> tuple[Protocol, Columns]:
         """A certified protocol and the posteriors it uses; `stopped` says whether there was time for more."""
         joint, notion = self.joint, self.notion
         polytope = Polytope.granted(joint, notion, self.share)
@@ -192,7 +192,7 @@ class _Task:
         if not one_view:
             bound_by_views(joint, notion.limits.granted(), views, state)
         chains = None if one_view else partial(bound_by_chains, granted, views, state)
-        how = despite_trouble(lambda: _route(state, chains, lambda: None if known is None else classes.merge(known)))
+        how = despite_trouble(lambda: _route(state, chains, lambda: None if start is None else classes.merge(start)))
         columns, q = classes.split(state.columns, state.q)
         self.stopped = state.stopped()
         protocol = _exact(joint, granted, columns, q, state.upper_bound, notion, how)
@@ -201,7 +201,7 @@ class _Task:
         return protocol, columns.take(np.flatnonzero(q > 0))
 
 
-def _route(state: Search, chains: Otherwise | None, known: Callable[[], Columns | None]) -> str:
+def _route(state: Search, chains: Otherwise | None, start: Callable[[], Columns | None]) -> str:
     """Ask the ways in turn whether they take the problem; what was done, in words.
 
     `chains` is a way to bound promises with several views, and None for one view.
@@ -221,8 +221,8 @@ def _route(state: Search, chains: Otherwise | None, known: Callable[[], Columns 
             return sweeps(state, faces)
         otherwise = partial(bound_by_fewer, state, pencils)
         if few_supports(state) and not state.stopped():
-            return f"{generate(state, known(), otherwise)}; too many extreme posteriors, or too alike, to sweep"
-    return generate(state, known(), otherwise)
+            return f"{generate(state, start(), otherwise)}; too many extreme posteriors, or too alike, to sweep"
+    return generate(state, start(), otherwise)
 
 
 def _exact(

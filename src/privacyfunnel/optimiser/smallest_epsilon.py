@@ -10,6 +10,7 @@ from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
+from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.optimiser.optimise import Repeated, gap_for
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
@@ -59,11 +60,6 @@ class Wish:
         if self.proven:
             return f"{found}; with ε = {self.too_small:g} no protocol can."
         return f"{found}; down to ε = {self.too_small:g} it is not known whether less is enough."
-
-
-def share_kept(information: float, entropy: float) -> float:
-    """I(X;Y) / H(X); where X tells nothing, all of it is kept."""
-    return information / entropy if entropy else 1.0
 
 
 def _kept(protocol: Protocol) -> float:

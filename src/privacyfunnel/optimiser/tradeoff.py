@@ -82,10 +82,10 @@ def tradeoff(
     if not asked:
         raise InvalidPromise("tradeoff needs at least one ε")
     best = Repeated(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
-    known = None
+    start = None
     points: dict[int, Point] = {}
     for i in sorted(range(len(asked)), key=lambda i: asked[i].epsilon):
-        protocol, known = best(joint, asked[i], known)
+        protocol, start = best(joint, asked[i], start)
         points[i] = _point(protocol, joint)
     return Tradeoff(kind, joint.entropy, tuple(points[i] for i in range(len(asked))), objective)
 

@@ -217,10 +217,10 @@ class Limits:
                 logs = np.log(lift)
             most = np.where(seen, logs, -np.inf).max(axis=0)
             least = np.where(seen, logs, np.inf).min(axis=0)
-            told = most >= least
-            lower = max(lower, float((-least[told]).max(initial=0.0)))
-            upper = max(upper, float(most[told].max(initial=0.0)))
-            spread = max(spread, float((most[told] - least[told]).max(initial=0.0)))
+            some = most >= least
+            lower = max(lower, float((-least[some]).max(initial=0.0)))
+            upper = max(upper, float(most[some].max(initial=0.0)))
+            spread = max(spread, float((most[some] - least[some]).max(initial=0.0)))
         return Limits(lower, upper, spread)
 
 

@@ -77,9 +77,9 @@ class Robust(Notion):
         return replace(self, promise=self.promise.times(share))
 
     def as_dict(self) -> dict[str, Any]:
-        told = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
-        told = told if self.within == DEFAULT else {**told, "within": self.within}
-        return {**told, "chosen": list(self.chosen)} if self.chosen else told
+        content = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
+        content = content if self.within == DEFAULT else {**content, "within": self.within}
+        return {**content, "chosen": list(self.chosen)} if self.chosen else content
 
     def words(self) -> str:
         how = "" if self.within == DEFAULT else f"; what chance leaves open is bounded by {words_for(self.within)}"

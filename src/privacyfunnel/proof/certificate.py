@@ -169,7 +169,7 @@ def room_of(protocol: Protocol, joint: Joint) -> Room:
 
 
 def _check(
-    told: Entries | Product,
+    shown: Entries | Product,
     joint: Joint,
     notion: Notion,
     blocks: Collection[int] | None = None,
@@ -177,12 +177,12 @@ def _check(
 ) -> Certificate:
     """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
     if notion.confidence is not None:
-        entries = told.multiplied() if isinstance(told, Product) else told
+        entries = shown.multiplied() if isinstance(shown, Product) else shown
         return _check_over(entries, joint, notion)
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
     for view in notion.views(joint):
-        lifts = told.lifts(view, blocks) if isinstance(told, Product) else Lifts.of(told, joint, view)
+        lifts = shown.lifts(view, blocks) if isinstance(shown, Product) else Lifts.of(shown, joint, view)
         for name, ratios in lifts.ratios():
             ratio, place = ratios.largest()
             got = _log(ratio if ratio is None else ratio * extra)
@@ -232,7 +232,7 @@ def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     holds, worst, share = True, Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
     for part in notion.possible(joint):
         largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
-        for kind, (extreme, told) in largest.items():
+        for kind, (extreme, shown) in largest.items():
             ratio, limit = extreme.ratio(), getattr(asked, kind)
             got = _log(ratio)
             reached = replace(reached, **{kind: max(got, getattr(reached, kind))})
@@ -240,7 +240,7 @@ def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
                 holds = holds and ratio is not None and ratio <= e_to(limit)
                 own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
                 if own > share:
-                    place = np.array([told.output, part.cells[told.place], extreme.secret, extreme.against])
+                    place = np.array([shown.output, part.cells[shown.place], extreme.secret, extreme.against])
                     share, worst = own, _worst(joint, part.view, place, ratio, falls=kind == "lower")
     level = notion.level_of(reached)
     return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))

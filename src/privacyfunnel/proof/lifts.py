@@ -110,8 +110,8 @@ def counts_of(entries: Entries, joint: Joint, view: View) -> tuple[Integers, Int
     bits = joint.total.bit_length() + int(numerators.max()).bit_length()
     if weights.dtype != object and (numerators.dtype == object or bits >= INT64_BITS):
         weights = weights.astype(object)  # int64 would overflow
-    told = [np.add.reduceat(row[inputs] * numerators.astype(row.dtype), first) for row in weights]
-    given = np.stack(told, axis=1).astype(object)
+    given_cells = [np.add.reduceat(row[inputs] * numerators.astype(row.dtype), first) for row in weights]
+    given = np.stack(given_cells, axis=1).astype(object)
     prior = np.zeros((view.n_cells, joint.n_s), dtype=object)
     np.add.at(prior, view.cell, joint.weights.T.astype(object))
     return outputs[first], cells[first], given, prior
@@ -228,9 +228,9 @@ class Product:
         more: of its outputs, one stands for all.
         """
         opened = self._open(view, blocks)
-        told = self._told(view, opened)
-        prior = told.sum(axis=tuple(range(2, told.ndim)))
-        flat = told.reshape(*told.shape[:2], -1)
+        given_cells = self._with_outputs(view, opened)
+        prior = given_cells.sum(axis=tuple(range(2, given_cells.ndim)))
+        flat = given_cells.reshape(*given_cells.shape[:2], -1)
         cell, place = np.nonzero(flat.sum(axis=0))
         given = flat[:, cell, place].T
         over = given * prior.sum(axis=0)[cell][:, None]
@@ -250,17 +250,17 @@ class Product:
             sizes[i] = self.factors[b].channel.n_outputs
         return work * self.joint.n_s * view.n_cells
 
-    def _told(self, view: View, blocks: list[int]) -> Exact:
+    def _with_outputs(self, view: View, blocks: list[int]) -> Exact:
         """Integers in proportion to P(s, cell, outputs of these blocks)."""
         shape = (view.n_cells, *(self.factors[b].channel.n_inputs for b in blocks))
         place = np.ravel_multi_index((view.cell, *(self.factors[b].inputs for b in blocks)), shape)
-        told = np.zeros((self.joint.n_s, math.prod(shape)), dtype=object)
-        for row, weights in zip(told, self._weights, strict=True):
+        given_cells = np.zeros((self.joint.n_s, math.prod(shape)), dtype=object)
+        for row, weights in zip(given_cells, self._weights, strict=True):
             np.add.at(row, place, weights)
-        told = told.reshape(self.joint.n_s, *shape)
+        given_cells = given_cells.reshape(self.joint.n_s, *shape)
         for axis, b in enumerate(blocks, start=2):
-            told = np.moveaxis(np.tensordot(self._numerators[b], told, axes=(1, axis)), 0, axis)
-        return told
+            given_cells = np.moveaxis(np.tensordot(self._numerators[b], given_cells, axes=(1, axis)), 0, axis)
+        return given_cells
 
     def _numbered(self, view: View, opened: list[int], cell: Integers, place: Integers) -> Integers:
         """The outputs of the whole product; a block that is not open has one that occurs in the cell."""

@@ -107,11 +107,11 @@ def _attained(entries: Entries, joint: Joint, over: Robust) -> tuple[Integers, E
     best: tuple[float, Integers, Exact] = -1.0, np.empty(0, dtype=np.int64), np.empty((joint.n_s, 0), dtype=object)
     for part in over.possible(joint):
         largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
-        for kind, (extreme, told) in largest.items():
+        for kind, (extreme, seen) in largest.items():
             share = over.level_of(_only(kind, extreme.log()))
             if np.isfinite(getattr(over.limits, kind)) and share > best[0]:
-                members = part.members[told.place]
-                best = share, members[members != NOBODY], told.attained(kind, extreme)
+                members = part.members[seen.place]
+                best = share, members[members != NOBODY], seen.attained(kind, extreme)
     return best[1], best[2]
 
 
@@ -146,12 +146,12 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     inputs = np.arange(joint.n_x)
     population = np.zeros(joint.n_x)
     for part in notion.possible(joint):
-        for told in worst_case.told(inputs, inputs, np.ones(joint.n_x, dtype=np.int64), part):
+        for seen in worst_case.each_output(inputs, inputs, np.ones(joint.n_x, dtype=np.int64), part):
             for kind in worst_case.SIDES:
-                extreme = told.extreme(kind)
+                extreme = seen.extreme(kind)
                 if extreme is not None and np.isfinite(getattr(notion.limits, kind)):
                     level = notion.level_of(_only(kind, extreme.log()))
-                    population[told.output] = max(population[told.output], level)
+                    population[seen.output] = max(population[seen.output], level)
     sample = [_alone(joint, notion, x) for x in range(joint.n_x)]
     people = joint.weights.sum(axis=0)
     return tuple(

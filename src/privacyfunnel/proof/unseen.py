@@ -24,7 +24,7 @@ from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import SCALE, Possible
 from privacyfunnel.proof.lifts import Entries, counts_of
-from privacyfunnel.proof.worst_case import told
+from privacyfunnel.proof.worst_case import each_output
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Exact, Integers
 
@@ -85,7 +85,7 @@ def _counted(entries: Entries, n_outputs: int, joint: Joint, view: View, notion:
 def _over(entries: Entries, n_outputs: int, part: Possible, notion: Notion, below: Below) -> Room:
     """The room that every distribution of a confidence set leaves, in its cells with several values."""
     limits = _Limits(n_outputs, notion, below)
-    for one in told(entries.inputs, entries.outputs, entries.numerators, part):
+    for one in each_output(entries.inputs, entries.outputs, entries.numerators, part):
         y, low, high = np.array([one.output]), min(one.least), max(one.most)
         limits.given(y, _one(low), _one(high), _one(SCALE))
         lowest, highest = one.means()

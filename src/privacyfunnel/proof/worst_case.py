@@ -54,7 +54,7 @@ class Extreme:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class OneOutput:
     """What one output tells in one cell: P(y|s) is between least[s] and most[s], in units of 1/SCALE."""
 
     part: Possible
@@ -114,10 +114,12 @@ class Told:
         return _dot(prior, values), prior
 
 
-def largest(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> dict[Side, tuple[Extreme, Told]]:
+def largest(
+    inputs: Integers, outputs: Integers, numerators: Exact, part: Possible
+) -> dict[Side, tuple[Extreme, OneOutput]]:
     """The worst ratio of each kind that a channel's entries reach in a view, and where."""
-    found: dict[Side, tuple[Extreme, Told]] = {}
-    for one in told(inputs, outputs, numerators, part):
+    found: dict[Side, tuple[Extreme, OneOutput]] = {}
+    for one in each_output(inputs, outputs, numerators, part):
         for kind in SIDES:
             extreme = one.extreme(kind)
             if extreme is not None and extreme.beats(found[kind][0] if kind in found else None):
@@ -125,7 +127,7 @@ def largest(inputs: Integers, outputs: Integers, numerators: Exact, part: Possib
     return found
 
 
-def told(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> Iterator[Told]:
+def each_output(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> Iterator[OneOutput]:
     """What each output tells in each cell of a view, from a channel's entries P(output|input) ∝ numerator."""
     crowded = np.full(part.view.n_cells, NOBODY)
     crowded[part.cells] = np.arange(len(part.cells))
@@ -145,7 +147,7 @@ def told(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible)
         cell, members = int(place[entries[0]]), member[inputs[entries]][falling]
         both = [_between(part.given, (cell, s), members, w, totals) for s in range(part.given.move.shape[1])]
         least, most = [low for low, _ in both], [high for _, high in both]
-        yield Told(part, cell, int(outputs[entries[0]]), members, w, most, least)
+        yield OneOutput(part, cell, int(outputs[entries[0]]), members, w, most, least)
 
 
 def _between(

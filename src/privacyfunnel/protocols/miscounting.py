@@ -33,8 +33,8 @@ def _off(block: Block, j: int, joint: Joint) -> Vector:
 
 def counting_words(protocol: Protocol, joint: Joint) -> str:
     """What somebody finds who counts released rows of `joint` as they stand, in a sentence."""
-    told = reader_words(protocol, joint)
-    if told is not None:
-        return f"{told[0].upper()}{told[1:]}."
+    words = reader_words(protocol, joint)
+    if words is not None:
+        return f"{words[0].upper()}{words[1:]}."
     off = points(miscount(protocol, joint))
     return f"Counting released rows misleads: shares are off by {off} points on average. Readers need funnel estimate."

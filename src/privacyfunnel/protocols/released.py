@@ -50,14 +50,14 @@ def kept(protocol: Protocol, joint: Joint) -> float:
 
 def _together(protocol: Protocol, joint: Joint) -> list[Block]:
     """The blocks whose outputs can be gone through together, those that tell the most of X first to be taken."""
-    told = [block for block in protocol.blocks if block.channel.n_outputs > 1]
+    telling = [block for block in protocol.blocks if block.channel.n_outputs > 1]
     room, taken = MOST_ENTRIES // joint.n_s, []
-    for block in sorted(told, key=lambda block: -_alone(block, joint)):
+    for block in sorted(telling, key=lambda block: -_alone(block, joint)):
         size = max(block.channel.n_inputs, block.channel.n_outputs)
         if size <= room:
             room //= size
             taken.append(block)
-    return [block for block in told if block in taken] or [protocol.blocks[0]]
+    return [block for block in telling if block in taken] or [protocol.blocks[0]]
 
 
 def _alone(block: Block, joint: Joint) -> float:

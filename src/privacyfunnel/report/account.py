@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,7 +16,8 @@ from privacyfunnel.attacks.repetition import Repeated, repeated
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information
+from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
+from privacyfunnel.numeric.plain import finite
 from privacyfunnel.proof.certificate import Certificate, certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
@@ -121,7 +121,7 @@ class Account:
         """Of the information in the attributes; without the table, as the protocol's file says."""
         if self.measured is not None:
             return self.measured.findings.kept_share
-        return self.protocol.utility / self.protocol.entropy if self.protocol.entropy else 1.0
+        return share_kept(self.protocol.utility, self.protocol.entropy)
 
     @property
     def gap_share(self) -> float:
@@ -132,11 +132,11 @@ class Account:
 
     def as_json(self) -> str:
         """The numbers as the text of a file; what is infinite is null."""
-        return json.dumps(_finite(self.as_dict()), ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(finite(self.as_dict()), ensure_ascii=False, indent=1) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON. The values of the secret are not listed."""
-        told: dict[str, Any] = {
+        content: dict[str, Any] = {
             "digest": self.digest,
             "promise": self.protocol.notion.words(),
             "notion": self.protocol.notion.as_dict(),
@@ -150,9 +150,9 @@ class Account:
             "encoders": [asdict(encoder) for encoder in self.encoders],
         }
         if self.measured is None:
-            return told
+            return content
         own = ("name", "entropy_bits", "kept_bits", "kept_share", "unchanged", "miscounted")
-        return told | {
+        return content | {
             "findings": self.measured.findings.as_dict(),
             "reason": self.measured.certificate.reason,
             "marginal_error": self.measured.certificate.marginal_error,
@@ -289,14 +289,14 @@ def _pairs(block: Block, j: int, p_x: Vector) -> Matrix:
 
 def encoder_of(column: Column) -> Encoder:
     """What was done to a column, from what the protocol records of it."""
-    told = KINDS_IN_WORDS.get(column.kind, column.kind)
+    content = KINDS_IN_WORDS.get(column.kind, column.kind)
     if column.other:
-        told += "; the rest is “other”"
+        content += "; the rest is “other”"
     if None in column.labels:
-        told += "; missing is a value of its own"
+        content += "; missing is a value of its own"
     if column.missing:
-        told += f"; read as missing: {', '.join(column.missing)}"
-    return Encoder(column.name, column.kind, len(column), told)
+        content += f"; read as missing: {', '.join(column.missing)}"
+    return Encoder(column.name, column.kind, len(column), content)
 
 
 KINDS_IN_WORDS: Mapping[str, str] = {
@@ -309,14 +309,6 @@ KINDS_IN_WORDS: Mapping[str, str] = {
     "month": "dates by month",
     "day": "dates by day",
 }
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def text_of(label: Label | Any) -> str:

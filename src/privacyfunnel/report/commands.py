@@ -102,10 +102,10 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
 
 def _options(notion: Notion) -> dict[str, Any]:
     """A promise as the options of funnel fit; a robust one is the promise it makes robust, and a confidence."""
-    told = notion.as_dict()
-    inner = told.pop("promise", None)
-    told.pop("chosen", None)  # a consequence of how columns are read, not an option
-    return {**inner, **{name: value for name, value in told.items() if name != "notion"}} if inner else told
+    content = notion.as_dict()
+    inner = content.pop("promise", None)
+    content.pop("chosen", None)  # a consequence of how columns are read, not an option
+    return {**inner, **{name: value for name, value in content.items() if name != "notion"}} if inner else content
 
 
 def _expression(notion: Notion) -> str:

@@ -116,11 +116,11 @@ def _proof(account: Account) -> str:
     digest = [("Fingerprint of the protocol", account.digest)]
     measured = account.measured
     if measured is None:
-        told = (
+        text = (
             "Whoever may see the original table can check the promise with funnel audit. No protocol is made that "
             "did not pass."
         )
-        return paragraph(PROOF) + paragraph(told) + definitions(digest)
+        return paragraph(PROOF) + paragraph(text) + definitions(digest)
     worst, certificate = measured.certificate.worst, measured.certificate
     facts = [
         ("Verdict", f"{'kept' if certificate.holds else 'broken'} — {certificate.reason}"),
@@ -156,8 +156,8 @@ def _about(lift: Fraction | None) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    told = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account)), bars_part(account)]
-    return "\n".join([*told, columns_part(account)])
+    text = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account)), bars_part(account)]
+    return "\n".join([*text, columns_part(account)])
 
 
 def bars_part(account: Account) -> str:
@@ -168,10 +168,10 @@ def bars_part(account: Account) -> str:
 
 def columns_part(account: Account) -> str:
     """What became of each column, and of each value."""
-    told = [_columns(account)] if account.measured is not None else []
+    text = [_columns(account)] if account.measured is not None else []
     if all(a.unchanged is not None for a in account.attributes):
-        told.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
-    return "\n".join([*told, *(figure(charts.channel_chart(block)) for block in account.protocol.blocks)])
+        text.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
+    return "\n".join([*text, *(figure(charts.channel_chart(block)) for block in account.protocol.blocks)])
 
 
 def _columns(account: Account) -> str:
@@ -186,21 +186,21 @@ def _columns(account: Account) -> str:
         for a in account.attributes
     ]
     headings = ("column", "cells unchanged", "counted shares off by", "information kept", "bits kept")
-    told = (
+    text = (
         "A cell is unchanged if its released value is its own. Counted shares are off by so much on average over all "
         "releases, at the value where that is most. The information kept is what a released column tells by itself; "
         "columns are changed together, so whole rows tell more."
     )
-    return table("What became of each column", headings, rows) + paragraph(told, "muted")
+    return table("What became of each column", headings, rows) + paragraph(text, "muted")
 
 
 def _encoders(account: Account) -> str:
     rows = [(e.column, e.how, str(e.values)) for e in account.encoders]
     secret = account.protocol.secret_readings
-    told = f"The secret ({account.protocol.secret}) and all other columns are not released."
+    text = f"The secret ({account.protocol.secret}) and all other columns are not released."
     if any(reading.edges for reading in secret):
-        told += " The secret was cut into ranges, whose borders are in the protocol."
-    return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(told)
+        text += " The secret was cut into ranges, whose borders are in the protocol."
+    return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(text)
 
 
 def attack_part(measured: FromTable) -> str:
@@ -212,14 +212,14 @@ def attack_part(measured: FromTable) -> str:
         ("the released row", *_leakage(found.released)),
         ("the original row", *_leakage(found.original)),
     ]
-    told = (
+    text = (
         "The best guess is that of somebody who knows the whole distribution of the table and the protocol, and sees "
         "one row."
     )
     return (
         figure(risks.attack_chart(measured))
         + table("What a row tells about the secret", headings, rows)
-        + paragraph(told, "muted")
+        + paragraph(text, "muted")
         + figure(risks.beliefs_chart(measured))
         + figure(risks.outputs_chart(measured))
         + _again_and_again(measured)
@@ -238,10 +238,10 @@ def _again_and_again(measured: FromTable) -> str:
         for each in measured.repeated
     ]
     headings = ("releases", "promise", "belief moves at most", "best guess right")
-    told = "".join(paragraph(remark, "muted") for remark in measured.remarks)
+    text = "".join(paragraph(remark, "muted") for remark in measured.remarks)
     return (
         table("If the same table were released again, with fresh randomness", headings, rows) if rows else ""
-    ) + told
+    ) + text
 
 
 def _leakage(found: Leakage) -> tuple[str, str, str, str]:
@@ -251,18 +251,18 @@ def _leakage(found: Leakage) -> tuple[str, str, str, str]:
 
 def side_channels_part(account: Account) -> str:
     """What those gain who know something beforehand."""
-    told = paragraph(
+    text = paragraph(
         "Somebody may know part of a person's row already, a neighbour's age and sex, say. What a released row then "
         "adds about the secret can be more than it adds for a stranger."
     )
     measured = account.measured
     if measured is None:
-        return told + paragraph(
+        return text + paragraph(
             "The promise covers such people only if it names them, and only if they know columns in the ranges above: "
             + account.protocol.notion.words()
         )
     if measured.attack is None:
-        return told + "".join(map(paragraph, measured.remarks))
+        return text + "".join(map(paragraph, measured.remarks))
     shown = words.shown_attackers(measured.attack.attackers)
     headings = ("known beforehand", "promised to them", "belief moves at most", "guess before", "with the release")
     rows = [
@@ -276,15 +276,15 @@ def side_channels_part(account: Account) -> str:
         for each in shown
     ]
     return (
-        told
+        text
         + paragraph(words.side_channel_words(shown))
         + table("What somebody learns who knows columns beforehand", headings, rows)
     )
 
 
 def _choice(account: Account, compared: Comparison) -> str:
-    told = curves_part(account, compared) if compared.curves else ""
-    return told + "".join(
+    text = curves_part(account, compared) if compared.curves else ""
+    return text + "".join(
         paragraph(f"Left out: {name}, since {why}.", "muted") for name, why in compared.left_out.items()
     )
 
@@ -294,14 +294,14 @@ def curves_part(account: Account, compared: Comparison) -> str:
     epsilon, curves = account.protocol.notion.epsilon, compared.curves
     faithful = all(curve.objective == "faithful" for curve in curves)
     kept = account.protocol.fidelity if faithful else account.kept_share
-    told = figure(charts.tradeoff_chart(curves, (epsilon, kept) if epsilon > 0 and kept is not None else None))
+    text = figure(charts.tradeoff_chart(curves, (epsilon, kept) if epsilon > 0 and kept is not None else None))
     if not faithful and account.objective == "faithful":
-        told += paragraph(
+        text += paragraph(
             "The curves are those of protocols that keep the most information. The one at hand keeps the most cells, "
             "in rows that can be counted as they stand, and so tells a little less.",
             "muted",
         )
-    return told
+    return text
 
 
 def _again(account: Account, table_name: str, protocol_name: str) -> str:

@@ -59,8 +59,8 @@ def limit_words(account: Account) -> list[tuple[str, str]]:
     if account.protocol.fitted != "exact counts":
         return list(LIMITS_OF_THE_GUARANTEE)
     exposed = account.measured.exposed if account.measured is not None else None
-    told = exposed.words() if exposed is not None else FITTED_ON_PEOPLE
-    return [*LIMITS_OF_THE_GUARANTEE, ("The protocol file.", told)]
+    text = exposed.words() if exposed is not None else FITTED_ON_PEOPLE
+    return [*LIMITS_OF_THE_GUARANTEE, ("The protocol file.", text)]
 
 
 COUNTABLE = (
@@ -160,19 +160,19 @@ def kept_words(account: Account) -> str:
     protocol, measured = account.protocol, account.measured
     kept = measured.findings.kept_bits if measured is not None else protocol.utility / math.log(2)
     most = measured.findings.entropy_bits if measured is not None else protocol.entropy / math.log(2)
-    told = (
+    text = (
         f"{percent(account.kept_share)} of the information in the released columns is kept "
         f"({kept:.3f} of {most:.3f} bits for each row)."
     )
     if protocol.likeness is not None:
-        return f"{unchanged_words(account, protocol.likeness)} {told}"
+        return f"{unchanged_words(account, protocol.likeness)} {text}"
     best = best_words(account.kept_share, account.gap_share)
-    return f"{told} {best[0].upper()}{best[1:]}."
+    return f"{text} {best[0].upper()}{best[1:]}."
 
 
 def unchanged_words(account: Account, likeness: Likeness) -> str:
     """How many cells stay as they are, and how many could."""
-    told = (
+    text = (
         f"{percent(account.cells_unchanged or 0.0)} of all cells stay as they are, and "
         f"{percent(likeness.rows_unchanged)} of all rows entirely."
     )
@@ -182,9 +182,9 @@ def unchanged_words(account: Account, likeness: Likeness) -> str:
     counted = ["near values of ordered columns counted in part"] if ordered else []
     counted += [f"cells of {name} counted {weight:g} times" for name, weight in likeness.weights]
     if not counted:
-        return f"{told} No release with this promise whose rows can be counted leaves more than {most:.1%} of cells."
+        return f"{text} No release with this promise whose rows can be counted leaves more than {most:.1%} of cells."
     return (
-        f"{told} With {' and '.join(counted)}, the fidelity is {kept:.1%}; no release with this promise whose rows can "
+        f"{text} With {' and '.join(counted)}, the fidelity is {kept:.1%}; no release with this promise whose rows can "
         f"be counted has more than {most:.1%}."
     )
 

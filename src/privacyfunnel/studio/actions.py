@@ -121,8 +121,8 @@ def grant(
 ) -> Solved:
     """The smallest ε that keeps enough."""
     wish = epsilon_for(counted.joint, make, keep, objective=objective, time_limit=time_limit, progress=follow)
-    told = account(wish.protocol, counted.joint)
-    return Solved(told, preview(wish.protocol, open_source(opened.path)), wish)
+    about = account(wish.protocol, counted.joint)
+    return Solved(about, preview(wish.protocol, open_source(opened.path)), wish)
 
 
 def next_curve(

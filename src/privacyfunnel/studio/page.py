@@ -77,8 +77,8 @@ def trouble(words: str) -> Tag:
 
 def opened_part(opened: Opened) -> Tag:
     """Which table is open."""
-    told = f"{opened.name}: {opened.rows:,} rows, {len(opened.columns)} columns."
-    return tags.p(tags.strong("Open: "), told, class_="verdict kept")
+    shown = f"{opened.name}: {opened.rows:,} rows, {len(opened.columns)} columns."
+    return tags.p(tags.strong("Open: "), shown, class_="verdict kept")
 
 
 def columns_step(opened: Opened) -> Tag:
@@ -142,16 +142,16 @@ def columns_step(opened: Opened) -> Tag:
 def counted_part(counted: Counted) -> Tag:
     """What was counted."""
     joint = counted.joint
-    told = f"{joint.total:,} people, {joint.n_s} values of {joint.secret}, {joint.n_x:,} combinations to release."
-    return tags.p(tags.strong("Counted: "), told, class_="verdict kept")
+    shown = f"{joint.total:,} people, {joint.n_s} values of {joint.secret}, {joint.n_x:,} combinations to release."
+    return tags.p(tags.strong("Counted: "), shown, class_="verdict kept")
 
 
 def progress_part(words: str, stopping: bool) -> Tag:
     """A search that runs."""
     button = ui.input_action_button("cancel", "Stop and take the best so far")
-    told = "Stopping…" if stopping else "Looking for the best protocol. "
+    shown = "Stopping…" if stopping else "Looking for the best protocol. "
     return tags.div(
-        tags.p(tags.strong(told), words),
+        tags.p(tags.strong(shown), words),
         tags.progress(aria_label="searching"),
         None if stopping else button,
         class_="searching",
@@ -160,20 +160,20 @@ def progress_part(words: str, stopping: bool) -> Tag:
 
 def result_part(solved: Solved) -> Tag:
     """What the protocol promises, keeps and gives away."""
-    told = solved.account
+    shown = solved.account
     wish = [tags.p(solved.wish.words())] if solved.wish else []
-    there = told.measured.population if told.measured is not None else None
+    there = shown.measured.population if shown.measured is not None else None
     population = [tags.p(there.words())] if there is not None else []
     return section(
         "result-step",
         "4. What it means",
         *wish,
-        HTML(glance_part(told)),
-        tags.p(readers_words(told), class_="lead"),
-        HTML(promise_part(told)),
+        HTML(glance_part(shown)),
+        tags.p(readers_words(shown), class_="lead"),
+        HTML(promise_part(shown)),
         *population,
         tags.h3("A few rows, and what they might be released as"),
-        HTML(preview_table(solved.preview, told.cells_unchanged)),
+        HTML(preview_table(solved.preview, shown.cells_unchanged)),
         tags.h3("Each column, before and after"),
         ui.output_ui("bars"),
         tags.details(tags.summary("What was kept of each column"), ui.output_ui("kept")),
@@ -181,19 +181,19 @@ def result_part(solved: Solved) -> Tag:
     )
 
 
-def readers_words(told: Account) -> str:
+def readers_words(shown: Account) -> str:
     """What readers get, in the words of the command line."""
-    return counting_words(told.protocol, told.measured.joint) if told.measured is not None else how_to_count(told)
+    return counting_words(shown.protocol, shown.measured.joint) if shown.measured is not None else how_to_count(shown)
 
 
-def kept_part(told: Account) -> str:
+def kept_part(shown: Account) -> str:
     """What was kept and lost, in all and for each column; the bars stand elsewhere."""
-    return paragraph(kept_words(told)) + paragraph(how_to_count(told)) + columns_part(told)
+    return paragraph(kept_words(shown)) + paragraph(how_to_count(shown)) + columns_part(shown)
 
 
-def risk_part(told: Account) -> str:
+def risk_part(shown: Account) -> str:
     """What is left of the risk."""
-    return attack_part(told.measured) + side_channels_part(told) if told.measured is not None else ""
+    return attack_part(shown.measured) + side_channels_part(shown) if shown.measured is not None else ""
 
 
 def preview_table(shown: Preview, unchanged: float | None) -> str:
@@ -245,9 +245,9 @@ def downloads_part(solved: Solved, opened: Opened) -> Tag:
     )
 
 
-def publishing_words(told: Account) -> str:
+def publishing_words(shown: Account) -> str:
     """What may leave the house."""
-    exposed = told.measured.exposed if told.measured is not None else None
+    exposed = shown.measured.exposed if shown.measured is not None else None
     keep = "Keep the certificate and the report inside: they tell shares of the secret. Publish one release only."
     if exposed is not None and exposed.few:
         return f"Publish the released table. {keep} {exposed.words()}"

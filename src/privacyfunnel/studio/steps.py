@@ -150,7 +150,7 @@ def searches(visit: Visit) -> None:
             visit.tell(work)
             return
         visit.watching.discard("search")
-        visit.told.set(None)
+        visit.notice.set(None)
         visit.say("promise", work.trouble)
         if work.result is not None:
             visit.show(work.result)
@@ -164,9 +164,9 @@ def searches(visit: Visit) -> None:
 
     @render.ui
     def status() -> Any:
-        words, told = visit.troubles.get().get("promise"), visit.told.get()
-        if told is not None:
-            return page.progress_part(*told)
+        words, notice = visit.troubles.get().get("promise"), visit.notice.get()
+        if notice is not None:
+            return page.progress_part(*notice)
         return page.trouble(words) if words else None
 
 

@@ -48,7 +48,7 @@ class Visit:
         self.compared: reactive.Value[Comparison] = reactive.Value(Comparison((), {}))
         self.troubles: reactive.Value[dict[str, str]] = reactive.Value({})
         self.search: reactive.Value[Work[desk.Solved] | None] = reactive.Value(None)
-        self.told: reactive.Value[tuple[str, bool] | None] = reactive.Value(None)
+        self.notice: reactive.Value[tuple[str, bool] | None] = reactive.Value(None)
         self.tick: reactive.Value[int] = reactive.Value(0)
         self.watching: set[str] = set()
         """What is to be looked at at every tick: a search, curves."""
@@ -131,7 +131,7 @@ class Visit:
         self.counted.set(None)
         self.solved.set(None)
         self.search.set(None)
-        self.told.set(None)
+        self.notice.set(None)
         self.compared.set(Comparison((), {}))
 
     def promise(self, epsilon: Any) -> Notion | None:
@@ -160,7 +160,7 @@ class Visit:
         old = self.running()
         if old is not None:
             old.stop()
-        self.told.set(("", False))
+        self.notice.set(("", False))
         self.search.set(Work(task))
 
     def tell(self, work: Work[desk.Solved]) -> None:
@@ -172,7 +172,7 @@ class Visit:
             whole = counted.joint.entropy if self.sought == "information" else 1.0
             most = min(1.0, now.upper_bound / whole)
             words = page.progress_words(now.utility / whole, most, now.seconds, self.sought)
-        self.told.set((words, work.stopped))
+        self.notice.set((words, work.stopped))
 
     def show(self, solved: desk.Solved) -> None:
         """Show what was found."""

@@ -60,7 +60,9 @@ class Parts:
         """For every view, the blocks that its cells do not determine."""
         return [frozenset(b for b in range(len(self)) if not _determined(view, self.inputs[b])) for view in self.views]
 
-    def told(self, channels: Sequence[Matrix], view: int, released: Collection[int], kept: int | None = None) -> Tensor:
+    def with_outputs(
+        self, channels: Sequence[Matrix], view: int, released: Collection[int], kept: int | None = None
+    ) -> Tensor:
         """P(s, cell, y of the released blocks in order, x of the kept block); other blocks are summed out.
 
         Released blocks that the cells determine, or whose channel is constant, are left out.
@@ -113,7 +115,7 @@ class Parts:
         parts = [np.empty((0, len(p_x)))]
         for view, hidden in enumerate(self.hidden):
             if b in hidden:
-                tensor = self.told(channels, view, [k for k in released if k != b], kept=b)
+                tensor = self.with_outputs(channels, view, [k for k in released if k != b], kept=b)
                 tensor = tensor.reshape(*tensor.shape[:2], -1, len(p_x))
                 prior = tensor.sum(axis=(2, 3) if whole else 3, keepdims=True)
                 parts.append(_limit_rows(tensor, prior, limits))
@@ -123,7 +125,7 @@ class Parts:
         """How far down, up and apart the lifts of the product go in the views, in float64."""
         lower = upper = spread = 0.0
         for view in range(len(self.views)):
-            given = self.told(channels, view, range(len(self)))
+            given = self.with_outputs(channels, view, range(len(self)))
             given = given.reshape(*given.shape[:2], -1)  # [s, cell, y]
             prior = given.sum(axis=2, keepdims=True)
             possible = (prior > 0) & (given.sum(axis=0) > 0)
@@ -158,7 +160,7 @@ class Parts:
             if max(channels[b].shape) <= room and len(channels[b]) > 1:
                 room //= max(channels[b].shape)
                 taken.append(b)
-        together = self.told(channels, nothing, taken).sum(axis=0).ravel()
+        together = self.with_outputs(channels, nothing, taken).sum(axis=0).ravel()
         return max(0.0, float(entropy(together)) - sum(noise[b] for b in taken))
 
 

@@ -48,7 +48,7 @@ class Otherwise(Protocol):
     def __call__(self, *, seconds: float) -> None: ...
 
 
-def generate(state: Search, known: Columns | None, otherwise: Otherwise | None = None) -> str:
+def generate(state: Search, first: Columns | None, otherwise: Otherwise | None = None) -> str:
     """Posteriors are generated where they undercut their price, until none can.
 
     `otherwise` is called once, if the first proof takes too long or time is running out.
@@ -62,8 +62,8 @@ def generate(state: Search, known: Columns | None, otherwise: Otherwise | None =
     state.keep(start, weights)
     state.report()
     master.add(start)
-    if known is not None:
-        master.add(known)
+    if first is not None:
+        master.add(first)
     largest: Vector | None = None
     rounds = proofs = 0
     while not state.stopped() and not state.closed():
@@ -75,7 +75,9 @@ def generate(state: Search, known: Columns | None, otherwise: Otherwise | None =
         if artificial <= 0:
             state.keep(master.columns, q)
         state.report()
-        starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x)
+        starts = starting_points(
+            rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x, RANDOM_STARTS, USED_STARTS
+        )
         better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
         if not len(better) and not state.stopped():
             if largest is None:
@@ -104,11 +106,10 @@ def generate(state: Search, known: Columns | None, otherwise: Otherwise | None =
     return f"column generation: {rounds} rounds, {len(master.columns)} posteriors, {proofs} proofs by branch and bound"
 
 
-def _starts(rng: np.random.Generator, used: Columns, p_x: Vector) -> Matrix:
+def starting_points(rng: np.random.Generator, used: Columns, p_x: Vector, random: int, of_used: int) -> Matrix:
     """Points to search from: some of the posteriors in use, drawn to the middle, and random ones."""
-    some = used.take(rng.permutation(len(used))[:USED_STARTS]).dense(len(p_x))
-    random = rng.dirichlet(np.full(len(p_x), SHARPNESS), size=RANDOM_STARTS)
-    return np.vstack([0.5 * some + 0.5 * p_x, random])
+    some = used.take(rng.permutation(len(used))[:of_used]).dense(len(p_x))
+    return np.vstack([0.5 * some + 0.5 * p_x, rng.dirichlet(np.full(len(p_x), SHARPNESS), size=random)])
 
 
 def _scattered(rng: np.random.Generator, n: int) -> Matrix:

@@ -9,8 +9,8 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.generation.branch import Tree
+from privacyfunnel.optimiser.generation.columns import starting_points
 from privacyfunnel.optimiser.generation.pricing import (
-    SHARPNESS,
     WORTH_ADDING,
     WORTH_FINDING,
     descend,
@@ -71,7 +71,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State) ->
         if artificial <= 0:
             _keep(region, state, master, q)
         state.report()
-        starts = _starts(rng, master.columns.take(np.flatnonzero(q > 0)), joint.p_x)
+        starts = starting_points(rng, master.columns.take(np.flatnonzero(q > 0)), joint.p_x, RANDOM_STARTS, USED_STARTS)
         better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
         if not len(better) and artificial <= 0 and provable and not state.stopped():
             if largest is None:
@@ -172,10 +172,3 @@ def _keep(region: Region, state: State, master: Master, q: Vector) -> None:
     V = master.columns.take(used).dense(region.n_x)
     if not region.cuts(V)[1].any():
         state.keep(master.columns, q)
-
-
-def _starts(rng: np.random.Generator, used: Columns, p_x: Vector) -> Matrix:
-    """Points to search from: some of the posteriors in use, drawn to the middle, and random ones."""
-    some = used.take(rng.permutation(len(used))[:USED_STARTS]).dense(len(p_x))
-    random = rng.dirichlet(np.full(len(p_x), SHARPNESS), size=RANDOM_STARTS)
-    return np.vstack([0.5 * some + 0.5 * p_x, random])
