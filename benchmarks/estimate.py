@@ -13,7 +13,7 @@ import numpy as np
 import privacyfunnel as pf
 from privacyfunnel.attacks.learned import draw
 from privacyfunnel.attacks.outcomes import inputs_on
-from privacyfunnel.estimates.frequencies import Wish, frequencies
+from privacyfunnel.estimates.frequencies import Presentation, Reader, frequencies
 from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
@@ -77,8 +77,8 @@ def compare(name: str, joint: pf.Joint, protocol: Protocol, repeats: int) -> lis
         meter = Meter(Tally(different, counts), scorers)
         others = peers(protocol, meter, inverses)
         for attribute, shares in true.items():
-            table = frequencies(meter, asker, [attribute], {}, Wish())
-            moved = frequencies(meter, asker, [attribute], {}, Wish(project=True, model=False))
+            table = frequencies(Reader(meter, asker, {}, Presentation()), [attribute])
+            moved = frequencies(Reader(meter, asker, {}, Presentation(project=True, model=False)), [attribute])
             for row, projected in zip(table.estimates, moved.estimates, strict=True):
                 (value,) = row.values[0]
                 found = {"counting labels": row.counted, "most likely (model)": row.likely}

@@ -17,7 +17,7 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.counted import Counted, share_between
-from privacyfunnel.estimates.frequencies import Wish, frequencies
+from privacyfunnel.estimates.frequencies import Presentation, Reader, frequencies
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import summary
@@ -183,7 +183,7 @@ def test_intervals_of_counted_shares_hold_as_often_as_they_say(tables):
         for protocol, tally in tables:
             meter, asker = meter_of(protocol, tally), Asker(protocol)
             fixed = {name: [asker.code(name, value)] for name, value in where.items()}
-            for e in frequencies(meter, asker, names, fixed, Wish()).estimates:
+            for e in frequencies(Reader(meter, asker, fixed, Presentation()), names).estimates:
                 true = true_share(names, e.values[0], where)
                 held.append(e.low <= true <= e.high)
                 off.append(e.share - true)
@@ -205,7 +205,7 @@ def test_intervals_of_counted_means_and_quantiles_hold(tables):
     p = P.sum(axis=(0, 1, 2))
     held, halves = [], []
     for protocol, tally in tables:
-        found = summary(meter_of(protocol, tally), Asker(protocol), "age", {}, Wish())
+        found = summary(Reader(meter_of(protocol, tally), Asker(protocol), {}, Presentation()), "age")
         held.append(found.low <= p @ np.arange(3) <= found.high)
         halves.append(found.quantiles[1].low <= np.searchsorted(np.cumsum(p), 0.5) <= found.quantiles[1].high)
         assert found.way == "counted"

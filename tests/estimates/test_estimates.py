@@ -20,7 +20,7 @@ from scipy.stats import binomtest
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates import answer, measuring, posterior
-from privacyfunnel.estimates.frequencies import Wish, frequencies
+from privacyfunnel.estimates.frequencies import Presentation, Reader, frequencies
 from privacyfunnel.estimates.intervals import ATOMS, Scored, condensed, projected, quantile, tail
 from privacyfunnel.estimates.likelihood import most_likely
 from privacyfunnel.estimates.measuring import Meter, contract
@@ -74,6 +74,10 @@ _fewer = np.array([[0.7, 0.2, 0.2, 0.1, 0.1], [0.2, 0.6, 0.6, 0.1, 0.1], [0.1, 0
 FEWER = product_of([cells(["town"], (5,), [0.3, 0.2, 0.1, 0.25, 0.15])], [dyadic(_fewer)])
 
 
+def reader_of(protocol, tally):
+    return Reader(Meter(tally, [Scorer(b) for b in protocol.blocks]), Asker(protocol), {}, Presentation())
+
+
 def draws(protocol, p, rows, repetitions, seed, channel=None):
     """Tallies of released rows, for p over the product of the blocks' inputs; drawn from `channel` where given."""
     rng = np.random.default_rng(seed)
@@ -86,10 +90,10 @@ def draws(protocol, p, rows, repetitions, seed, channel=None):
 
 def simulate(protocol, p, names, *, fixed=None, wish=None, channel=None, seed=1, rows=ROWS):
     """(values, share, error, low, high) of every told estimate, over many releases; as arrays over repetitions."""
-    scorers, asker, wish = [Scorer(b) for b in protocol.blocks], Asker(protocol), wish or Wish(model=False)
+    scorers, asker, wish = [Scorer(b) for b in protocol.blocks], Asker(protocol), wish or Presentation(model=False)
     found = []
     for tally in draws(protocol, p, rows, REPETITIONS, seed, channel):
-        table = frequencies(Meter(tally, scorers), asker, names, fixed or {}, wish)
+        table = frequencies(Reader(Meter(tally, scorers), asker, fixed or {}, wish), names)
         found.append([(e.share, e.error, e.low, e.high) for e in table.told])
         keys = [e.values for e in table.told]
     return keys, np.array(found)
@@ -234,7 +238,7 @@ def told_and_held(protocol, p, rows, repetitions=REPETITIONS, names=None, seed=1
     names = names or list(protocol.attributes)
     told, held = {}, {}
     for tally in draws(protocol, p, rows, repetitions, seed):
-        table = frequencies(Meter(tally, scorers), asker, names, {}, Wish(model=False))
+        table = frequencies(Reader(Meter(tally, scorers), asker, {}, Presentation(model=False)), names)
         for e in table.estimates:
             told[e.values] = told.get(e.values, 0) + e.told
             held.setdefault(e.values, []).append((e.low, e.high) if e.told else None)
@@ -288,7 +292,7 @@ def test_intervals_of_products_and_of_small_groups_hold():
     true = p[:, 2:].sum(axis=1) / p[:, 2:].sum()
     for tally in draws(PRODUCT, p, 300, 400, seed=5):
         try:
-            table = frequencies(Meter(tally, scorers), asker, ["age"], {"sex": [1]}, Wish(model=False))
+            table = frequencies(Reader(Meter(tally, scorers), asker, {"sex": [1]}, Presentation(model=False)), ["age"])
         except InvalidTable:
             held.append([True] * 3)
             continue
@@ -299,7 +303,7 @@ def test_intervals_of_products_and_of_small_groups_hold():
 
 
 def test_simultaneous_intervals_hold_all_at_once():
-    keys, found = simulate(PRODUCT, P_BOTH, ["age", "sex"], wish=Wish(simultaneous=True, model=False))
+    keys, found = simulate(PRODUCT, P_BOTH, ["age", "sex"], wish=Presentation(simultaneous=True, model=False))
     true = truths(PRODUCT, P_BOTH, ["age", "sex"], keys)
     together = ((found[:, :, 2] <= true) & (true <= found[:, :, 3])).all(axis=1).mean()
     assert together >= 0.95 - NOISE * math.sqrt(0.95 * 0.05 / REPETITIONS)
@@ -327,7 +331,7 @@ def test_mean_and_quantiles_of_ranges_are_covered():
     scorers, asker = [Scorer(b) for b in protocol.blocks], Asker(protocol)
     hits, medians = [], []
     for tally in draws(protocol, p, ROWS, REPETITIONS, seed=4):
-        found = summary(Meter(tally, scorers), asker, "age", {}, Wish())
+        found = summary(Reader(Meter(tally, scorers), asker, {}, Presentation()), "age")
         hits.append(found.low <= p @ [5, 15, 30, 60] <= found.high)
         half = found.quantiles[1]
         medians.append(half.low <= 20 + 20 * (0.05 / 0.35) <= half.high)
@@ -341,7 +345,7 @@ def test_mean_and_quantiles_of_ranges_are_covered():
 
 def test_only_sums_are_told_of_values_that_are_treated_alike():
     (tally,) = draws(FEWER, P_TOWN, 50_000, 1, seed=2)
-    found = frequencies(Meter(tally, [Scorer(b) for b in FEWER.blocks]), Asker(FEWER), ["town"], {}, Wish())
+    found = frequencies(reader_of(FEWER, tally), ["town"])
     assert [e.values for e in found.told] == [((0,),), ((1,), (2,)), ((3,), (4,))]
     assert found.untold == ((1,), (2,), (3,), (4,))
     for e in found.estimates:
@@ -410,7 +414,7 @@ def test_scores_have_the_smallest_variance_where_several_are_unbiased():
 def test_products_are_measured_as_if_multiplied_out():
     (tally,) = draws(PRODUCT, P_BOTH, 30_000, 1, seed=8)
     scorers = [Scorer(b) for b in PRODUCT.blocks]
-    found = frequencies(Meter(tally, scorers), Asker(PRODUCT), ["age", "sex"], {}, Wish())
+    found = frequencies(Reader(Meter(tally, scorers), Asker(PRODUCT), {}, Presentation()), ["age", "sex"])
     Q = np.kron(PRODUCT.blocks[0].channel.dense(), PRODUCT.blocks[1].channel.dense())
     f = np.zeros(Q.shape[0])
     f[tally.outputs[:, 0] * 4 + tally.outputs[:, 1]] = tally.counts / tally.rows
@@ -466,10 +470,10 @@ def test_projection_is_said_and_intervals_stay():
     p[0] = 0.25  # nobody has another age, so that some estimates fall below 0
     scorers, asker = [Scorer(b) for b in PRODUCT.blocks], Asker(PRODUCT)
     for tally in draws(PRODUCT, p, 500, 20, seed=3):
-        plain = frequencies(Meter(tally, scorers), asker, ["age"], {}, Wish())
+        plain = frequencies(Reader(Meter(tally, scorers), asker, {}, Presentation()), ["age"])
         if min(e.share for e in plain.estimates) < 0:
             break
-    moved = frequencies(Meter(tally, scorers), asker, ["age"], {}, Wish(project=True))
+    moved = frequencies(Reader(Meter(tally, scorers), asker, {}, Presentation(project=True)), ["age"])
     assert min(e.share for e in plain.estimates) < 0
     assert not plain.projected
     assert moved.projected
@@ -481,7 +485,7 @@ def test_projection_is_said_and_intervals_stay():
 def test_an_interval_that_would_be_everything_is_no_estimate():
     blurred = product_of([cells(["x"], (2,), [0.5, 0.5])], [dyadic([[0.501, 0.499], [0.499, 0.501]])])
     (tally,) = draws(blurred, [0.3, 0.7], 2_000, 1, seed=1)
-    found = frequencies(Meter(tally, [Scorer(b) for b in blurred.blocks]), Asker(blurred), ["x"], {}, Wish())
+    found = frequencies(reader_of(blurred, tally), ["x"])
     assert found.told == ()
     assert found.untold == ((0,), (1,))
 
@@ -720,14 +724,14 @@ def test_where_there_are_too_many_values_for_a_model_everything_else_is_told_all
 def test_a_square_channel_that_treats_two_values_alike_tells_their_sum():
     alike = product_of([cells(["x"], (3,), [0.4, 0.3, 0.3])], [dyadic([[6, 1, 1], [1, 3, 3], [1, 4, 4]])])
     (tally,) = draws(alike, [0.5, 0.4, 0.1], 50_000, 1, seed=5)
-    found = frequencies(Meter(tally, [Scorer(b) for b in alike.blocks]), Asker(alike), ["x"], {}, Wish())
+    found = frequencies(reader_of(alike, tally), ["x"])
     assert [e.values for e in found.told] == [((0,),), ((1,), (2,))]
     assert [e.share for e in found.told] == pytest.approx([0.5, 0.5], abs=0.02)
 
 
 def summarised(protocol, p, rows, seed=1):
     (tally,) = draws(protocol, p, rows, 1, seed=seed)
-    return summary(Meter(tally, [Scorer(b) for b in protocol.blocks]), Asker(protocol), "age", {}, Wish())
+    return summary(reader_of(protocol, tally), "age")
 
 
 def ranges(edges, ages):

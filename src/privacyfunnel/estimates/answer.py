@@ -9,7 +9,7 @@ from typing import Any
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.counted import Counted
-from privacyfunnel.estimates.frequencies import Frequencies, Wish, frequencies, named
+from privacyfunnel.estimates.frequencies import Frequencies, Presentation, Reader, frequencies, named
 from privacyfunnel.estimates.intervals import tail
 from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.questions import Asker
@@ -104,7 +104,7 @@ def estimate(
     kept = _kept(asker, where or {})
     asker.require([*by, *kept])
     asked = _asked(asker, of, {*by, *kept})
-    wish = Wish(confidence, simultaneous, project, model)
+    wish = Presentation(confidence, simultaneous, project, model)
     counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
     way, why = way_of(protocol, counts, rows)
     meters = _Meters(protocol, counts, way, asker)
@@ -114,7 +114,7 @@ def estimate(
     for group in _groups(asker, by):
         fixed = {**kept, **group}
         try:
-            tables += [frequencies(meters.of([*names, *fixed]), asker, names, fixed, wish) for names in asked]
+            tables += [frequencies(Reader(meters.of([*names, *fixed]), asker, fixed, wish), names) for names in asked]
         except InvalidTable as trouble:
             if not group:
                 raise
@@ -122,7 +122,7 @@ def estimate(
             continue
         single = [names[0] for names in asked if len(names) == 1]
         numeric = [name for name in single if is_numeric(asker.columns[name])]
-        summaries += [summary(meters.of([name, *fixed]), asker, name, fixed, wish) for name in numeric]
+        summaries += [summary(Reader(meters.of([name, *fixed]), asker, fixed, wish), name) for name in numeric]
     return Estimates(counts.rows, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
 
 

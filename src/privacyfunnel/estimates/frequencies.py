@@ -79,7 +79,7 @@ class Frequencies:
 
 
 @dataclass(frozen=True)
-class Wish:
+class Presentation:
     """How estimates are to be presented."""
 
     confidence: float = 0.95
@@ -92,13 +92,23 @@ class Wish:
         return tail(self.confidence, together if self.simultaneous else 1)
 
 
-def frequencies(
-    meter: Meter, asker: Asker, names: Sequence[str], fixed: Mapping[str, Sequence[int]], wish: Wish
-) -> Frequencies:
-    """The shares of all combinations of values of `names`, in the group with the `fixed` values."""
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Somebody with released rows: what these tell, how it is asked for, in which group, and how it is presented."""
+
+    meter: Meter
+    asker: Asker
+    fixed: Mapping[str, Sequence[int]]
+    """The group: numbers of the values that some attributes may have."""
+    presentation: Presentation
+
+
+def frequencies(reader: Reader, names: Sequence[str]) -> Frequencies:
+    """The shares of all combinations of values of `names`, in the reader's group."""
+    meter, asker, wish = reader.meter, reader.asker, reader.presentation
     names = asker.order(names)
-    group = asker.group(fixed)
-    check_group(meter, asker, group, fixed)
+    group = asker.group(reader.fixed)
+    check_group(reader, group, reader.fixed)
     cells = asker.cells(names, group)
     blocks = sorted({*cells, *group})
     sets = {k: meter.groups(k, cells[k].rows) if k in cells else [np.array([0])] for k in blocks}
@@ -127,18 +137,19 @@ def frequencies(
                 found[(*cell, 1) if cell in found else cell] = alone
     outside = np.maximum(-measured.values, measured.values - 1)[told] > ABSURD * measured.errors[told]
     estimates = tuple(found[key] for key in sorted(found))
-    return Frequencies(tuple(names), named(asker, fixed), estimates, meter.way, moved, bool(outside.any()))
+    return Frequencies(tuple(names), named(asker, reader.fixed), estimates, meter.way, moved, bool(outside.any()))
 
 
-def check_group(meter: Meter, asker: Asker, group: Mapping[int, Matrix], fixed: Mapping[str, Sequence[int]]) -> None:
+def check_group(reader: Reader, group: Mapping[int, Matrix], fixed: Mapping[str, Sequence[int]]) -> None:
     """Refuse a group that the released rows do not tell, or that is too small to say anything of.
 
     If the rows leave open that nobody is in the group, every share of it is possible: the interval is everything.
     """
     if not group:
         return
+    meter = reader.meter
     found = meter.measure(group)
-    who = " and ".join(f"{name} = {_words(value)}" for name, value in named(asker, fixed).items())
+    who = " and ".join(f"{name} = {_words(value)}" for name, value in named(reader.asker, fixed).items())
     if not found.identified.all():
         raise InvalidTable(f"the released rows do not tell how many have {who}; ask for a coarser group")
     chance = float(ndtr(-SMALLEST_GROUP))

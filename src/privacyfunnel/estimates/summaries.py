@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from privacyfunnel.distribution.column import OPEN, Column, Label
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.estimates.frequencies import VAGUE, Wish, check_group, named
-from privacyfunnel.estimates.measuring import Meter, Way
+from privacyfunnel.estimates.frequencies import VAGUE, Reader, check_group, named
+from privacyfunnel.estimates.measuring import Way
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.typing import Matrix, Vector
 
@@ -56,15 +55,16 @@ def is_numeric(column: Column) -> bool:
     return column.kind in ("integer", "number", "bins") and not column.other
 
 
-def summary(meter: Meter, asker: Asker, name: str, fixed: Mapping[str, Sequence[int]], wish: Wish) -> Summary:
-    """Mean and quantiles of the attribute `name`, in the group with the `fixed` values."""
+def summary(reader: Reader, name: str) -> Summary:
+    """Mean and quantiles of the attribute `name`, in the reader's group."""
+    meter, asker, fixed, wish = reader.meter, reader.asker, reader.fixed, reader.presentation
     column = asker.columns[name]
     present = [code for code, label in enumerate(column.labels) if label is not None]
     group = asker.group({**fixed, name: present})
     who = named(asker, fixed)
     nothing = partial(_nothing, name, who, meter.way)
     try:
-        check_group(meter, asker, group, {**fixed, name: present})
+        check_group(reader, group, {**fixed, name: present})
     except InvalidTable:
         return nothing("the released rows do not tell for whom it is known")
     lower, upper = _ends(column)
