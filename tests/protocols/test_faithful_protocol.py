@@ -2,9 +2,13 @@
 
 import json
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import privacyfunnel as pf
+from privacyfunnel import baselines
+from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.protocols import file
 
@@ -55,3 +59,58 @@ def test_what_makes_no_sense_is_refused():
         pf.optimise(JOINT, pf.LIP(0.3), weights={"town": 2})
     with pytest.raises(InvalidInput, match="none of the attributes"):
         pf.optimise(JOINT, pf.LIP(0.3), objective="faithful", weights={"city": 2})
+
+
+# --- what is done with other protocols is done with faithful ones -------------------------------------
+
+
+def table_of(joint):
+    """One row for every person of the counts."""
+    people = [(s, x) for s, row in enumerate(joint.weights.tolist()) for x, n in enumerate(row) for _ in range(n)]
+    return pa.table(
+        {"ill": [joint.secret_values[s] for s, _ in people], "town": [joint.values[x, 0] for _, x in people]}
+    )
+
+
+def several(objective):
+    joint = pf.Joint(np.random.default_rng(1).integers(5, 80, (2, 3, 3)), attributes=["a", "b"])
+    return joint, pf.compose(joint, pf.SRLIP(0.5), objective=objective)
+
+
+def test_an_attack_on_a_faithful_release_stays_within_the_promise():
+    protocol = pf.optimise(JOINT, pf.LIP(0.3), objective="faithful")
+    found = pf.attack(JOINT, protocol)
+    assert found.within
+    assert found.level <= 0.3
+    joint, product = several("faithful")
+    assert pf.attack(joint, product).within
+
+
+def test_the_posterior_of_a_faithful_release_is_that_of_its_channel():
+    protocol = pf.optimise(JOINT, pf.LIP(0.3), objective="faithful")
+    table = table_of(JOINT).select(["town"])
+    found = pf.posterior(protocol.sanitise(table, seed=1), protocol)
+    assert found.given.sum(axis=1) == pytest.approx(1.0)
+    assert found.p_x == pytest.approx(JOINT.p_x, abs=0.1)
+    joint, Q = protocol.channel * found.p_x, protocol.channel @ found.p_x
+    expected = {tuple(row) for row in np.round(joint / Q[:, None], 6).tolist()}
+    assert {tuple(row) for row in np.round(found.given, 6).tolist()} <= expected
+
+
+def test_baselines_are_compared_with_a_faithful_release():
+    protocol = pf.optimise(JOINT, pf.LIP(0.3), objective="faithful")
+    lip, ldp = baselines.levels(protocol, JOINT)
+    assert lip <= 0.3 + 1e-9
+    assert ldp <= 0.6 + 1e-9
+    response = baselines.randomised_response(JOINT, pf.LIP(0.3))
+    assert response.objective == "information"
+    assert response.blocks[0].channel.n_outputs == JOINT.n_x
+
+
+def test_redrawing_randomised_response_is_no_better_than_the_faithful_optimum():
+    """It keeps the promise and the distribution, so the bound of the program holds for it."""
+    Q, p = baselines.randomised_response(JOINT, pf.LIP(0.3)).channel, JOINT.p_x
+    redrawn = (Q * p / (Q @ p)[:, None]).T @ Q
+    assert redrawn @ p == pytest.approx(p)
+    kept = float((redrawn * p * Similarity.of(JOINT).dense()).sum())
+    assert kept <= pf.optimise(JOINT, pf.LIP(0.3), objective="faithful").fidelity_bound + 1e-9

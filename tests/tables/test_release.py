@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from scipy.stats import chi2
 
 import privacyfunnel as pf
+from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, UnseenValues
 from privacyfunnel.optimiser.program.finishing import finished
@@ -115,21 +116,28 @@ def test_no_two_outputs_share_a_label(protocol):
 
 @settings(max_examples=80)
 @given(joints_with_channels(max_x=6))
-def test_labels_maximise_the_sum_of_posteriors(joint_and_channel):
+def test_labels_leave_as_much_of_a_row_as_it_was_as_different_labels_can(joint_and_channel):
     joint, N = joint_and_channel
     N = N[N.any(axis=1)]
     if len(N) > joint.n_x:  # there are not as many labels as outputs
         return
     block = block_of(joint, Channel.from_numerators(N))
-    Q = block.channel.dense() * joint.p_x
-    posterior = Q / Q.sum(axis=1, keepdims=True)
+    alike = (block.channel.dense() * joint.p_x) @ Similarity.of(joint).dense()  # Σ_x P(x, y) sim(x, label)
     outputs = range(len(N))
     assert sorted(set(block.labels.tolist())) == block.labels.tolist()
-    got = posterior[outputs, block.labels].sum()
-    best = max(posterior[outputs, list(p)].sum() for p in itertools.permutations(range(joint.n_x), len(N)))
+    got = alike[outputs, block.labels].sum()
+    best = max(alike[outputs, list(p)].sum() for p in itertools.permutations(range(joint.n_x), len(N)))
     assert got == pytest.approx(best, abs=1e-12)
     # The same outputs, in another order.
     assert sorted(map(tuple, block.channel.dense().tolist())) == sorted(map(tuple, (N / UNIT).tolist()))
+
+
+def test_an_output_that_occurs_often_gets_its_value_before_one_that_is_surer():
+    """Both outputs are mostly the first value; the rare one is entirely. The frequent one is written as it."""
+    N = np.array([[UNIT * 9 // 10, UNIT], [UNIT - UNIT * 9 // 10, 0]])
+    block = block_of(pf.Joint([[50, 10], [50, 10]]), Channel.from_numerators(N))
+    q = block.channel.dense() @ np.array([100, 20]) / 120
+    assert q[block.labels.tolist().index(0)] > 0.9
 
 
 def test_labels_of_large_channels_are_different_and_close_to_the_best(monkeypatch):
@@ -145,8 +153,8 @@ def test_labels_of_large_channels_are_different_and_close_to_the_best(monkeypatc
     sparse = block_of(joint, Channel.from_numerators(N))
 
     def quality(block):
-        Q = block.channel.dense() * joint.p_x
-        return (Q / Q.sum(axis=1, keepdims=True))[np.arange(len(N)), block.labels].sum()
+        P = block.channel.dense() * joint.p_x
+        return (P * Similarity.of(joint).dense()[block.labels]).sum()
 
     assert len(set(sparse.labels.tolist())) == len(N)
     assert quality(sparse) >= 0.9 * quality(dense)

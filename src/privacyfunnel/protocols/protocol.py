@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column, Reading, values_of
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-DENSE_ASSIGNMENT = 250_000
-"""Up to this many (output, value) pairs, all of them are weighed against each other for labels."""
+DENSE_ASSIGNMENT = 1_000_000
+"""Up to this many (output, value) pairs, all of them are weighed against each other for labels: that takes a second."""
 SPARSE_ASSIGNMENT = 50_000
 """Up to this many entries of a channel, labels are the best assignment; beyond, a greedy one."""
 
@@ -267,7 +268,7 @@ def block_of(joint: Joint, channel: Channel) -> Block:
     """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels."""
     mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
     q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs).astype(np.float64)
-    labels = _assign(channel, mass / q[channel.outputs])
+    labels = _assign(channel, mass, joint)
     order = np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
     marginal = _coarse(q[order], joint.total if joint.counted else None)
@@ -280,27 +281,32 @@ def faithful_block(joint: Joint, channel: Channel) -> Block:
     return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal)
 
 
-def _assign(channel: Channel, posterior: Vector) -> Integers:
-    """A different input for every output, maximising Σ_y P(x = label(y) | y); greedily if there are very many."""
+def _assign(channel: Channel, mass: Vector, joint: Joint) -> Integers:
+    """A different input for every output, maximising Σ_y Σ_x P(x, y) sim(x, label(y)), with mass = P(x, y) by entry.
+
+    So outputs that occur often come first, and a label that is wrong is wrong in few columns: rows that somebody
+    counts, against all advice, mislead as little as labels can. No two outputs share one, as estimates must tell them
+    apart. Where there are very many, Σ_y P(label(y), y) is maximised, at last greedily.
+    """
     from scipy.optimize import linear_sum_assignment
 
     if channel.n_outputs * channel.n_inputs > DENSE_ASSIGNMENT:
-        enough = len(posterior) > SPARSE_ASSIGNMENT
-        return _greedy(channel, posterior) if enough else _sparse(channel, posterior)
+        enough = len(mass) > SPARSE_ASSIGNMENT
+        return _greedy(channel, mass) if enough else _sparse(channel, mass)
     P = np.zeros((channel.n_outputs, channel.n_inputs))
-    P[channel.outputs, channel.inputs] = posterior
-    return np.asarray(linear_sum_assignment(P, maximize=True)[1])
+    P[channel.outputs, channel.inputs] = mass
+    return np.asarray(linear_sum_assignment(P @ Similarity.of(joint).dense(), maximize=True)[1])
 
 
-def _sparse(channel: Channel, posterior: Vector) -> Integers:
-    """The same, from the channel's entries alone: an output may also stay without, and takes what is left."""
+def _sparse(channel: Channel, mass: Vector) -> Integers:
+    """The most probable pairs, from the channel's entries alone; outputs left without take what is left."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     n_y, n_x = channel.n_outputs, channel.n_inputs
     outputs = np.concatenate([channel.outputs, np.arange(n_y)])
     choices = np.concatenate([channel.inputs, n_x + np.arange(n_y)])
-    cost = np.concatenate([2.0 - posterior, np.full(n_y, 2.0)])  # an explicit 0 would be no choice
+    cost = np.concatenate([2.0 - mass, np.full(n_y, 2.0)])  # an explicit 0 would be no choice
     # Old versions of SciPy match graphs with 32-bit numbers only.
     graph = csr_array((cost, (outputs.astype(np.int32), choices.astype(np.int32))), shape=(n_y, n_x + n_y))
     label = np.asarray(min_weight_full_bipartite_matching(graph)[1], dtype=np.int64)
@@ -309,11 +315,11 @@ def _sparse(channel: Channel, posterior: Vector) -> Integers:
     return label
 
 
-def _greedy(channel: Channel, posterior: Vector) -> Integers:
-    """The surest outputs choose first; who is left takes what is left."""
+def _greedy(channel: Channel, mass: Vector) -> Integers:
+    """The most probable pairs choose first; the remaining outputs take the remaining values."""
     label = np.full(channel.n_outputs, -1)
     free = np.ones(channel.n_inputs, dtype=bool)
-    for i in np.argsort(-posterior, kind="stable"):
+    for i in np.argsort(-mass, kind="stable"):
         y, x = channel.outputs[i], channel.inputs[i]
         if label[y] < 0 and free[x]:
             label[y], free[x] = x, False

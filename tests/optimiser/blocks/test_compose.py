@@ -406,3 +406,16 @@ def test_objectives_and_weights_that_make_no_sense_are_refused():
         pf.compose(joint, pf.SRLIP(1), weights={"X1": 2.0})
     with pytest.raises(InvalidInput, match="none of the attributes"):
         pf.compose(joint, pf.SRLIP(1), objective="faithful", weights={"street": 2.0})
+
+
+@given(tables(), st.sampled_from([0.1, 0.5]))
+@settings(max_examples=10)
+def test_no_block_of_a_faithful_product_leaves_more_as_it_was_than_the_optimum_for_it_alone(p, epsilon):
+    """A block keeps the promise by itself, and its distribution: so the bound of the program holds for it."""
+    joint = pf.Joint(p)
+    product = pf.compose(joint, pf.SRLIP(epsilon), objective="faithful", time_limit=0.5)
+    for block in product.blocks:
+        own = joint.over(block.attributes)
+        mass = block.channel.dense() * own.p_x
+        alone = pf.optimise(own, pf.LIP(epsilon), objective="faithful")
+        assert float((mass * Similarity.of(own).dense()).sum()) <= alone.fidelity_bound + 1e-8

@@ -78,6 +78,28 @@ def by_hand(joint, N):
     return Protocol(pf.LIP(50), (block_of(joint, Channel.from_numerators(N)),), 0.0, 0.0, 0.0, "by hand", "S")
 
 
+def count_errors(table, joint, protocol, releases):
+    """For every value of X, how far its mean count over some releases is from the original one, in standard errors.
+
+    The variance of a count of all rows is at most that of drawing each of them from all rows: n f (1 − f).
+    """
+    found = np.zeros(joint.n_x)
+    place = {tuple(values): x for x, values in enumerate(joint.values.tolist())}
+    for seed in range(releases):
+        frame = protocol.sanitise_spark(table, seed=seed)
+        for values, count in Counter(tuple(row) for row in frame.select(*joint.attributes).collect()).items():
+            found[place[values]] += count / releases
+        frame.unpersist()
+    n, f = joint.total, joint.p_x
+    return (found - n * f) / np.sqrt(n * f * (1 - f) / releases)
+
+
+def test_rows_released_by_spark_can_be_counted_as_they_stand(table, joint, protocol):
+    faithful = pf.optimise(joint, pf.LIP(0.1), objective="faithful")
+    assert np.abs(count_errors(table, joint, faithful, 5)).max() < 4.5
+    assert np.abs(count_errors(table, joint, protocol, 5)).max() > 20  # the optimum of information cannot
+
+
 # --- counting ----------------------------------------------------------------------------------------
 
 
