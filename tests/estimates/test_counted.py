@@ -295,7 +295,7 @@ def release(tmp_path_factory):
 def test_the_file_tells_which_rows_can_be_counted(release):
     found = pf.estimate(release / "open.csv", pf.Protocol.load(release / "protocol.json"))
     assert found.way == "counted"
-    assert "the 3,000 rows it was fitted on: they are counted as they stand" in found.why
+    assert "these are the 3,000 rows that the protocol was fitted on" in found.why
     released = pd.read_csv(release / "open.csv")
     for e in found.table("town").estimates:
         assert e.share == pytest.approx((released.town == e.values[0][0]).mean())

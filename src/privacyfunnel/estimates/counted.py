@@ -102,7 +102,7 @@ def share_between(counts: Vector, whole: float, excess: Vector, tail: float) -> 
 
     >>> low, high = share_between(np.array([0.0, 50.0]), 100.0, np.array([1.0, 1.0]), 0.025)
     >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.0, 0.401], [0.03, 0.599])
+    ([0.0, 0.401], [0.031, 0.599])
     """
     inside, outside, step = counts / excess + 0.5, (whole - counts) / excess + 0.5, CAUTION / excess
     low = betaincinv(inside - step, outside + step, tail)

@@ -56,7 +56,8 @@ def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, st
         return "channel", f"The protocol was fitted on {people:,} rows, and these are {tally.rows:,}: {_CHANNEL}."
     if not fitting:
         return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}."
-    return "counted", f"The protocol keeps the distribution of the {people:,} rows it was fitted on: {_COUNTED}."
+    these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
+    return "counted", f"{these}, and it keeps their distribution: {_COUNTED}."
 
 
 def fits(block: Block, counts: Integers, people: int) -> bool:
