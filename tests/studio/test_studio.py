@@ -181,7 +181,7 @@ def test_what_readers_get_can_be_chosen_and_the_bars_show_the_difference(open_st
         before, after = bars(page, "weight")
         assert after == before
         changed = page.locator("#result table.preview td.changed").count()
-        assert f"{changed} of these 12 cells are changed" in page.inner_text("#result")
+        assert f"Changed: {changed} of these 12 cells, " in page.inner_text("#result")
 
         page.select_option("#objective", "information")
         protocol = pf.optimise(joint, pf.LIP(0.5))

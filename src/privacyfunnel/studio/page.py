@@ -199,7 +199,7 @@ def risk_part(shown: Account) -> str:
 def preview_table(shown: Preview, unchanged: float | None) -> str:
     """Rows before and after; what changed is marked, and not by colour alone."""
     pairs = [pair for rows in zip(shown.before, shown.after, strict=True) for pair in zip(*rows, strict=True)]
-    few = f"{sum(text_of(a) != text_of(b) for a, b in pairs)} of these {len(pairs)} cells are changed"
+    few = f"Changed: {sum(text_of(a) != text_of(b) for a, b in pairs)} of these {len(pairs)} cells"
     all_cells = f", {percent(1 - unchanged)} of all cells on average" if unchanged is not None else ""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in shown.columns)
     body = ""
