@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check every_test search fuzz atheris coverage lint format bench paper docs pictures dist minimal audit clean
+.PHONY: help demo test check search fuzz atheris coverage lint format bench paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
@@ -42,10 +42,6 @@ test: $(READY)
 # The tests that are marked as long. `test` and `check` together are all of them, once.
 check: $(READY)
 	$(PYTEST) -m long
-
-# Both in one go, with one count at the end: what .ci/run runs.
-every_test: $(READY)
-	$(PYTEST)
 
 # Property tests with new random draws; what fails is kept in build/search and should become a fixed case.
 search: SECONDS := 600

@@ -82,7 +82,6 @@ def test_a_source_distribution_holds_files_that_exist_and_every_page_for_people(
         "demo",
         "test",
         "check",
-        "every_test",
         "search",
         "fuzz",
         "coverage",
