@@ -1,4 +1,4 @@
-"""Two secrets over a confidence set: column generation with compiled linear programs (see `nested`)."""
+"""Two secrets over a confidence set: column generation with compiled linear programs (see `nested_programs`)."""
 
 from __future__ import annotations
 
