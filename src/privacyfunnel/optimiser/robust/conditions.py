@@ -1,4 +1,4 @@
-"""What a confidence set says about sets of values of X, for two secrets: the conditions h_j of `nested_…` as pieces.
+"""What a confidence set says about sets of values of X, for two secrets: h_j of nested_programs as pieces.
 
 The largest P(A|s) over the set is what the upper ends allow, what the lower ends of all else leave over, or what may be
 moved into A, whichever is least: min(u(A), 1 − l(not A), c(A) + move). Each is a constant plus a sum over A, and the

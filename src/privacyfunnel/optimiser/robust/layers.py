@@ -2,7 +2,8 @@
 
 Some values, the spikes, have an interval for w each; all others stay under a cap. A w ≥ 0 is a stack of sets,
 {w ≥ t} for every height t. In the layer between two neighbouring ends of intervals, that set must hold some spikes, may
-hold others, and may hold the other values if it is under the cap. With h_j as in `nested_…`, the least cost·w under these
+hold others, and may hold the other values if it is under the cap. With h_j as in nested_programs, the least cost·w
+under these
 bounds with p·w = 1 and h(w) ≤ 0 is, for any τ and any μ ≥ 0, at least
 
     τ + Σ_layers height · min over the sets A of the layer of Σ_{x in A} (cost_x − τ p_x) + μ·h(A).

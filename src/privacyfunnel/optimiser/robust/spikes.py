@@ -1,6 +1,7 @@
 """A lower bound on r(v) = H(v) − y·v over Δ of a confidence set, for two secrets, by branching on the largest values.
 
-With w = v/p_x and p·w = 1, r = Σ_x p_x (−w ln w + θ_x w), θ_x = −ln p_x − y_x. Vertices have few levels (see `nested_…`):
+With w = v/p_x and p·w = 1, r = Σ_x p_x (−w ln w + θ_x w), θ_x = −ln p_x − y_x. Vertices have few levels (see
+nested_programs):
 a few values with a large w, the spikes, and a background on which w is nearly constant. A node knows an interval for
 the w of each spike, and a cap that all others stay under. Each −w ln w lies above its chord there, and the chord of the
 others is exact both at 0 and at the cap. So branching is about spikes, one after the other, and about the cap: either
