@@ -182,17 +182,16 @@ def test_every_kind_of_promise_has_faithful_releases(notion, folder, capsys):
     assert found["readers"]["average_bias"] < 1e-8
 
 
-def test_blocks_are_released_for_information(folder, capsys):
-    found, protocol = fitted(folder, capsys, "--epsilon", "0.4", "--blocks", "each", "--objective", "information")
+@pytest.mark.parametrize("objective", ["faithful", "information"])
+def test_blocks_are_released_for_either_objective(objective, folder, capsys):
+    asked = ["--epsilon", "0.4", "--blocks", "each", "--time-limit", "5"]
+    found, protocol = fitted(folder, capsys, *asked, "--objective", objective)
     assert found["blocks"] == [["town"], ["age"]]
-    assert protocol.objective == "information"
+    assert found["holds"] is True
+    assert protocol.objective == objective
+    assert (found["readers"]["average_bias"] < 1e-8) == (objective == "faithful")
 
 
-def test_blocks_with_rows_that_can_be_counted_are_made_or_refused_in_a_line(folder, tmp_path, capsys):
-    asked = ["fit", folder / "people.csv", *ASKED, "--epsilon", "0.4", "--blocks", "each", "-o", tmp_path / "p.json"]
-    if funnel(*asked) == 0:
-        protocol = pf.Protocol.load(tmp_path / "p.json")
-        assert (protocol.objective, len(protocol.blocks)) == ("faithful", 2)
-    else:
-        assert "add --objective information" in capsys.readouterr().err
-        assert not (tmp_path / "p.json").exists()
+def test_weights_go_to_blocks(folder, capsys):
+    asked = ["--epsilon", "0.4", "--blocks", "each", "--time-limit", "5", "--weight", "town=3"]
+    assert dict(fitted(folder, capsys, *asked)[1].likeness.weights) == {"town": 3.0}

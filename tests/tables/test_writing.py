@@ -33,7 +33,7 @@ def funnel(*arguments):
 
 @pytest.fixture(scope="session")
 def work(tmp_path_factory):
-    """A large table, a small one, and their protocol."""
+    """A large table, a small one, their protocol p.json, and q.json, whose releases come with a note."""
     folder = tmp_path_factory.mktemp("writing")
     rng = np.random.default_rng(0)
     words = np.array([f"value number {i}" for i in range(16)])
@@ -46,7 +46,9 @@ def work(tmp_path_factory):
     small = table(3_000)
     pq.write_table(small, folder / "small.parquet")
     pa_csv.write_csv(small, folder / "small.csv")
-    pf.optimise(pf.Joint.from_table(small, "s"), pf.LIP(0.2), time_limit=5).save(folder / "p.json")
+    joint = pf.Joint.from_table(small, "s")
+    pf.optimise(joint, pf.LIP(0.2), objective="faithful", time_limit=5).save(folder / "p.json")
+    pf.optimise(joint, pf.LIP(0.2), time_limit=5).save(folder / "q.json")
     pf.Protocol.load(folder / "p.json").sanitise(folder / "small.parquet")  # compile the kernel
     return folder
 
@@ -446,10 +448,11 @@ def test_outputs_that_cannot_be_are_refused(name, says, tmp_path):
         check_output(tmp_path / name, force=True)
 
 
+@pytest.mark.parametrize("protocol", ["p.json", "q.json"])
 @pytest.mark.parametrize("length", [240, 251, 300])
-def test_a_name_that_is_too_long_is_refused_or_written(length, work, tmp_path, capsys):
+def test_a_name_that_is_too_long_is_refused_or_written(length, protocol, work, tmp_path, capsys):
     output = tmp_path / ("n" * (length - 4) + ".csv")
-    code = run(["sanitise", f"{work}/small.csv", "--protocol", f"{work}/p.json", "-o", str(output)])
+    code = run(["sanitise", f"{work}/small.csv", "--protocol", f"{work}/{protocol}", "-o", str(output)])
     errors = capsys.readouterr().err
     if code == 0:
         assert rows_of(output) == 3_000
@@ -457,6 +460,16 @@ def test_a_name_that_is_too_long_is_refused_or_written(length, work, tmp_path, c
         assert code == 2
         assert errors.count("\n") == 1
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_note_beside_a_table_appears_with_it_or_not_at_all(work, tmp_path, capsys):
+    (tmp_path / "strange.csv").write_text("x,z\nnever seen,at all\n")
+    asked = ["--protocol", f"{work}/q.json", "-o", f"{tmp_path}/open.csv"]
+    assert run(["sanitise", f"{tmp_path}/strange.csv", *asked]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["strange.csv"]
+    assert run(["sanitise", f"{work}/small.csv", *asked]) == 0
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made == ["open.csv", "open.csv.metadata.json", "strange.csv"]
 
 
 def test_the_output_can_be_read_by_whom_the_folder_lets_read(work, tmp_path):

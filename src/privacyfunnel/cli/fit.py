@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -131,26 +130,17 @@ class _Asked:
         gap_for(self.objective, self.gap, self.weights)
         if self.keep is not None and self.blocks is not None:
             raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
-        if self.blocks is not None and not set(self._for_blocks()) <= set(signature(compose).parameters):
-            raise InvalidInput("--blocks are released for information only; add --objective information")
 
     def best(self, joint: Joint, progress: Callable[[Progress], None] | None) -> tuple[Protocol, Wish | None]:
         """The protocol and, if only a share was asked for, how its ε was found."""
-        promise, time_limit = self.promise, self.time_limit
-        kept: dict[str, Any] = {"objective": self.objective, "weights": self.weights, "gap": self.gap}
-        if not isinstance(promise, Notion):
-            wish = epsilon_for(joint, promise, self.keep or 0.0, time_limit=time_limit, progress=progress, **kept)
+        kept: dict[str, Any] = {"objective": self.objective, "weights": self.weights}
+        kept |= {"time_limit": self.time_limit, "progress": progress}
+        if not isinstance(self.promise, Notion):
+            wish = epsilon_for(joint, self.promise, self.keep or 0.0, gap=self.gap, **kept)
             return wish.protocol, wish
         if self.blocks is None:
-            return optimise(joint, promise, time_limit=time_limit, progress=progress, **kept), None
-        parts, more = options.blocks(self.blocks), self._for_blocks()
-        return compose(joint, promise, parts, self.method, time_limit=time_limit, progress=progress, **more), None
-
-    def _for_blocks(self) -> dict[str, Any]:
-        """What `compose` is told beyond the promise."""
-        if self.objective == "information":
-            return {}
-        return {"objective": self.objective} | ({"weights": self.weights} if self.weights is not None else {})
+            return optimise(joint, self.promise, gap=self.gap, **kept), None
+        return compose(joint, self.promise, options.blocks(self.blocks), self.method, **kept), None
 
 
 def _for_population(

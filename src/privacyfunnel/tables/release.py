@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -100,16 +100,13 @@ def sanitise(
     if note is not None and release.warns:
         check_output(note, force)
     rows = 0
-    with table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
+    with _noted(note, release), table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
         for y in _released_codes(sanitiser, source, randomness, keep_order, progress):
             write(sanitiser.release(y))
             rows += len(y)
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
-    release = _summary(sanitiser, source, rows, keep_order, seed)
-    if note is not None:
-        _write_note(note, release)
-    return release
+    return _summary(sanitiser, source, rows, keep_order, seed)
 
 
 def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:
@@ -119,13 +116,20 @@ def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, 
     return Release(rows, attributes, dropped, drawn, not keep_order, seed is None, seed, objective)
 
 
-def _write_note(note: Path, release: Release) -> None:
-    """CSV has no place for metadata: a release that warns does so in a file beside it, another leaves none there."""
-    if not release.warns:
-        note.unlink(missing_ok=True)
+@contextmanager
+def _noted(note: Path | None, release: Release) -> Iterator[None]:
+    """CSV has no place for metadata: a release that warns does so in a file beside it, another leaves none there.
+
+    The note can be written before the table is, and appears after it.
+    """
+    if note is None or not release.warns:
+        yield
+        if note is not None:
+            note.unlink(missing_ok=True)
         return
     with whole_file(note, force=True) as file:
         file.write(json.dumps(release.metadata(), indent=1).encode() + b"\n")
+        yield
 
 
 def _released_codes(
