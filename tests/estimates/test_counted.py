@@ -198,7 +198,7 @@ def test_intervals_of_counted_shares_hold_as_often_as_they_say(tables):
         assert np.mean(np.square(off)) == pytest.approx(np.mean(np.square(errors)), rel=0.2)
         coverage += held
     assert 0.93 <= np.mean(coverage) <= 0.97
-    assert np.mean(naive) < 0.92  # what a reader gets who takes released rows for a sample
+    assert np.mean(naive) < 0.935  # what a reader gets who takes released rows for a sample
 
 
 def test_intervals_of_counted_means_and_quantiles_hold(tables):

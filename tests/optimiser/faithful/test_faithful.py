@@ -211,15 +211,15 @@ def test_a_channel_with_another_distribution_is_caught():
 def test_a_plan_that_is_a_little_off_is_balanced_before_it_is_rounded():
     p = np.array([0.5, 0.3, 0.2])
     mass = (0.9 * np.diag(p) + 0.1 * np.outer(p, p)) * (1 + 1e-6 * np.array([[1, -2, 3], [0, 4, -1], [2, 0, 1]]))
-    channel = round_plan(Plan(np.arange(9), mass.ravel(), 0.0), p, 0.0)
+    channel = round_plan(Plan(np.arange(9), mass.ravel(), 0.0), p)
     assert marginal_error(channel, pf.Joint([[25, 15, 10], [25, 15, 10]])) <= MARGINAL_ERROR
 
 
 def test_an_exact_channel_that_keeps_the_promise_and_not_the_distribution_is_not_returned(monkeypatch):
-    def to_the_first(plan, p, share):
+    def to_the_first(plan, p):
         N = np.zeros((len(p), len(p)), dtype=np.int64)
         N[0] = UNIT  # tells nothing, so it keeps any promise
-        return Channel.from_numerators(N) if share < 1 else round_plan(plan, p, share)
+        return Channel.from_numerators(N)
 
     monkeypatch.setattr("privacyfunnel.optimiser.faithful.release.round_plan", to_the_first)
     joint = pf.Joint([[40, 10, 5], [10, 40, 5]])
@@ -229,7 +229,7 @@ def test_an_exact_channel_that_keeps_the_promise_and_not_the_distribution_is_not
 def test_a_plan_is_read_with_its_axes_in_order():
     p = np.full(3, 1 / 3)
     plan = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]) / 3  # π(o, x): the values go round, and not back
-    channel = round_plan(Plan(np.arange(9), plan.ravel(), 0.0), p, 0.0)
+    channel = round_plan(Plan(np.arange(9), plan.ravel(), 0.0), p)
     assert np.array_equal(channel.dense(), 3 * plan)
 
 
