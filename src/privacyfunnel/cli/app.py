@@ -40,6 +40,10 @@ COMMANDS = {
 class _Commands(TyperGroup):
     """Commands that are names and lines until one of them is called, or completed by a shell."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with waiting():  # what reads them is loaded on the way, and may be compiled
+            return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, listed, rest = super().resolve_command(ctx, args)
         return name, listed and command(str(listed.name)), rest
