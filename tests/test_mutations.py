@@ -54,9 +54,9 @@ MUTATIONS = {
     ),
     "lower and upper bound swapped in the optimiser's rows": Mutation(
         "promises/limits.py",
-        "up, down = math.exp(-self.upper), max(math.exp(-self.lower), SMALLEST_FACTOR)",
+        "lift, excess, possible = _lifts(joint, view)\n        for s in range",
         "self = Limits(self.upper, self.lower, self.spread)\n"
-        "        up, down = math.exp(-self.upper), max(math.exp(-self.lower), SMALLEST_FACTOR)",
+        "        lift, excess, possible = _lifts(joint, view)\n        for s in range",
         ("promises/test_notions.py::test_a_posterior_meets_the_rows_exactly_when_it_keeps_the_promise",),
     ),
     "a channel transposed when it is read": Mutation(
@@ -233,8 +233,8 @@ MUTATIONS = {
     ),
     "ends of intervals rounded inwards": Mutation(
         "promises/confidence.py",
-        "np.floor(np.ldexp(p, 60) * (1 - OUTWARDS))",
-        "np.floor(np.ldexp(p, 60) * (1 + OUTWARDS))",
+        "np.floor(np.ldexp(p, SCALE_BITS) * (1 - OUTWARDS))",
+        "np.floor(np.ldexp(p, SCALE_BITS) * (1 + OUTWARDS))",
         ("promises/test_confidence.py::test_ends_are_rounded_outwards",),
     ),
     "a marginal error that forgets a value": Mutation(
@@ -260,8 +260,8 @@ MUTATIONS = {
     ),
     "a plan rounded without balancing its marginals": Mutation(
         "optimiser/faithful/rounding.py",
-        "    mass = _balanced(mass, x, o, p)\n",
-        "",
+        "for _ in range(SCALINGS):",
+        "for _ in range(0):",
         ("optimiser/faithful/test_faithful.py::test_a_plan_that_is_a_little_off_is_balanced_before_it_is_rounded",),
     ),
     "a plan transposed when it becomes a channel": Mutation(
@@ -278,8 +278,8 @@ MUTATIONS = {
     ),
     "a similarity with weights and steps swapped": Mutation(
         "distribution/similarity.py",
-        "for j, (weight, step) in enumerate(zip(self.weights, self.steps, strict=True)):",
-        "for j, (step, weight) in enumerate(zip(self.weights, self.steps, strict=True)):",
+        "for j, (weight, step) in enumerate(zip(self.weights, self.steps, strict=True)):\n            i, k",
+        "for j, (step, weight) in enumerate(zip(self.weights, self.steps, strict=True)):\n            i, k",
         ("optimiser/faithful/test_faithful.py::test_equal_columns_count_their_weight_and_ranges_their_nearness",),
     ),
     "a redraw from the channel instead of the posterior": Mutation(
