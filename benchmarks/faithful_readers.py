@@ -1,8 +1,8 @@
 """What readers of faithful releases get: how often intervals hold, and models of released rows beside the original's.
 
-Coverage: TABLES tables are drawn from a known distribution; each is fitted, released and read back through files' own
-ways. Counted are the intervals of `estimate` that hold the share in the distribution, for every single share, those of
-all pairs of columns and those within groups. "naive" is the same interval, had the released rows been a sample.
+Coverage: TABLES tables are drawn from a known distribution; each is fitted, released and read back. Counted are the
+intervals of `estimate` that hold the share in the distribution: for every single share, those of pairs of columns and
+of all columns, and those within groups. "naive" is the same interval, had the released rows been a sample.
 
 Models: a logistic regression, a correlation and a decision tree, among released columns. Each difference is a root
 mean square over RELEASES releases; "sampling" is that of as many bootstrap samples of the original table, which is what
@@ -74,7 +74,7 @@ def coverage(n: int, epsilon: float, tables: int) -> list[dict[str, object]]:
         joint = pf.Joint.from_table(table, "ill", names)
         protocol = pf.optimise(joint, pf.LIP(epsilon), objective="faithful")
         released = protocol.sanitise(table, seed=int(rng.integers(2**31)))
-        everybody = [*names, *combinations(names, 2)]
+        everybody = [*names, *combinations(names, 2), tuple(names)]
         answers = [
             pf.estimate(released, protocol, of=everybody),
             pf.estimate(released, protocol, of="age", by="town"),
@@ -83,12 +83,12 @@ def coverage(n: int, epsilon: float, tables: int) -> list[dict[str, object]]:
             if found.way != "counted":
                 raise AssertionError(found.why)
             for each in found.tables:
-                kind = "in a group" if each.group else "single" if len(each.attributes) == 1 else "pair"
+                kind = "in a group" if each.group else ("single", "pair", "all columns")[len(each.attributes) - 1]
                 among = n * released_share(released, each.group)
                 for e in each.estimates:
                     true = share_of(p, dict(zip(each.attributes, e.values[0], strict=True)), each.group)
                     ends = share_between(np.array([e.share * among]), among, np.ones(1), 0.025)
-                    for key in (kind, "all", *(["below 2%"] if true < RARE else [])):
+                    for key in (kind, "every", *(["below 2%"] if true < RARE else [])):
                         held.setdefault(key, []).append(e.low <= true <= e.high)
                         naive.setdefault(key, []).append(bool(ends[0] <= true <= ends[1]))
     return [
