@@ -9,6 +9,7 @@ than Σ p_x u_x + Σ p_o (w_o + Σ_r max(μ low, μ high)). One pass over all pa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,18 +96,25 @@ class Program:
     def limits_of(self, limited: Limited) -> tuple[Vector, Vector]:
         """low·p_o and high·p_o of the limits enforced, tightened by what rounding may cost."""
         mass, rows = self.p[limited.outputs], limited.rows
-        centre = self.bands.D @ self.p
         ends = []
+        for level, unit, room, sign in self._ends():
+            ends.append(level[rows] * mass + sign * np.minimum(unit[rows], room[rows] * mass))
+        return ends[0], ends[1]
+
+    def tightened(self, mass: float) -> tuple[Vector, Vector]:
+        """Low and high, tightened for every output of at least this mass."""
+        low, high = (level + sign * np.minimum(unit / mass, room) for level, unit, room, sign in self._ends())
+        return low, high
+
+    def _ends(self) -> Iterator[tuple[Vector, Vector, Vector, float]]:
+        """Of both ends: where they are, what one unit of rounding can do, the room that may be given up, inwards."""
+        centre = self.bands.D @ self.p
         for limit, sign in ((self.bands.low, 1.0), (self.bands.high, -1.0)):
             finite = np.isfinite(limit)
             level = np.where(finite, limit, 0.0)
             reach = np.abs(self.bands.D - level[:, None]) @ self.p  # Σ_x p_x|D − limit|, one unit in every entry
-            room = ROOM * np.abs(centre - level)[rows] * mass
-            ends.append(
-                np.where(finite, level, -sign * np.inf)[rows] * mass
-                + sign * np.minimum(self.spared * (reach[rows] + 1), room)
-            )
-        return ends[0], ends[1]
+            where = np.where(finite, level, -sign * np.inf)
+            yield where, self.spared * (reach + 1), ROOM * np.abs(centre - level), sign
 
     def nearly_overstepped(self, pi: csr_array) -> tuple[Integers, Integers]:
         """Outputs and limits that rounding might overstep; a cell that an output leaves empty has none."""

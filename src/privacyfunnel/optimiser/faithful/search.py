@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.prices import nearest
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.program.lp import interior
@@ -106,6 +107,8 @@ class Standing:
 
 def generate(program: Program, joint: Joint, standing: Standing, region: Region | None) -> str:
     """Column and row generation; what was done, in words."""
+    if program.n_x > ALL_PAIRS and region is None:
+        mend(program, Plan(*redrawn_in_parts(program), 0.0), standing, None)
     keys = first_pairs(program, joint)
     limited = first_limits(program)
     tolerance = LOOSE
