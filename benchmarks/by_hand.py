@@ -14,7 +14,7 @@ from privacyfunnel.optimiser.generation.box_simplex import minimise, refresh, sl
 from privacyfunnel.optimiser.generation.boxes import REFRESH
 from privacyfunnel.optimiser.program.lp import Infeasible, LinearProgram
 from privacyfunnel.optimiser.program.polytope import Polytope
-from privacyfunnel.optimiser.robust.basis import solve
+from privacyfunnel.optimiser.robust.small_basis import solve
 
 BOXES = 2_000
 SYSTEMS = 200_000

@@ -46,7 +46,7 @@ def run() -> list[dict[str, object]]:
 def measured(spec: dict) -> dict[str, object]:
     """One problem, solved once before on a small table so that compiled loops are loaded."""
     import privacyfunnel as pf
-    from privacyfunnel.optimiser.faithful.release import faithful
+    from privacyfunnel.optimiser.faithful.best_release import faithful
     from privacyfunnel.protocols.protocol import information_kept
 
     joint, promise = joint_of(spec), pf.LIP(spec["epsilon"])

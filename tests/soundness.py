@@ -24,8 +24,8 @@ from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.few_secrets.faces import find_faces
-from privacyfunnel.optimiser.few_secrets.generate import sweeps
-from privacyfunnel.optimiser.generation.columns import generate
+from privacyfunnel.optimiser.few_secrets.search import sweeps
+from privacyfunnel.optimiser.generation.search import generate
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.reduce import Classes

@@ -250,7 +250,7 @@ MUTATIONS = {
         ("optimiser/blocks/test_compose.py::test_the_certificate_looks_at_the_distribution_of_every_block",),
     ),
     "a channel with a wrong released marginal let through": Mutation(
-        "optimiser/faithful/release.py",
+        "optimiser/faithful/best_release.py",
         "if marginal_error(channel, self.mean) <= MARGINAL_ERROR and self._kept(channel):",
         "if self._kept(channel):",
         (
@@ -259,19 +259,19 @@ MUTATIONS = {
         ),
     ),
     "a plan rounded without balancing its marginals": Mutation(
-        "optimiser/faithful/rounding.py",
+        "optimiser/faithful/plan_rounding.py",
         "for _ in range(SCALINGS):",
         "for _ in range(0):",
         ("optimiser/faithful/test_faithful.py::test_a_plan_that_is_a_little_off_is_balanced_before_it_is_rounded",),
     ),
     "a plan transposed when it becomes a channel": Mutation(
-        "optimiser/faithful/rounding.py",
+        "optimiser/faithful/plan_rounding.py",
         "o, x = np.divmod(plan.keys[big], n)",
         "x, o = np.divmod(plan.keys[big], n)",
         ("optimiser/faithful/test_faithful.py::test_a_plan_is_read_with_its_axes_in_order",),
     ),
     "a similarity with swapped axes": Mutation(
-        "optimiser/faithful/prices.py",
+        "optimiser/faithful/pair_pricing.py",
         "steps, x, o) - worth[o] - charge[i, x]",
         "steps, x, o) - worth[x] - charge[i, x]",
         ("optimiser/faithful/test_faithful.py::test_compiled_pricing_sees_the_same_similarity_with_the_same_axes",),

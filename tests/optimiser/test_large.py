@@ -14,9 +14,9 @@ import brute
 import privacyfunnel as pf
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.optimiser.few_secrets.coarse import clusters, interpolated, merged
+from privacyfunnel.optimiser.few_secrets.coarse_to_fine import clusters, interpolated, merged
 from privacyfunnel.optimiser.few_secrets.faces import find_faces
-from privacyfunnel.optimiser.few_secrets.generate import Sweep, sweeps
+from privacyfunnel.optimiser.few_secrets.search import Sweep, sweeps
 from privacyfunnel.optimiser.generation import pricing
 from privacyfunnel.optimiser.generation.first_mixture import peel
 from privacyfunnel.optimiser.generation.pricing import Oracle
@@ -26,8 +26,8 @@ from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.optimiser.program.supports import vertices
+from privacyfunnel.optimiser.two_secrets.low_and_high import Sides
 from privacyfunnel.optimiser.two_secrets.pairing import _checked_prices, _mixture, bound_by_pairs, pair_values
-from privacyfunnel.optimiser.two_secrets.sides import Sides
 from privacyfunnel.optimiser.two_secrets.staircase import charge_cost, least_over_partners, staircase
 from privacyfunnel.protocols import protocol as protocol_module
 from privacyfunnel.protocols.channel import Channel

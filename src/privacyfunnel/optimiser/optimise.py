@@ -16,9 +16,9 @@ from privacyfunnel.errors import InvalidInput, NotCertified
 from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
-from privacyfunnel.optimiser.faithful.release import faithful
-from privacyfunnel.optimiser.few_secrets.generate import can_sweep, few_supports, sweeps
-from privacyfunnel.optimiser.generation.columns import Otherwise, generate
+from privacyfunnel.optimiser.faithful.best_release import faithful
+from privacyfunnel.optimiser.few_secrets.search import can_sweep, few_supports, sweeps
+from privacyfunnel.optimiser.generation.search import Otherwise, generate
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import can_list, list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
@@ -33,7 +33,7 @@ from privacyfunnel.optimiser.program.state import (
     interruptible,
 )
 from privacyfunnel.optimiser.program.task import check_task
-from privacyfunnel.optimiser.robust.rounding import exact_over
+from privacyfunnel.optimiser.robust.rounding_over_set import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
 from privacyfunnel.optimiser.several_priors import optimise_for_each
 from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair, pair_values

@@ -14,7 +14,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.errors import InvalidPromise, NotCertified
-from privacyfunnel.optimiser.generation.columns import generate
+from privacyfunnel.optimiser.generation.search import generate
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import list_vertices

@@ -13,7 +13,7 @@ import privacyfunnel as pf
 from optimiser.test_side_channels import brute_level, spread, tables
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, NotCertified, UnseenValues
-from privacyfunnel.optimiser.blocks import builds
+from privacyfunnel.optimiser.blocks import construction
 from privacyfunnel.proof import certificate
 from privacyfunnel.protocols.released import kept, released
 from privacyfunnel.tables.sanitiser import Sanitiser
@@ -105,7 +105,7 @@ def test_a_product_too_large_to_go_through_is_refused_where_a_block_alone_may_te
 def test_blocks_too_large_to_go_through_together_keep_their_share_by_themselves(monkeypatch):
     p = np.random.default_rng(8).integers(5, 60, (2, 3, 3))
     joint = pf.Joint(p)
-    for module in (builds, certificate):
+    for module in (construction, certificate):
         monkeypatch.setattr(module, "MOST_WORK", 0)
     protocol = pf.compose(joint, pf.SRLIP(1.0), method="chained")
     assert pf.certify(protocol, joint).chained

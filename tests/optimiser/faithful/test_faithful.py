@@ -13,9 +13,9 @@ from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.similarity import NEAR, Similarity
 from privacyfunnel.errors import InvalidChannel, InvalidInput, InvalidPromise
 from privacyfunnel.optimiser.faithful.bands import Bands
+from privacyfunnel.optimiser.faithful.best_release import faithful
+from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
-from privacyfunnel.optimiser.faithful.release import faithful
-from privacyfunnel.optimiser.faithful.rounding import round_plan
 from privacyfunnel.optimiser.faithful.search import Plan
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
@@ -221,7 +221,7 @@ def test_an_exact_channel_that_keeps_the_promise_and_not_the_distribution_is_not
         N[0] = UNIT  # tells nothing, so it keeps any promise
         return Channel.from_numerators(N)
 
-    monkeypatch.setattr("privacyfunnel.optimiser.faithful.release.round_plan", to_the_first)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.best_release.round_plan", to_the_first)
     joint = pf.Joint([[40, 10, 5], [10, 40, 5]])
     assert marginal_error(faithful(joint, pf.LIP(0.3)).channel, joint) <= MARGINAL_ERROR
 

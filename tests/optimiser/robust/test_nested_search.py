@@ -9,10 +9,10 @@ from tests import robust_brute
 from tests.optimiser.robust.test_robust import counts
 
 import privacyfunnel as pf
-from privacyfunnel.optimiser.robust import layers, spikes
+from privacyfunnel.optimiser.robust import box_programs, branch_on_largest
 from privacyfunnel.optimiser.robust import nested_programs as nested
 from privacyfunnel.optimiser.robust.conditions import Conditions
-from privacyfunnel.optimiser.robust.leaning import leaning_polytope
+from privacyfunnel.optimiser.robust.most_revealing import leaning_polytope
 from privacyfunnel.optimiser.robust.search import region_of
 
 NOTIONS = [pf.LIP(0.4), pf.LDP(0.7), pf.PML(0.3), pf.ALIP(0.3, 0.8)]
@@ -80,13 +80,13 @@ def test_a_program_with_an_interval_and_a_cap_is_bounded_below(problem, cost, sh
     low, high, cap = sorted(share / p[spike] for share in shares)
     assume(high > low)
     ends, price, w = np.array([[low, high]]), np.zeros(3), np.empty(3)
-    found = layers.relax(p, cost, conditions.K, conditions.M, np.array([spike]), ends, cap, np.inf, price, w)
+    found = box_programs.relax(p, cost, conditions.K, conditions.M, np.array([spike]), ends, cap, np.inf, price, w)
     bounds = [(low, high) if x == spike else (0.0, cap) for x in range(3)]
     exact = linprog(cost, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=p[None], b_eq=[1], bounds=bounds)
     if exact.status == 0:
         assert found <= exact.fun + 1e-6
     # Any prices give a bound, and the best ones the minimum, unless overstepping pays at the price of overstepping.
-    if exact.status == 0 and abs(price).max() < layers.DEAR / 2:
+    if exact.status == 0 and abs(price).max() < box_programs.DEAR / 2:
         assert found == pytest.approx(exact.fun, abs=1e-5)
 
 
@@ -112,14 +112,14 @@ def test_branching_on_the_largest_values_ends_at_the_least_reduced_cost(problem,
     p, K, M = joint.p_x, conditions.K, conditions.M
     least = reduced_costs(vertices(rows, p), y).min()
     gap = max(1e-4, -least + 1e-3)  # a proof of what is true, so that it ends
-    tree = spikes.Spikes(p, y, spikes.largest(p, K, M), K, M, gap)
+    tree = branch_on_largest.Spikes(p, y, branch_on_largest.largest(p, K, M), K, M, gap)
     nodes = 0
     while tree.grow(500) and nodes < 20_000:
         nodes += 500
         assert tree.bound <= least + 1e-8
     assert tree.bound <= least + 1e-8
     assert tree.bound >= -gap - 1e-9
-    asked_too_much = spikes.Spikes(p, y, spikes.largest(p, K, M), K, M, max(1e-9, -least - 1e-2))
+    asked_too_much = branch_on_largest.Spikes(p, y, branch_on_largest.largest(p, K, M), K, M, max(1e-9, -least - 1e-2))
     asked_too_much.grow(2000)
     assert asked_too_much.bound <= least + 1e-8
 
@@ -128,7 +128,7 @@ def test_branching_on_the_largest_values_ends_at_the_least_reduced_cost(problem,
 @settings(max_examples=25)
 def test_no_value_is_larger_than_the_largest(problem):
     joint, _, conditions, rows = problem
-    most = spikes.largest(joint.p_x, conditions.K, conditions.M)
+    most = branch_on_largest.largest(joint.p_x, conditions.K, conditions.M)
     assert (vertices(rows, joint.p_x) / joint.p_x <= most * (1 + 1e-7)).all()
 
 

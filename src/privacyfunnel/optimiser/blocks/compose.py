@@ -26,7 +26,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
-from privacyfunnel.optimiser.blocks.builds import (
+from privacyfunnel.optimiser.blocks.construction import (
     Build,
     RowsFor,
     chain,
@@ -35,7 +35,7 @@ from privacyfunnel.optimiser.blocks.builds import (
     scaled_chain,
     whole_rows,
 )
-from privacyfunnel.optimiser.blocks.parts import Parts
+from privacyfunnel.optimiser.blocks.joint_outputs import Parts
 from privacyfunnel.optimiser.blocks.redrawing import redrawn
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.optimise import optimise

@@ -16,8 +16,8 @@ import numpy as np
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.generation.branch import prove
-from privacyfunnel.optimiser.generation.columns import generate
 from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING, CellOracle, essential, local_search
+from privacyfunnel.optimiser.generation.search import generate
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes

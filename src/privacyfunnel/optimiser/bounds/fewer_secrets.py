@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
-from privacyfunnel.optimiser.few_secrets.generate import sweep_affordable, sweeps
+from privacyfunnel.optimiser.few_secrets.search import sweep_affordable, sweeps
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.typing import Integers

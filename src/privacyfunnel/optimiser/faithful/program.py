@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.optimiser.faithful.bands import Bands
-from privacyfunnel.optimiser.faithful.prices import price_outputs
+from privacyfunnel.optimiser.faithful.pair_pricing import price_outputs
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 AT_ONCE = 4_000_000

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
-from privacyfunnel.optimiser.faithful.prices import nearest
+from privacyfunnel.optimiser.faithful.pair_pricing import nearest
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.program.lp import interior
 from privacyfunnel.optimiser.program.state import UNHURRIED, Progress

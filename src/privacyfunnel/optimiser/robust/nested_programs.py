@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.optimiser.generation.pricing import FLOOR, IMPROVES, ROUNDS
-from privacyfunnel.optimiser.robust.basis import leaving, solve
+from privacyfunnel.optimiser.robust.small_basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 ROWS = 3

@@ -10,11 +10,11 @@ from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING,
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, without_dust
 from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.robust.branch_on_largest import Spikes, largest
 from privacyfunnel.optimiser.robust.conditions import Conditions
-from privacyfunnel.optimiser.robust.leaning import leaning_polytope
+from privacyfunnel.optimiser.robust.most_revealing import leaning_polytope
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
 from privacyfunnel.optimiser.robust.region import Region
-from privacyfunnel.optimiser.robust.spikes import Spikes, largest
 from privacyfunnel.optimiser.two_secrets.pairing import priced_pairs
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -74,7 +74,7 @@ class NestedSearch:
                 break
 
     def prove(self) -> bool:
-        """Bound all protocols by prices held against all of Δ (`spikes`); whether better posteriors turned up."""
+        """Bound all protocols by prices held against all of Δ; whether better posteriors turned up on the way."""
         state, c = self._state, self._conditions
         if state.stopped() or self.closed() or self._artificial:
             return False

@@ -9,7 +9,6 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.generation.branch import Tree
-from privacyfunnel.optimiser.generation.columns import starting_points
 from privacyfunnel.optimiser.generation.pricing import (
     WORTH_ADDING,
     WORTH_FINDING,
@@ -19,11 +18,12 @@ from privacyfunnel.optimiser.generation.pricing import (
     local_search,
     reduced_cost,
 )
+from privacyfunnel.optimiser.generation.search import starting_points
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import State
-from privacyfunnel.optimiser.robust.bounds import bound_by_revealing, listed_inside
 from privacyfunnel.optimiser.robust.conditions import Conditions
+from privacyfunnel.optimiser.robust.inside_and_outside import bound_by_revealing, listed_inside
 from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.robust.nested_search import NestedSearch
 
 RANDOM_STARTS = 8
-"""Searches of a round that start anywhere; half as many as in `columns`, since here each may have to generate rows."""
+"""Searches of a round that start anywhere; half as many as in `generation`, since each may have to generate rows."""
 USED_STARTS = 32
 """Searches that start near posteriors in use; half as many, for the same reason."""
 BOXES = 200

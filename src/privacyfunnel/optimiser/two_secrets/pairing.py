@@ -20,7 +20,7 @@ import numpy as np
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.state import Search, State
 from privacyfunnel.optimiser.program.supports import candidates
-from privacyfunnel.optimiser.two_secrets.sides import Sides, pencils
+from privacyfunnel.optimiser.two_secrets.low_and_high import Sides, pencils
 from privacyfunnel.optimiser.two_secrets.staircase import least_over_partners, staircase
 from privacyfunnel.typing import Integers, Vector
 

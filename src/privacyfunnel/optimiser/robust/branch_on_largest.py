@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.heap import pop, push
-from privacyfunnel.optimiser.robust.layers import raised_by, relax
+from privacyfunnel.optimiser.robust.box_programs import raised_by, relax
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_SPIKES = 12

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.optimiser.blocks.parts import Parts
-from privacyfunnel.optimiser.blocks.sketch import remix, sketch
+from privacyfunnel.optimiser.blocks.joint_outputs import Parts
+from privacyfunnel.optimiser.blocks.quick_mixture import remix, sketch
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.rounding import round_channel
 from privacyfunnel.promises.limits import Limits

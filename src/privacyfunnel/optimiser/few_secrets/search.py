@@ -11,7 +11,7 @@ import numpy as np
 
 from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.optimiser.few_secrets.coarse import clusters, interpolated, means, merged
+from privacyfunnel.optimiser.few_secrets.coarse_to_fine import clusters, interpolated, means, merged
 from privacyfunnel.optimiser.few_secrets.faces import SAME_DIGITS, Faces, find_faces
 from privacyfunnel.optimiser.few_secrets.sweep import Boards, Task, sweep_points, sweep_sets
 from privacyfunnel.optimiser.generation.first_mixture import peel

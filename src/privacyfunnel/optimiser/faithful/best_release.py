@@ -15,10 +15,10 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.bands import Bands
+from privacyfunnel.optimiser.faithful.plan_rounding import mixed, round_dense, round_plan
 from privacyfunnel.optimiser.faithful.program import Program
-from privacyfunnel.optimiser.faithful.rounding import mixed, round_dense, round_plan
 from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, mend, polished
-from privacyfunnel.optimiser.faithful.steering import steered
+from privacyfunnel.optimiser.faithful.steered_rounding import steered
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.polytope import together
 from privacyfunnel.optimiser.program.state import Progress, interruptible

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.robust.basis import leaving, solve
+from privacyfunnel.optimiser.robust.small_basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 ROWS = 4
@@ -34,7 +34,7 @@ CHOICE = 6
 PIVOTS = 80
 """At most: prices that are not the best give a bound all the same, and other nodes wait."""
 CLOSE = 1e-9
-"""Nats; bounds that differ by less are not worth another pivot, and SAFE in `spikes` allows for float64."""
+"""Nats; bounds that differ by less are not worth another pivot, and SAFE in `branch_on_largest` allows for float64."""
 PIVOT = 1e-13
 """A weight that changes by less limits nothing: dividing by it would blow up rounding errors."""
 
