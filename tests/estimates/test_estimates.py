@@ -128,7 +128,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [case if case in ("asymmetric", "product, all") else pytest.param(case, marks=pytest.mark.long) for case in CASES],
+)
 def test_intervals_hold_the_truth_as_often_as_they_say_and_estimates_are_unbiased(case):
     protocol, p, names = CASES[case]
     keys, found = simulate(protocol, p, names)
@@ -151,6 +154,7 @@ def test_a_wrong_channel_breaks_coverage():
     assert coverage.mean() < 0.93
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.5])
 def test_intervals_of_rare_values_hold_too(noise):
     """Half a percent of 500 rows are 2 or 3 people: an interval of the usual kind would hold far less often."""
@@ -262,6 +266,7 @@ def test_intervals_hold_where_a_rare_output_has_a_huge_score(case):
     assert not told.all()  # some shares would need more rows: that is known before any is seen
 
 
+@pytest.mark.long
 def test_intervals_hold_for_the_education_of_a_thousand_adults(shared):
     joint = pf.Joint.from_table(shared / "data" / "adult.csv.gz", "income", ["education"])
     told, held = told_and_held(pf.optimise(joint, pf.LIP(0.5)), joint.p_x, 1_000, 400)
@@ -269,7 +274,7 @@ def test_intervals_hold_for_the_education_of_a_thousand_adults(shared):
     assert told.all()
 
 
-@pytest.mark.parametrize("rows", [30, 100, 300, 1_000, 10_000])
+@pytest.mark.parametrize("rows", [30, 100, *(pytest.param(n, marks=pytest.mark.long) for n in (300, 1_000, 10_000))])
 def test_intervals_of_random_protocols_hold(rows):
     """A small version of `python -m benchmarks coverage`; half of the tables are not those that were fitted."""
     rng, repetitions, some = np.random.default_rng(rows), 150, 0
@@ -284,6 +289,7 @@ def test_intervals_of_random_protocols_hold(rows):
     assert some >= 2
 
 
+@pytest.mark.long
 def test_intervals_of_products_and_of_small_groups_hold():
     """The group is a tenth of 300 rows; where it may be empty there is no interval, which is as good as any."""
     p = np.array([[0.3, 0.2, 0.02, 0.03], [0.2, 0.1, 0.02, 0.01], [0.05, 0.05, 0.01, 0.01]])
@@ -302,6 +308,7 @@ def test_intervals_of_products_and_of_small_groups_hold():
     assert (np.mean(held, axis=0) >= 0.94 - NOISE * math.sqrt(0.94 * 0.06 / 400)).all()
 
 
+@pytest.mark.long
 def test_simultaneous_intervals_hold_all_at_once():
     keys, found = simulate(PRODUCT, P_BOTH, ["age", "sex"], wish=Presentation(simultaneous=True, model=False))
     true = truths(PRODUCT, P_BOTH, ["age", "sex"], keys)
@@ -312,6 +319,7 @@ def test_simultaneous_intervals_hold_all_at_once():
     assert alone < 0.93
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixed", [{"sex": 1}, {"smoker": 0}])
 def test_shares_within_a_group_are_covered(fixed):
     keys, found = simulate(PRODUCT, P_BOTH, ["age"], fixed={name: [code] for name, code in fixed.items()})
@@ -321,6 +329,7 @@ def test_shares_within_a_group_are_covered(fixed):
     assert found[:, :, 0].mean(axis=0) == pytest.approx(true, abs=0.01)
 
 
+@pytest.mark.long
 def test_mean_and_quantiles_of_ranges_are_covered():
     edges = (0, 10, 20, 40, 80)
     rows = pa.table({"age": np.repeat([5, 15, 30, 60], [30, 40, 20, 10]), "s": ["a", "b"] * 50})

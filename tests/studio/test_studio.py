@@ -131,6 +131,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         assert [url for url in heard["asked"] if not url.startswith((own, own.replace("http", "ws"), "data:"))] == []
 
 
+@pytest.mark.long
 def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp_path):
     joint = pf.Joint.from_table(table, "obese", ["sex"])
     with open_studio(table) as (address, _):
@@ -169,6 +170,7 @@ def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp
         assert heard["errors"] == []
 
 
+@pytest.mark.long
 def test_what_readers_get_can_be_chosen_and_the_bars_show_the_difference(open_studio, visit, table, tmp_path):
     joint = pf.Joint.from_table(table, "obese", ["sex", "weight"])
     with open_studio(table) as (address, _):
