@@ -356,3 +356,20 @@ def test_programs_over_a_set_or_over_cells_do_not_offer_what_they_cannot_do():
     for kind in (RobustOracle, CellOracle):
         assert kind.__bases__ == (object,)
         assert not hasattr(kind, "restrict")
+
+
+@pytest.mark.parametrize(
+    ("counts", "promise"),
+    [
+        ([[0, 0, 1, 0], [0, 0, 1, 1]], pf.LIP(43.94470264089644)),  # outputs lack less than a unit of some value
+        ([[921, 718], [923, 227], [118, 630], [408, 562]], pf.LDP(1.6926112455122265e-08)),  # p_x touches its rows
+        ([[0, 1, 5, 5, 0], [0, 1, 2, 4, 0], [5, 0, 5, 3, 0]], pf.LDP(1.5309198305512162e-06)),
+        ([[1, 0, 0], [0, 0, 1], [1, 1, 1], [0, 0, 1]], pf.ALIP(0.0031915900270079347, 3.5765790577630624e-07)),
+    ],
+    ids=str,
+)
+def test_promises_that_allow_nearly_everything_or_nearly_nothing_are_kept_without_a_warning(counts, promise):
+    joint = pf.Joint(counts)
+    protocol = pf.optimise(joint, pf.robust(promise), time_limit=2.0)
+    assert pf.certify(protocol, joint).holds
+    assert protocol.utility <= protocol.upper_bound

@@ -113,7 +113,8 @@ class Region:
             G /= np.abs(G).max(axis=1, keepdims=True)
             here = start + found.which
             over = (G * V[here]).sum(axis=1)
-            np.maximum.at(theta, here, over / (over - G @ self.p_x))
+            whole = over - np.minimum(G @ self.p_x, 0.0)  # where p_x touches the row, only p_x itself will do
+            np.maximum.at(theta, here, np.divide(over, whole, out=np.zeros_like(over), where=over > 0))
             rows.append(G)
         return np.concatenate([np.empty((0, self.n_x)), *rows]), theta
 
