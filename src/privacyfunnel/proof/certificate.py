@@ -226,6 +226,11 @@ def _log(ratio: Fraction | None) -> float:
     return math.inf if ratio is None else log_above(ratio)
 
 
+def limits_above(fall: Fraction, rise: Fraction, odds: Fraction | None) -> Limits:
+    """How far down, up and apart lifts from `fall` to `rise` go, two of them `odds` apart (None: ∞), rounded up."""
+    return Limits(lower=_log(1 / fall if fall else None), upper=log_above(rise), spread=_log(odds))
+
+
 def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     """Every limit in every view for every distribution that the counts leave open, and where each is tightest."""
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)

@@ -170,7 +170,7 @@ def _alone(joint: Joint, notion: Notion, x: int) -> float:
     """The level on the sample of an output that x alone gives."""
     views = [_around(view, x) for view in notion.views(joint)]
     row = (np.arange(joint.n_x) == x).astype(np.float64)[None]
-    return notion.level_of(notion.limits.reached(joint, row, views))
+    return notion.level_of(Limits.reached(joint, row, views))
 
 
 def _around(view: View, x: int) -> View:
