@@ -26,7 +26,7 @@ SMALLEST_FACTOR = 1e-290
 """Stands in for e^-ε where that underflows: a value that must stay possible then still does."""
 LARGEST_LOG = 700.0
 """e^700 is still a float64."""
-MOST_ENTRIES = 150_000_000
+MOST_ROW_ENTRIES = 150_000_000
 """Numbers in the rows of a promise: more would take over a gigabyte."""
 ALIKE = 0.5
 """Lifts closer to each other than this are subtracted exactly."""
@@ -160,7 +160,7 @@ class Limits:
         """Refuse what would not fit into memory."""
         one_sided = math.isfinite(self.lower) + math.isfinite(self.upper)
         rows = crowded * joint.n_s * (one_sided + (joint.n_s - 1) * math.isfinite(self.spread))
-        if rows * joint.n_x > MOST_ENTRIES:
+        if rows * joint.n_x > MOST_ROW_ENTRIES:
             raise InvalidPromise(
                 f"the promise has {rows:,} conditions on {joint.n_x:,} values, too many to optimise; "
                 "guard against fewer attackers (known=1), or use fewer attributes or coarser values"

@@ -24,7 +24,7 @@ from privacyfunnel.typing import Integers, Matrix
 
 KEPT_ENTRIES = 4_000_000
 """Tensors up to this size are kept for the next time."""
-DIGITS = 12
+SAME_DIGITS = 12
 """Rows that agree to so many digits are the same."""
 
 Tensor = NDArray[np.float64]
@@ -183,7 +183,7 @@ def _different(G: Matrix) -> Matrix:
     """The rows that can be broken, scaled to a largest coefficient of 1, each once."""
     G = G[G.max(axis=1, initial=0.0) > 0]
     G = G / np.abs(G).max(axis=1, initial=0.0, keepdims=True)
-    _, first = np.unique(np.round(G, DIGITS), axis=0, return_index=True)
+    _, first = np.unique(np.round(G, SAME_DIGITS), axis=0, return_index=True)
     return np.asarray(G[np.sort(first)])
 
 

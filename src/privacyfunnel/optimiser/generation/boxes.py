@@ -31,7 +31,7 @@ EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
 """What a posterior found by the way may overstep: it will be polished."""
-ROUNDING = 1e-12
+BOX_MARGIN = 1e-12
 """Boxes are left this much larger than arithmetic says."""
 LOST_DIGITS = 1e-13
 """What rounding may cost a bound, relative to the prices it is made of: sums over hundreds of rows and values."""
@@ -92,7 +92,7 @@ def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
             least, most = _range(rows, i, lower, upper)
             if least > rows.high[i] + EMPTY or most < rows.low[i] - EMPTY:
                 return False
-            above, below = rows.high[i] - least + ROUNDING, rows.low[i] - most - ROUNDING
+            above, below = rows.high[i] - least + BOX_MARGIN, rows.low[i] - most - BOX_MARGIN
             for k in range(rows.starts[i], rows.starts[i + 1]):
                 x, entry = rows.column[k], rows.entry[k]
                 least_x, most_x = lower[x], upper[x]
@@ -150,7 +150,7 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
             least, most = _range(rows, i, lower, upper)
             low[n + i] = rows.low[i] if math.isfinite(rows.low[i]) else min(least, rows.high[i])
             high[n + i] = rows.high[i] if math.isfinite(rows.high[i]) else max(most, rows.low[i])
-        prices = minimise(cost, low, high, ROUNDING - gap - height, T, basic, outside, x)
+        prices = minimise(cost, low, high, BOX_MARGIN - gap - height, T, basic, outside, x)
         bound = height
         reduced[:] = cost
         for i in range(m):
@@ -163,7 +163,7 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
         for j in range(n):
             bound += min(reduced[j] * lower[j], reduced[j] * upper[j])
         best = max(best, bound)
-        room = ROUNDING - gap - bound
+        room = BOX_MARGIN - gap - bound
         if room <= 0 or not math.isfinite(bound):
             return best
         for j in range(n):

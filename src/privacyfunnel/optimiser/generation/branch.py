@@ -22,9 +22,9 @@ FEWEST_BOXES = 16
 """There is place for so many, however large a box is."""
 MOST_BOXES = 1_000_000
 """The arrays hold so many at most, however small boxes are; when they are full, the bound so far is the answer."""
-AT_ONCE = 2_000_000
+ENTRIES_BETWEEN_LOOKS = 2_000_000
 """Entries of tableaux gone through before looking at the clock: some tenths of a second."""
-MOST_AT_ONCE = 1_000
+BOXES_BETWEEN_LOOKS = 1_000
 """Boxes cut before looking at the clock, however small they are."""
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
@@ -78,7 +78,7 @@ class Tree:
         )
         self._settled = np.inf
         self.found, self.n_found = np.empty((MOST_FOUND, n)), 0
-        self.step = min(MOST_AT_ONCE, max(1, AT_ONCE // rows.A.size))
+        self.step = min(BOXES_BETWEEN_LOOKS, max(1, ENTRIES_BETWEEN_LOOKS // rows.A.size))
         # all of Δ, to be cut in half somewhere
         boxes, widest = self._boxes, int(np.where(rows.curved, upper, -1.0).argmax())
         boxes.sides[0, :n], boxes.sides[0, n:] = 0.0, upper
