@@ -31,6 +31,8 @@ from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.writing import check_output
 
 
+# One parameter for each option: they are what typer reads, and their order is that of --help. What follows from them is
+# taken apart below: _Asked is what is sought, _Found what comes of it.
 def fit(
     table: options.Table,
     secret: options.Secret,
