@@ -15,7 +15,7 @@ from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.pair_pricing import nearest
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.program.lp import interior
-from privacyfunnel.optimiser.program.state import UNHURRIED, Progress
+from privacyfunnel.optimiser.program.state import UNHURRIED, Progress, Watched
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -65,7 +65,7 @@ class Plan:
 
 
 @dataclass(eq=False)
-class Standing:
+class Standing(Watched):
     """The best plan and the best bound so far, and whether to go on."""
 
     gap: float
@@ -79,9 +79,8 @@ class Standing:
     upper_bound: float = 1.0
     started: float = field(default_factory=time.monotonic)
 
-    def stopped(self) -> bool:
-        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
-        return late or self.interrupted.is_set()
+    def kept_so_far(self) -> float:
+        return self.fidelity
 
     def left(self) -> float:
         """Seconds until the time limit."""
@@ -90,17 +89,6 @@ class Standing:
     def keep(self, plan: Plan, fidelity: float) -> None:
         if fidelity > self.fidelity:
             self.fidelity, self.plan = fidelity, plan
-
-    def closed(self) -> bool:
-        return self.upper_bound - self.fidelity <= self.gap
-
-    def report(self) -> None:
-        if self.progress is None:
-            return
-        try:
-            self.progress(Progress(self.fidelity, self.upper_bound, time.monotonic() - self.started))
-        except KeyboardInterrupt:
-            self.interrupted.set()
 
 
 def generate(program: Program, joint: Joint, standing: Standing, region: Region | None) -> str:
