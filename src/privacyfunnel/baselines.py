@@ -21,7 +21,7 @@ from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import PML
-from privacyfunnel.proof.certificate import certify, certify_channel, log_above
+from privacyfunnel.proof.certificate import certify, certify_channel, limits_above
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -185,14 +185,12 @@ def _reached(channel: Channel, joint: Joint) -> Limits:
     R[channel.outputs, channel.inputs] = [int(n) for n in channel.numerators]
     together = of_s[:, None] * (R.T @ (weights * (common // of_s)[:, None]))
     over, under = together * together.sum(), together.sum(axis=1)[:, None] * together.sum(axis=0)
-    lower = upper = spread = 0.0
+    widest = Limits(0.0, 0.0, 0.0)
     for y in range(joint.n_x):
         lifts = [Fraction(int(o), int(u)) for o, u in zip(over[:, y], under[:, y], strict=True)]
         most, least = max(lifts), min(lifts)
-        upper = max(upper, log_above(most))
-        lower = max(lower, log_above(1 / least) if least else math.inf)
-        spread = max(spread, log_above(most / least) if least else math.inf)
-    return Limits(lower, upper, spread)
+        widest = widest.wider(limits_above(least, most, most / least if least else None))
+    return widest
 
 
 def _merged(p: Matrix, leakage: float) -> Integers:

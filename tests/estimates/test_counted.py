@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.estimates.counted import Counted, share_between
+from privacyfunnel.estimates.counted import CountingMeter, share_between
 from privacyfunnel.estimates.frequencies import Presentation, Reader, frequencies
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
@@ -150,7 +150,7 @@ def tables():
 
 
 def meter_of(protocol, tally):
-    return Counted(tally, [Scorer(block) for block in protocol.blocks], protocol.people)
+    return CountingMeter(tally, [Scorer(block) for block in protocol.blocks], protocol.people)
 
 
 def true_share(names, values, where=None):
@@ -230,7 +230,7 @@ def test_drawing_at_most_doubles_the_variance_and_is_that_of_the_theorem(joint, 
     half = (np.arange(n) % 2)[None, :].astype(float)
     whole = np.ones((1, n))
     counts = np.maximum(1, np.rint(1000 * scorer.marginal)).astype(np.int64)
-    meter = Counted(Tally(np.arange(n)[:, None], counts), [scorer], None)
+    meter = CountingMeter(Tally(np.arange(n)[:, None], counts), [scorer], None)
     found = meter.excess(0, np.concatenate([half, np.eye(n)]), whole)
     assert ((found >= 1 - 1e-9) & (found <= 2 + 1e-9)).all()
     e, p = (half @ scorer.Q)[0], scorer.marginal / scorer.marginal.sum()

@@ -704,15 +704,15 @@ def test_a_question_of_too_many_groups_is_refused(monkeypatch, protocol, release
 
 
 def test_tables_and_weights_that_would_not_fit_into_memory_are_refused(monkeypatch, protocol, released):
-    monkeypatch.setattr(measuring, "MOST_CELLS", protocol.blocks[0].channel.n_outputs - 1)
+    monkeypatch.setattr(measuring, "MOST_NUMBERS", protocol.blocks[0].channel.n_outputs - 1)
     with pytest.raises(InvalidInput, match=r"a table of \d+ cells is too large; ask for fewer"):
         pf.estimate(released, protocol, of="town")
     monkeypatch.undo()
     found = pf.posterior(released, protocol)
-    monkeypatch.setattr(posterior, "MOST_CELLS", len(released))  # every row may have come from several values
+    monkeypatch.setattr(posterior, "MOST_NUMBERS", len(released))  # every row may have come from several values
     with pytest.raises(InvalidInput, match="the weighted table would be too large"):
         found.weighted()
-    monkeypatch.setattr(posterior, "MOST_CELLS", found.given.size - 1)
+    monkeypatch.setattr(posterior, "MOST_NUMBERS", found.given.size - 1)
     with pytest.raises(InvalidInput, match="values of X are too many for weights"):
         pf.posterior(released, protocol)
 

@@ -14,7 +14,7 @@ import brute
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, MissingExtra, OutputRefused
 from privacyfunnel.paper import figures
-from privacyfunnel.paper.experiments import FIGURES, Plan, Row, Task, run
+from privacyfunnel.paper.experiments import FIGURES, Row, Schedule, Task, run
 from privacyfunnel.paper.methods import CONTENDERS, JOINT_GAP
 
 pytestmark = pytest.mark.long
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 if importlib.util.find_spec("ppl") is None:  # importing it here would change how floats are rounded
     pytest.skip("pplpy, which lists vertices exactly, is not installed", allow_module_level=True)
 
-SMALL = Plan((1, 2, 3), (2.0,), draws=1, slow_draws=1)
+SMALL = Schedule((1, 2, 3), (2.0,), draws=1, slow_draws=1)
 NUMERICAL = 1e-6
 
 
@@ -102,7 +102,7 @@ def test_a_product_that_breaks_its_promise_is_refused_and_its_level_told():
 
 
 def test_slow_methods_run_on_a_few_draws_only_where_they_are_slow():
-    plan = Plan((1,), (0.5, 1.0), draws=4, slow_draws=2)
+    plan = Schedule((1,), (0.5, 1.0), draws=4, slow_draws=2)
     drawn = {}
     for _, series, epsilon, task in plan.points():
         drawn.setdefault((series.contender, epsilon), []).append(task.draw)
@@ -111,7 +111,7 @@ def test_slow_methods_run_on_a_few_draws_only_where_they_are_slow():
 
 
 def test_figures_share_what_they_have_in_common():
-    tasks = [task for *_, task in Plan((1, 2), (1.0, 2.0), draws=1).points()]
+    tasks = [task for *_, task in Schedule((1, 2), (1.0, 2.0), draws=1).points()]
     assert len(tasks) == 16
     assert len(set(tasks)) == 10  # LDP at two ε, LIP at three, two methods each
 
@@ -121,7 +121,7 @@ def test_figures_share_what_they_have_in_common():
 )
 def test_a_plan_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(InvalidInput):
-        Plan(**wrong)
+        Schedule(**wrong)
 
 
 def test_without_pplpy_the_way_to_get_it_is_named(monkeypatch):

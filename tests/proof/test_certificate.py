@@ -334,7 +334,7 @@ def test_a_product_too_large_for_every_distribution_of_a_set_is_never_certified(
     joint = pf.Joint([[[300, 100], [200, 200]], [[100, 100], [200, 400]]])
     product = pf.compose(joint, pf.SRLIP(1e4), None, "paper", channels=[np.full((2, 2), 0.5)] * 2)
     assert pf.certify(product, joint, pf.robust(pf.SRLIP(1.0))).holds  # it tells nothing
-    monkeypatch.setattr(certificate, "MOST_ENTRIES", 15)  # four values of X, four outputs each
+    monkeypatch.setattr(certificate, "MOST_PRODUCT_ENTRIES", 15)  # four values of X, four outputs each
     found = pf.certify(product, joint, pf.robust(pf.SRLIP(1.0)))
     assert (found.holds, found.level) == (False, math.inf)
     assert "too many outputs together" in found.reason

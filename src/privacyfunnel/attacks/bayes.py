@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.numeric.information import NATS_PER_BIT, plogp
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import MOST_FAMILIES
-from privacyfunnel.proof.certificate import e_to, log_above
+from privacyfunnel.promises.notions import families, numbers_of
+from privacyfunnel.proof.certificate import e_to, limits_above
 from privacyfunnel.typing import Exact, Integers, Matrix
 
 ALMOST = 1 - 16 * np.finfo(np.float64).eps
@@ -62,7 +61,8 @@ class Attacker:
     @property
     def level(self) -> float:
         """The largest |ln P(s|y, known) / P(s|known)|, rounded up."""
-        return max(log_above(self.rise), log_above(1 / self.fall) if self.fall else math.inf)
+        reached = limits_above(self.fall, self.rise, self.odds)
+        return max(reached.lower, reached.upper)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON; no value of the secret is in it."""
@@ -86,13 +86,13 @@ class Attacker:
 def bayes(outcomes: Outcomes, joint: Joint, notion: Notion, known: int | Sequence[str] | None = None) -> list[Attacker]:
     """The Bayes attackers who know each set of attributes, the one who knows nothing first."""
     promised = {tuple(sorted(view.known)): view for view in notion.views(joint)}
-    asked = [J for J in _families(joint, known) if J not in promised]
+    asked = [J for J in _asked_for(joint, known) if J not in promised]
     limits = notion.limits.granted()
     every = dict.fromkeys([(), *promised, *asked])
     return [_attacker(outcomes, joint, View.of(J, joint), limits, J in promised) for J in every]
 
 
-def _families(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int, ...]]:
+def _asked_for(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int, ...]]:
     """The sets of attributes that are asked for: by default, every attribute by itself."""
     m = len(joint.attributes)
     if known is None:
@@ -100,14 +100,10 @@ def _families(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int
     if isinstance(known, int):
         usable, most = list(range(m)), min(max(known, 0), m)
     else:
-        names = [known] if isinstance(known, str) else list(known)
-        strange = [name for name in names if name not in joint.attributes]
-        if strange:
-            raise InvalidPromise(f"known names {strange[0]!r}, which is none of the attributes")
-        usable, most = [joint.attributes.index(name) for name in names], len(names)
-    if sum(math.comb(len(usable), size) for size in range(most + 1)) > MOST_FAMILIES:
-        raise InvalidPromise("there are too many sets of attributes that an attacker may know; name fewer in known")
-    return [J for size in range(most + 1) for J in combinations(sorted(usable), size)]
+        usable = sorted(numbers_of([known] if isinstance(known, str) else list(known), joint))
+        most = len(usable)
+    refusal = "there are too many sets of attributes that an attacker may know; name fewer in known"
+    return families(usable, most, refusal)
 
 
 def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, promised: bool) -> Attacker:
@@ -136,7 +132,7 @@ class _Sight:
     """What is seen and known together, row i for a released row y and a cell: exact integers in proportion to P."""
 
     seen: Exact
-    """told[i, s] ∝ P(s, y, cell)."""
+    """seen[i, s] ∝ P(s, y, cell)."""
     prior: Exact
     """prior[i, s] ∝ P(s, cell)."""
     cells: Exact
@@ -212,11 +208,7 @@ def _within(rise: Fraction, fall: Fraction, odds: Fraction | None, limits: Limit
 
 def reached_by(attackers: Sequence[Attacker]) -> Limits:
     """How far down, up and apart lifts go, rounded up."""
-    return Limits(
-        lower=max(log_above(1 / a.fall) if a.fall else math.inf for a in attackers),
-        upper=max(log_above(a.rise) for a in attackers),
-        spread=max(log_above(a.odds) if a.odds is not None else math.inf for a in attackers),
-    )
+    return reduce(Limits.wider, (limits_above(a.fall, a.rise, a.odds) for a in attackers))
 
 
 def _bits(cells: Exact, seen: Exact, scale: int) -> float:

@@ -18,7 +18,7 @@ NOTHING = 1e-9
 """A share of the information that is not worth mentioning."""
 NOISE = 1e-9
 """Thousandths: a share this little above a whole number of them is that number, and float64's error."""
-ALIKE = 1e-4
+SMALL_GAP = 1e-4
 """A gap for which the words below need no second number."""
 
 
@@ -68,8 +68,8 @@ def best_words(kept_share: float, gap_share: float) -> str:
     """
     if kept_share > 1 - NOTHING:
         return "nothing is lost"
-    if gap_share < ALIKE:
-        return f"no protocol with this promise keeps even {ALIKE:.2%} more"
+    if gap_share < SMALL_GAP:
+        return f"no protocol with this promise keeps even {SMALL_GAP:.2%} more"
     most = min(1.0, math.ceil((kept_share + gap_share) * 1000 - NOISE) / 1000)
     return f"no protocol with this promise keeps more than {most:.1%}"
 

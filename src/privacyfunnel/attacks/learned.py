@@ -31,7 +31,7 @@ TREES = 30
 """Enough to even out single trees; more only take longer, and the Bayes attacker bounds them all."""
 FEWEST_IN_A_LEAF = 10
 """Rows: fewer would have the trees learn single people by heart."""
-SMALLEST_PROBABILITY = 1e-6
+SMALLEST_BELIEF = 1e-6
 """A model that rules out what happens would have an infinite loss; its beliefs are cut off here."""
 
 
@@ -167,5 +167,5 @@ def _beliefs(make: Any, features: Integers, s: Integers, fold: Integers, n_s: in
 def _score(model: str, belief: Matrix, s: Integers) -> Score:
     right: Vector = belief.argmax(axis=1) == s
     accuracy = float(right.mean())
-    true = np.clip(belief[np.arange(len(s)), s], SMALLEST_PROBABILITY, 1.0)
+    true = np.clip(belief[np.arange(len(s)), s], SMALLEST_BELIEF, 1.0)
     return Score(model, accuracy, math.sqrt(accuracy * (1 - accuracy) / len(s)), float(-np.log(true).mean()))

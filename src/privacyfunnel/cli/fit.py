@@ -22,7 +22,7 @@ from privacyfunnel.optimiser.program.state import Progress
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.robust import DEFAULT, robust
+from privacyfunnel.promises.robust import DEFAULT_WITHIN, robust
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.protocols.miscounting import counting_words
@@ -31,6 +31,8 @@ from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.writing import check_output
 
 
+# One parameter for each option: they are what typer reads, and their order is that of --help. What follows from them is
+# taken apart below: _Asked is what is sought, _Found what comes of it.
 def fit(
     table: options.Table,
     secret: options.Secret,
@@ -73,7 +75,7 @@ def fit(
     gap: options.Gap = None,
     time_limit: options.TimeLimit = 60.0,
     engine: options.Engine = "duckdb",
-    master: options.Master = None,
+    master: options.SparkMaster = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -153,7 +155,7 @@ def _for_population(
         return promise
     if not isinstance(promise, Notion):
         raise InvalidInput("--keep goes by the people in the table, so it goes without --confidence")
-    return robust(promise, confidence, cast(Within, within or DEFAULT))
+    return robust(promise, confidence, cast(Within, within or DEFAULT_WITHIN))
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +197,7 @@ def _data(found: _Found) -> dict[str, Any]:
         "blocks": [list(block.attributes) for block in protocol.blocks],
         "objective": protocol.objective,
         "readers": show.readers_data(protocol, found.counted.joint),
-        "remarks": show.extremes(protocol, found.findings, found.wish is not None),
+        "remarks": show.seldom_meant(protocol, found.findings, found.wish is not None),
         **found.findings.as_dict(),
         **({"population": population.as_dict()} if population else {}),
     }
@@ -212,7 +214,7 @@ def _told(found: _Found) -> list[RenderableType]:
     lines.append(f"Promise: {measured.promise}")
     lines += show.kept_lines(protocol, measured)
     lines += show.remarks(protocol, joint, measured)
-    lines += show.extremes(protocol, measured, found.wish is not None)
+    lines += show.seldom_meant(protocol, measured, found.wish is not None)
     if found.population is not None:
         lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
         lines.append(found.population.words())

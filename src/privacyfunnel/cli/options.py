@@ -39,7 +39,9 @@ AllowSecret = Annotated[
 Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV (default: found out).")]
 Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
 Engine = Annotated[str, typer.Option(help="What does the work: duckdb, on this machine, or spark, on a cluster.")]
-Master = Annotated[str | None, typer.Option(help="For spark: where, such as spark://host:7077 (default: local[*]).")]
+SparkMaster = Annotated[
+    str | None, typer.Option(help="For spark: where, such as spark://host:7077 (default: local[*]).")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Blocks = Annotated[
@@ -65,7 +67,7 @@ Gap = Annotated[
     typer.Option(help="Stop when at most this can be gained: a share of cells (0.001), or nats (1e-6)."),
 ]
 TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds, with the best found so far.")]
-LISTED = re.compile(r'(?:\s*"[^"]*"\s*(?=,|$))|[^,]+')
+ONE_NAME = re.compile(r'(?:\s*"[^"]*"\s*(?=,|$))|[^,]+')
 """The names in a list that is joined by commas."""
 PAIRS = re.compile(r'(?:"[^"]*"|[^,"])+')
 """The column=value in a list that is joined by commas; quoted names may hold some."""
@@ -77,7 +79,7 @@ def names(text: str) -> list[str]:
     >>> names('age, "Name, first name",town')
     ['age', 'Name, first name', 'town']
     """
-    return [name for name in map(_unquoted, LISTED.findall(text)) if name]
+    return [name for name in map(_unquoted, ONE_NAME.findall(text)) if name]
 
 
 def _unquoted(text: str) -> str:

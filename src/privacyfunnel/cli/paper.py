@@ -11,7 +11,7 @@ from rich.table import Table
 
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
-from privacyfunnel.paper.experiments import DRAWS, FIGURES, SEED, SLOW_DRAWS, Plan, run
+from privacyfunnel.paper.experiments import DRAWS, FIGURES, SEED, SLOW_DRAWS, Schedule, run
 from privacyfunnel.paper.figures import HEADINGS, Mean, cells, means, outputs, write
 from privacyfunnel.tables.writing import check_output
 
@@ -37,7 +37,7 @@ def paper(
         asked = tuple(float(text) for text in options.names(epsilons))
     except ValueError:
         raise InvalidInput(f"--epsilons takes numbers joined by commas; got {epsilons!r}") from None
-    plan = Plan((figure,) if figure is not None else tuple(FIGURES), asked, draws, slow_draws, seed)
+    plan = Schedule((figure,) if figure is not None else tuple(FIGURES), asked, draws, slow_draws, seed)
     if output is not None:
         _prepare(output, plan.figures, force)
     with show.task_progress("running the paper's experiments") as progress:

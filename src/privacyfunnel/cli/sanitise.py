@@ -32,7 +32,7 @@ def sanitise(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     engine: options.Engine = "duckdb",
-    master: options.Master = None,
+    master: options.SparkMaster = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:

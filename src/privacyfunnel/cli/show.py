@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.segment import Segment
 from rich.table import Table
 
-from privacyfunnel.attacks.findings import ALIKE, NOISE, NOTHING, Findings, Leakage, best_words
+from privacyfunnel.attacks.findings import NOISE, NOTHING, SMALL_GAP, Findings, Leakage, best_words
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
 from privacyfunnel.numeric.plain import finite
@@ -28,7 +28,7 @@ from privacyfunnel.protocols.protocol import Likeness, Objective, Protocol
 from privacyfunnel.protocols.readers import typical_error
 from privacyfunnel.tables.counting import Counted
 
-NARROW = 100
+LINE_LETTERS = 100
 """Letters in a line where nobody says how wide it is: our tables fit, and a file reads the same on every machine."""
 FEW_PEOPLE = 10
 """With fewer people than this for each combination of values, on average, a table is too fine to be released."""
@@ -36,7 +36,7 @@ WIDE_GAP = 0.01
 """A gap that is worth a word, as a share of the information in the attributes, or of cells."""
 LITTLE = 0.01
 """A share of the information that is next to nothing."""
-TINY = 0.01
+TINY_EPSILON = 0.01
 """An ε at which beliefs change by at most a hundredth."""
 HUGE = 3.0
 """An ε at which beliefs may change twentyfold: who had 1 in 20 may become certain."""
@@ -55,7 +55,7 @@ class _Screen(Console):
 
 def console() -> Console:
     """Standard output: as wide as the terminal, plain when piped."""
-    return _Screen(highlight=False, width=None if sys.stdout.isatty() else NARROW)
+    return _Screen(highlight=False, width=None if sys.stdout.isatty() else LINE_LETTERS)
 
 
 def _watched() -> bool:
@@ -125,13 +125,13 @@ def _best_cells(like: Likeness) -> str:
     """How many cells the best release might leave, rounded up, in the units in which the best was sought."""
     most = min(1.0, math.ceil(like.fidelity_bound * 1000 - NOISE) / 1000)
     best = f"certified: no release with this promise whose rows can be counted has more than {most:.1%}"
-    if abs(like.fidelity - like.cells_unchanged) < ALIKE:
+    if abs(like.fidelity - like.cells_unchanged) < SMALL_GAP:
         return best
     units = "weighted, with near values in part" if like.weights else "with near values in part"
     return f"{units} {like.fidelity:.1%}, {best}"
 
 
-def extremes(protocol: Protocol, found: Findings, wished: bool) -> list[str]:
+def seldom_meant(protocol: Protocol, found: Findings, wished: bool) -> list[str]:
     """Results that are seldom meant: next to nothing released, or everything, or an ε that was found at an end."""
     lines, epsilon = [], protocol.notion.epsilon
     if found.kept_share < LITTLE:
@@ -141,7 +141,7 @@ def extremes(protocol: Protocol, found: Findings, wished: bool) -> list[str]:
         )
     elif found.kept_share > 1 - NOTHING:
         lines.append("Everything is released: the original rows keep this promise as they are, and none is changed.")
-    if wished and epsilon < TINY:
+    if wished and epsilon < TINY_EPSILON:
         lines.append(
             f"ε = {epsilon:g} is next to nothing: so much can be kept while rows say next to nothing about the secret. "
             "More can be had at a small price: a larger --keep, or --epsilon 0.1." + _untold(protocol)

@@ -17,7 +17,7 @@ from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import EPSILONS
 
-DEFAULT = ",".join(f"{epsilon:g}" for epsilon in EPSILONS)
+DEFAULT_EPSILONS = ",".join(f"{epsilon:g}" for epsilon in EPSILONS)
 """Those of the curves in reports."""
 HEADINGS: dict[Objective, tuple[str, ...]] = {
     "faithful": ("cells unchanged", "rows unchanged", "near cells in part", "at most"),
@@ -31,7 +31,7 @@ def tradeoff(
     secret: options.Secret,
     attributes: options.Attributes = None,
     notion: options.NotionName = "lip",
-    epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = DEFAULT,
+    epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = DEFAULT_EPSILONS,
     objective: options.ObjectiveName = "faithful",
     weight: options.WeightOption = None,
     bins: options.BinsOption = None,

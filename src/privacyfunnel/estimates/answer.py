@@ -8,13 +8,13 @@ from typing import Any
 
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.estimates.counted import Counted
+from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Frequencies, Presentation, Reader, frequencies, named
 from privacyfunnel.estimates.intervals import tail
 from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.estimates.summaries import Summary, is_numeric, summary
+from privacyfunnel.estimates.summaries import Summary, has_mean, summary
 from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import Tally, tally
@@ -121,7 +121,7 @@ def estimate(
             empty.append(Empty(named(asker, fixed), str(trouble)))
             continue
         single = [names[0] for names in asked if len(names) == 1]
-        numeric = [name for name in single if is_numeric(asker.columns[name])]
+        numeric = [name for name in single if has_mean(asker.columns[name])]
         summaries += [summary(Reader(meters.of([name, *fixed]), asker, fixed, wish), name) for name in numeric]
     return Estimates(counts.rows, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
 
@@ -132,7 +132,7 @@ class _Meters:
     def __init__(self, protocol: Protocol, counts: Tally, way: Way, asker: Asker) -> None:
         scorers = [Scorer(block) for block in protocol.blocks]
         self._channel, self._asker = Meter(counts, scorers), asker
-        self._counted = Counted(counts, scorers, protocol.people) if way == "counted" else None
+        self._counted = CountingMeter(counts, scorers, protocol.people) if way == "counted" else None
 
     def of(self, names: Sequence[str]) -> Meter:
         """How a question about these attributes is measured."""

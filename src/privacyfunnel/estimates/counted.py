@@ -27,7 +27,7 @@ of Jeffreys, which holds too rarely where few rows are expected. Half way it hol
 95% where rows are many."""
 
 
-class Counted(Meter):
+class CountingMeter(Meter):
     """Counts the released rows of a faithful release; for quantities of one block."""
 
     way: Way = "counted"

@@ -16,8 +16,8 @@ ATOMS = 128
 FINEST = 8.0
 """Moved scores lie this many to a standard deviation where they are close to the mean, and less densely farther out."""
 EVALUATIONS = 60
-"""Of a tail, for one end of an interval: halving alone gets below NARROW in far fewer."""
-NARROW = 1e-3
+"""Of a tail, for one end of an interval: halving alone gets below END_KNOWN_TO in far fewer."""
+END_KNOWN_TO = 1e-3
 """An end of an interval is known up to this share of the interval, and rounded outwards."""
 
 
@@ -112,7 +112,7 @@ class Scored:
             inner[active], outer[active] = np.where(ok, theta, low), np.where(ok, high, theta)
             found[active] = outer[active]
             gap = np.abs(outer[active] - inner[active])
-            active = active[gap > NARROW * np.abs(outer[active] - values[active])]
+            active = active[gap > END_KNOWN_TO * np.abs(outer[active] - values[active])]
             theta = _between(inner[active], outer[active], inner_off[active], outer_off[active], turn)
         return found
 

@@ -17,7 +17,7 @@ MOST_STEPS = 3_000
 """Where a likelihood is so flat that GAP is not reached, the search ends here."""
 GAP = 1e-8
 """The search ends within this of the largest likelihood, in nats for each row."""
-SHRINK = 1e-3
+SMALLEST_LEAP = 1e-3
 """A leap makes no probability smaller than this share of what a step makes it, so that none gets stuck at 0."""
 
 
@@ -44,7 +44,7 @@ def most_likely(f: NDArray[np.float64], channels: Sequence[csr_array]) -> NDArra
         r, v = once - p, twice - 2 * once + p
         bend = float((v**2).sum())
         stride = float(np.sqrt((r**2).sum() / bend)) if bend > 0 else 1.0
-        leap = np.maximum(p + 2 * stride * r + stride**2 * v, SHRINK * twice)
+        leap = np.maximum(p + 2 * stride * r + stride**2 * v, SMALLEST_LEAP * twice)
         leap /= leap.sum()
         p = leap if stride > 1 and model.likelihood(leap) >= model.likelihood(twice) else twice / twice.sum()
     return p

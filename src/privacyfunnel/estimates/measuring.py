@@ -21,13 +21,13 @@ from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-MOST_CELLS = 30_000_000
+MOST_NUMBERS = 30_000_000
 """Numbers in a table of outputs or quantities: more would not fit."""
 MOST_MODELLED = 300_000
 """Values of X of which the most likely distribution is found within seconds."""
 PSEUDO_ROWS = 4.0
 """Rows of the published marginal that are mixed into variances (Agresti and Coull), so that none is 0 by luck."""
-FEW = 5.0
+FEWEST_EXPECTED = 5.0
 """Rows below which an expected number of rows may well turn out as none: the chance of that is e⁻⁵, below 1%."""
 AT_ONCE = 1_000_000
 """Scores of quantities that are looked at together, so that they fit into memory."""
@@ -46,7 +46,7 @@ class Measured:
     errors: NDArray[np.float64]
     """Standard errors."""
     identified: NDArray[np.bool_]
-    plan: Plan | None
+    plan: Forecast | None
     """None where rows tell everything, however few there are."""
     between: Callable[[float, NDArray[np.bool_]], tuple[NDArray[np.float64], NDArray[np.float64]]]
     """The intervals with the chance `tail` of missing on either side; nan where the mask says not to look."""
@@ -57,7 +57,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Forecast:
     """What the protocol and the number of rows say of estimates before any row is seen: it cannot depend on them.
 
     It goes by the published marginal. The rows may come from another distribution: then intervals are as wide as that
@@ -158,16 +158,16 @@ class Meter:
         """
         share = PSEUDO_ROWS / (self.rows + PSEUDO_ROWS)
         mixed = (1 - share) * f + share * q
-        rare = self.rows * q < FEW
+        rare = self.rows * q < FEWEST_EXPECTED
         common = scores.spread(np.where(rare, 0.0, mixed), theta)
         seen, expected = (scores.spread(np.where(rare, g, 0.0), theta) for g in (mixed, q))
         return np.asarray(common + np.maximum(seen, expected))
 
-    def _plan(self, scores: Scores, q: NDArray[np.float64]) -> Plan:
+    def _plan(self, scores: Scores, q: NDArray[np.float64]) -> Forecast:
         size = float(contract(q, scores.D).item())
         theta = np.clip(contract(q, scores.A) / size, *scores.ends)
         errors = np.sqrt(np.maximum(scores.spread(q, theta), 0.0) / self.rows) / abs(size)
-        return Plan(theta, errors, scores.widest(theta) / (self.rows * abs(size)))
+        return Forecast(theta, errors, scores.widest(theta) / (self.rows * abs(size)))
 
     def _between(
         self, scores: Scores, f: NDArray[np.float64], tail: float, wanted: NDArray[np.bool_]
@@ -259,6 +259,6 @@ def _outer(vectors: Sequence[Vector]) -> NDArray[np.float64]:
 
 
 def _check_size(shape: tuple[int, ...]) -> None:
-    if np.prod(shape, dtype=np.float64) > MOST_CELLS:
+    if np.prod(shape, dtype=np.float64) > MOST_NUMBERS:
         cells = " × ".join(map(str, shape))
         raise InvalidInput(f"a table of {cells} cells is too large; ask for fewer attributes at a time")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import values_of
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.estimates.measuring import MOST_CELLS, Meter
+from privacyfunnel.estimates.measuring import MOST_NUMBERS, Meter
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import Tally, outputs_of_rows
@@ -41,7 +41,7 @@ class Posterior:
         the attributes with `weight` as sample weight.
         """
         likely = self.given >= NEGLIGIBLE
-        if float(likely.sum(axis=1)[self.row].sum()) > MOST_CELLS:
+        if float(likely.sum(axis=1)[self.row].sum()) > MOST_NUMBERS:
             raise InvalidInput("the weighted table would be too large; take a sample of the released rows")
         combination, x = np.nonzero(likely)
         weight = (self.given / np.where(likely, self.given, 0.0).sum(axis=1, keepdims=True))[combination, x]
@@ -66,7 +66,7 @@ def posterior(released: Any, protocol: Protocol, *, delimiter: str | None = None
     scorers = [Scorer(block) for block in protocol.blocks]
     shape = [scorer.n_inputs for scorer in scorers]
     likely = Meter(Tally(different, counts), scorers).likely(range(len(scorers)))
-    if likely is None or len(different) * likely.size > MOST_CELLS:
+    if likely is None or len(different) * likely.size > MOST_NUMBERS:
         raise InvalidInput(f"{' × '.join(map(str, shape))} values of X are too many for weights of every one")
     p = likely.ravel()
     likelihood = np.ones((len(different), 1))

@@ -16,7 +16,7 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 MISSING = "missing"
 """How a missing value may be asked for, where no value is called so."""
-LISTED = 8
+VALUES_LISTED = 8
 """Values that a message lists."""
 
 
@@ -54,8 +54,8 @@ class Asker:
         if value is None or (value == MISSING and MISSING not in texts):
             value = ""
         if str(value) not in texts:
-            shown = ", ".join(text or MISSING for text in texts[:LISTED])
-            more = f", … ({len(texts)} in all)" if len(texts) > LISTED else ""
+            shown = ", ".join(text or MISSING for text in texts[:VALUES_LISTED])
+            more = f", … ({len(texts)} in all)" if len(texts) > VALUES_LISTED else ""
             raise InvalidTable(f"attribute {name!r} has no value {str(value)!r}; it has {shown}{more}")
         return texts.index(str(value))
 

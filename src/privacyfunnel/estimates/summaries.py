@@ -50,7 +50,7 @@ class Summary:
     """What is assumed, or why there is nothing; empty if nothing is."""
 
 
-def is_numeric(column: Column) -> bool:
+def has_mean(column: Column) -> bool:
     """Whether a mean of the attribute makes sense."""
     return column.kind in ("integer", "number", "bins") and not column.other
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from privacyfunnel.typing import Matrix, Vector
 
-UNSEEN = 0.01
+UNSEEN_ROWS = 0.01
 """Rows that are put on the largest score, so that it is in the likeliest distribution without being in the sample."""
 STEPS = 60
 """Steps after which a root is taken as it is; Newton's method needs about 6, a bracket halves at least every other."""
@@ -45,12 +45,12 @@ def surprise(N: Matrix, h: Matrix, most: Vector) -> Vector:
     z = np.zeros(len(N))
     S = (N * h).sum(axis=1)
     z[(S < 0) & (most <= 0)] = -np.inf
-    low = S + UNSEEN * most < 0
+    low = S + UNSEEN_ROWS * most < 0
     odd = np.flatnonzero(low & (most > 0))
     if odd.size:
         scale = most[odd, None]
         h = np.concatenate([np.minimum(h[odd] / scale, 1.0), np.ones_like(scale)], axis=1)
-        N = np.concatenate([N[odd], np.full_like(scale, UNSEEN)], axis=1)
+        N = np.concatenate([N[odd], np.full_like(scale, UNSEEN_ROWS)], axis=1)
         z[odd] = _below(N, h, S[odd] / most[odd])
     return z
 
@@ -61,7 +61,7 @@ def _below(N: Matrix, h: Matrix, S: Vector) -> Vector:
     x = _leaning(N / rows[:, None], h)
     r = N / (1 - x[:, None] * h)
     r /= r.sum(axis=1, keepdims=True)
-    n = rows - UNSEEN
+    n = rows - UNSEEN_ROWS
     s = (S + _step(r, h) / 2) / n
     z = np.zeros(len(N))
     below = np.flatnonzero(s < 0)

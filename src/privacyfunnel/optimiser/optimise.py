@@ -109,7 +109,7 @@ def gap_for(objective: Objective, gap: float | None, weights: Mapping[str, float
 
 
 @dataclass(frozen=True)
-class Repeated:
+class OneAfterAnother:
     """`optimise` for one joint and one promise after the other."""
 
     objective: Objective

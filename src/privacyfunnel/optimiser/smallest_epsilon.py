@@ -11,7 +11,7 @@ from typing import Any
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import share_kept
-from privacyfunnel.optimiser.optimise import Repeated, gap_for
+from privacyfunnel.optimiser.optimise import OneAfterAnother, gap_for
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
 from privacyfunnel.promises.notion import Notion
@@ -23,7 +23,7 @@ FIRST_TRY = 0.25
 """The ε from which on steps are doubled until one is large enough."""
 LARGEST_EPSILON = 64.0
 """Beliefs that may change by the factor e^64 are not protected."""
-KEPT = 1e-9
+LOST_BY_ROUNDING = 1e-9
 """What rounding a channel to multiples of 2⁻³² may lose of a share: keep=1 means all up to this."""
 KEEPING: dict[Objective, str] = {"information": "of the information", "faithful": "of the cells (near ones in part)"}
 """What a share is of."""
@@ -103,7 +103,7 @@ def epsilon_for(
     """
     make = _maker(kind)
     _check(keep, step)
-    best = Repeated(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
+    best = OneAfterAnother(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
         return _search(joint, make, keep, step, stop, best)
 
@@ -114,7 +114,7 @@ def _search(
     keep: float,
     step: float,
     stop: threading.Event,
-    best: Repeated,
+    best: OneAfterAnother,
 ) -> Wish:
     solved: dict[int, Protocol] = {}
     posteriors: dict[int, Columns | None] = {}
@@ -126,7 +126,7 @@ def _search(
             solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), start)
         except NotCertified:  # next to ε = 0 there may be no room for a channel of exact fractions
             return False
-        return _kept(solved[k]) >= keep - KEPT
+        return _kept(solved[k]) >= keep - LOST_BY_ROUNDING
 
     if enough(0):
         return Wish(keep, 0.0, None, True, solved[0])
@@ -134,7 +134,7 @@ def _search(
     while yes - no > 1 and not stop.is_set():
         middle = (no + yes) // 2
         no, yes = (no, middle) if enough(middle) else (middle, yes)
-    refuted = [k for k, protocol in solved.items() if _at_most(protocol) < keep - KEPT]
+    refuted = [k for k, protocol in solved.items() if _at_most(protocol) < keep - LOST_BY_ROUNDING]
     surely = max((k for k in refuted if k < yes), default=None)
     too_small = _multiple(surely, step) if surely is not None else None
     return Wish(keep, _multiple(yes, step), too_small, surely == yes - 1, solved[yes])

@@ -9,7 +9,7 @@ from typing import Any
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import mutual_information
-from privacyfunnel.optimiser.optimise import Repeated, gap_for
+from privacyfunnel.optimiser.optimise import OneAfterAnother, gap_for
 from privacyfunnel.optimiser.program.state import Progress
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
@@ -81,7 +81,7 @@ def tradeoff(
     asked = [kind.at(epsilon) for epsilon in epsilons]
     if not asked:
         raise InvalidPromise("tradeoff needs at least one ε")
-    best = Repeated(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
+    best = OneAfterAnother(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
     start = None
     points: dict[int, Point] = {}
     for i in sorted(range(len(asked)), key=lambda i: asked[i].epsilon):

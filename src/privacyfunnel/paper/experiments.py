@@ -127,7 +127,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """What to run: figures, ε, and how many random distributions."""
 
     figures: tuple[int, ...] = (1, 2, 3)
@@ -156,7 +156,7 @@ class Plan:
                         yield number, series, epsilon, Task(shape, series.contender, own, draw, self.seed)
 
 
-def run(plan: Plan, *, jobs: int | None = None, progress: Callable[[int, int], None] | None = None) -> list[Row]:
+def run(plan: Schedule, *, jobs: int | None = None, progress: Callable[[int, int], None] | None = None) -> list[Row]:
     """Run a plan on `jobs` processes (default: one for every processor); `progress` is told how many of how many.
 
     Utilities depend on the plan alone; times are those of the machine.

@@ -16,7 +16,7 @@ from privacyfunnel.tables.writing import check_output, whole_file
 
 WIDTH, HEIGHT = 250, 260
 """Pixels of a panel: two stand beside each other on a page."""
-DIGITS = 6
+DRAWN_DIGITS = 6
 """Significant digits of what is drawn: more would only make the picture's file larger."""
 
 
@@ -128,8 +128,8 @@ def _comparable(found: list[Mean]) -> list[Mean]:
 
 def _point(series: str, epsilon: float, seconds: float, utility: float) -> dict[str, Any]:
     """A datum of the picture; there is no point where there is no number."""
-    known = None if math.isnan(utility) else float(f"{utility:.{DIGITS}g}")
-    return {"series": series, "epsilon": epsilon, "seconds": float(f"{seconds:.{DIGITS}g}"), "utility": known}
+    known = None if math.isnan(utility) else float(f"{utility:.{DRAWN_DIGITS}g}")
+    return {"series": series, "epsilon": epsilon, "seconds": float(f"{seconds:.{DRAWN_DIGITS}g}"), "utility": known}
 
 
 def outputs(folder: Path, figures: Iterable[int]) -> list[Path]:

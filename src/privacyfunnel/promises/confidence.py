@@ -27,9 +27,9 @@ from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.sets import NOBODY, SCALE, SCALE_BITS, Possible, Shares
 from privacyfunnel.typing import Integers, Vector
 
-ROUNDING = 1024
+MISPLACED = 1024
 """Units that float64 may misplace in shares over SCALE, beside one for each of them."""
-MOST_ENTRIES = 40_000_000
+MOST_INTERVALS = 40_000_000
 """Intervals held at once."""
 MOST_STATEMENTS = 1e100
 """Each may then fail with 1e-117 at least. At 1e-200, SciPy's inverse of the beta function is wrong, or none."""
@@ -79,7 +79,7 @@ def confidence_set(joint: Joint, views: list[View], confidence: float, within: W
     sizes = [len(column) for column in joint.columns]
     crowded = [np.bincount(view.cell, minlength=view.n_cells) for view in views]
     entries = sum(int((size > 1).sum()) * int(size.max()) for size in crowded) * joint.n_s
-    if entries > MOST_ENTRIES:
+    if entries > MOST_INTERVALS:
         raise InvalidPromise(
             f"the confidence set has {entries:,} intervals, too many; guard against fewer attackers (known=1)"
         )
@@ -176,7 +176,7 @@ def _ball(tally: _Tally, tail: float) -> tuple[Shares, Shares]:
 
 def _around(counts: Vector, move: Vector, real: NDArray[np.bool_] | None = None) -> Shares:
     centre = _centre(counts)
-    most = np.minimum(SCALE, _up(np.minimum(1.0, move)) + counts.shape[-1] + ROUNDING)
+    most = np.minimum(SCALE, _up(np.minimum(1.0, move)) + counts.shape[-1] + MISPLACED)
     low, high = np.maximum(0, centre - most[..., None]), np.minimum(SCALE, centre + most[..., None])
     if real is not None:
         low, high = np.where(real, low, 0), np.where(real, high, 0)

@@ -26,7 +26,7 @@ SMALLEST_FACTOR = 1e-290
 """Stands in for e^-ε where that underflows: a value that must stay possible then still does."""
 LARGEST_LOG = 700.0
 """e^700 is still a float64."""
-MOST_ENTRIES = 150_000_000
+MOST_ROW_ENTRIES = 150_000_000
 """Numbers in the rows of a promise: more would take over a gigabyte."""
 ALIKE = 0.5
 """Lifts closer to each other than this are subtracted exactly."""
@@ -160,7 +160,7 @@ class Limits:
         """Refuse what would not fit into memory."""
         one_sided = math.isfinite(self.lower) + math.isfinite(self.upper)
         rows = crowded * joint.n_s * (one_sided + (joint.n_s - 1) * math.isfinite(self.spread))
-        if rows * joint.n_x > MOST_ENTRIES:
+        if rows * joint.n_x > MOST_ROW_ENTRIES:
             raise InvalidPromise(
                 f"the promise has {rows:,} conditions on {joint.n_x:,} values, too many to optimise; "
                 "guard against fewer attackers (known=1), or use fewer attributes or coarser values"
@@ -200,9 +200,26 @@ class Limits:
                         sizes = np.where(near, np.abs(apart) - less, factor + lift[t])
                         yield row, (s, t), sizes, possible[s] & possible[t]
 
-    def reached(self, joint: Joint, channel: Matrix, views: list[View]) -> Limits:
+    def wider(self, others: Limits) -> Limits:
+        """The wider of both, limit by limit."""
+        return Limits(max(self.lower, others.lower), max(self.upper, others.upper), max(self.spread, others.spread))
+
+    @classmethod
+    def around(cls, logs: NDArray[np.float64], possible: NDArray[np.bool_]) -> Limits:
+        """How far down, up and apart ln lift = logs[s, …] goes, where that is `possible`."""
+        most = np.where(possible, logs, -np.inf).max(axis=0)
+        least = np.where(possible, logs, np.inf).min(axis=0)
+        some = most >= least
+        return cls(
+            lower=float((-least[some]).max(initial=0.0)),
+            upper=float(most[some].max(initial=0.0)),
+            spread=float((most[some] - least[some]).max(initial=0.0)),
+        )
+
+    @classmethod
+    def reached(cls, joint: Joint, channel: Matrix, views: list[View]) -> Limits:
         """How far down, up and apart the lifts of channel[y, x] go in these views, in float64."""
-        lower = upper = spread = 0.0
+        widest = cls(0.0, 0.0, 0.0)
         for view in views:
             cell = np.zeros((joint.n_x, view.n_cells))
             cell[np.arange(joint.n_x), view.cell] = 1.0
@@ -214,14 +231,8 @@ class Limits:
             overall = given.sum(axis=0) / prior.sum(axis=0)
             lift = np.divide(conditional, overall, out=np.ones_like(given), where=seen)
             with np.errstate(divide="ignore"):
-                logs = np.log(lift)
-            most = np.where(seen, logs, -np.inf).max(axis=0)
-            least = np.where(seen, logs, np.inf).min(axis=0)
-            some = most >= least
-            lower = max(lower, float((-least[some]).max(initial=0.0)))
-            upper = max(upper, float(most[some].max(initial=0.0)))
-            spread = max(spread, float((most[some] - least[some]).max(initial=0.0)))
-        return Limits(lower, upper, spread)
+                widest = widest.wider(cls.around(np.log(lift), seen))
+        return widest
 
 
 def _exp(limit: float) -> float:

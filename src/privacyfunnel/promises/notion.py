@@ -120,7 +120,7 @@ class Notion(ABC):
             raise InvalidChannel(f"the channel needs {joint.n_x} columns, its shape is {Q.shape}")
         if not np.isfinite(Q).all() or (Q < 0).any() or not Q.any(axis=0).all():
             raise InvalidChannel("a column of the channel is not a distribution")
-        return self.level_of(self.limits.reached(joint, Q, self.views(joint)))
+        return self.level_of(Limits.reached(joint, Q, self.views(joint)))
 
     def level_of(self, reached: Limits) -> float:
         """The smallest ε whose limits allow what a channel reaches."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -15,6 +16,26 @@ from privacyfunnel.promises.robust import Robust
 
 MOST_FAMILIES = 4096
 """Sets of attributes that an attacker may know, 2¹²: each brings rows of its own to search with and to prove."""
+
+
+def numbers_of(known: Sequence[str], joint: Joint) -> list[int]:
+    """The numbers of the attributes that an attacker is said to know."""
+    strange = [name for name in known if name not in joint.attributes]
+    if strange:
+        raise InvalidPromise(f"known names {strange[0]!r}, which is none of the attributes")
+    return [joint.attributes.index(name) for name in known]
+
+
+def families(usable: Sequence[int], most: int, refusal: str) -> list[tuple[int, ...]]:
+    """Every set of at most so many of these attributes, small ones first; `refusal`, with {} for how many, if too many.
+
+    >>> families([0, 2], 1, "")
+    [(), (0,), (2,)]
+    """
+    count = sum(math.comb(len(usable), size) for size in range(most + 1))
+    if count > MOST_FAMILIES:
+        raise InvalidPromise(refusal.format(count))
+    return [J for size in range(min(most, len(usable)) + 1) for J in combinations(usable, size)]
 
 
 @dataclass(frozen=True)
@@ -168,15 +189,9 @@ class _SideChannels(OneEpsilon):
         if isinstance(self.known, int):
             most = min(most, self.known)
         elif self.known is not None:
-            strange = [name for name in self.known if name not in joint.attributes]
-            if strange:
-                raise InvalidPromise(f"known names {strange[0]!r}, which is none of the attributes")
-            usable = [joint.attributes.index(name) for name in self.known]
-        families = [J for size in range(min(most, len(usable)) + 1) for J in combinations(usable, size)]
-        if len(families) > MOST_FAMILIES:
-            many = f"{len(families):,} sets of attributes that an attacker may know"
-            raise InvalidPromise(f"{many} are too many; restrict them with known=2")
-        return families
+            usable = numbers_of(self.known, joint)
+        refusal = "{:,} sets of attributes that an attacker may know are too many; restrict them with known=2"
+        return families(usable, most, refusal)
 
     def _who(self) -> str:
         """The attackers, in words. Who knows a number exactly is not meant where it is cut into ranges."""

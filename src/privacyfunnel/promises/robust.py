@@ -15,7 +15,7 @@ from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import Possible
 
-DEFAULT: Within = "intervals"
+DEFAULT_WITHIN: Within = "intervals"
 """Files do not mention it: it was the only one once."""
 
 
@@ -30,7 +30,7 @@ class Robust(Notion):
     promise: Notion
     """What is promised."""
     confidence: float = 0.95
-    within: Within = DEFAULT
+    within: Within = DEFAULT_WITHIN
     """Which set of distributions."""
     chosen: Sequence[str] = field(default=(), repr=False)
     """Columns whose ranges or values were chosen from the same people, which the set does not account for."""
@@ -78,14 +78,17 @@ class Robust(Notion):
 
     def as_dict(self) -> dict[str, Any]:
         content = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
-        content = content if self.within == DEFAULT else {**content, "within": self.within}
+        content = content if self.within == DEFAULT_WITHIN else {**content, "within": self.within}
         return {**content, "chosen": list(self.chosen)} if self.chosen else content
 
     def words(self) -> str:
-        how = "" if self.within == DEFAULT else f"; what chance leaves open is bounded by {words_for(self.within)}"
+        how = (
+            "" if self.within == DEFAULT_WITHIN else f"; what chance leaves open is bounded by {words_for(self.within)}"
+        )
         return (
-            f"{self.promise.words()} This holds not for the counted people alone, but with {percent(self.confidence)} "
-            f"confidence for the population of which they are a random sample{how}.{self._but()}"
+            f"{self.promise.words()} This holds not for the counted people alone, but with "
+            f"{full_percent(self.confidence)} confidence for the population of which they are a random sample"
+            f"{how}.{self._but()}"
         )
 
     def _but(self) -> str:
@@ -96,7 +99,7 @@ class Robust(Notion):
         return f" {which}, which this confidence does not account for."
 
 
-def robust(notion: Notion, confidence: float = 0.95, within: Within = DEFAULT) -> Robust:
+def robust(notion: Notion, confidence: float = 0.95, within: Within = DEFAULT_WITHIN) -> Robust:
     """The promise of `notion` for every distribution in the confidence set of a joint's counts.
 
     The set is made of "intervals", one for each share, of a "ball" around all shares together, or of "both".
@@ -115,10 +118,10 @@ def checked_confidence(confidence: float) -> float:
     return float(confidence)
 
 
-def percent(share: float) -> str:
+def full_percent(share: float) -> str:
     """A confidence for people, with all its digits.
 
-    >>> percent(0.95), percent(0.999)
+    >>> full_percent(0.95), full_percent(0.999)
     ('95%', '99.9%')
     """
     return f"{round(100 * share, 10):.12g}%"

@@ -30,7 +30,7 @@ PRECISION = 60
 """Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
 MOST_WORK = 150_000_000
 """Multiplications of integers for a certificate: about half a minute."""
-MOST_ENTRIES = 1_000_000
+MOST_PRODUCT_ENTRIES = 1_000_000
 """Non-zero entries of a product of blocks, multiplied out."""
 LOG_ERRORS = 4
 """Units in the last place: two logarithms, the fraction made a float and a difference err by less."""
@@ -139,7 +139,7 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
     if len(protocol.blocks) == 1:
         return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
     product = product_of(protocol, joint)
-    if notion.confidence is not None and product.entries() > MOST_ENTRIES:
+    if notion.confidence is not None and product.entries() > MOST_PRODUCT_ENTRIES:
         return _refused(notion, "the blocks have too many outputs together to be certified over a set of distributions")
     if notion.confidence is not None or product.work(notion.views(joint)) <= MOST_WORK:
         return _check(product, joint, notion)
@@ -224,6 +224,11 @@ def _level_line(notion: Notion, level: float) -> str:
 
 def _log(ratio: Fraction | None) -> float:
     return math.inf if ratio is None else log_above(ratio)
+
+
+def limits_above(fall: Fraction, rise: Fraction, odds: Fraction | None) -> Limits:
+    """How far down, up and apart lifts from `fall` to `rise` go, two of them `odds` apart (None: ∞), rounded up."""
+    return Limits(lower=_log(1 / fall if fall else None), upper=log_above(rise), spread=_log(odds))
 
 
 def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:

@@ -13,7 +13,7 @@ from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.robust import Robust, percent, robust
+from privacyfunnel.promises.robust import Robust, full_percent, robust
 from privacyfunnel.promises.sets import NOBODY
 from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.certificate import Certificate, certify, entries_of
@@ -170,7 +170,7 @@ def _alone(joint: Joint, notion: Notion, x: int) -> float:
     """The level on the sample of an output that x alone gives."""
     views = [_around(view, x) for view in notion.views(joint)]
     row = (np.arange(joint.n_x) == x).astype(np.float64)[None]
-    return notion.level_of(notion.limits.reached(joint, row, views))
+    return notion.level_of(Limits.reached(joint, row, views))
 
 
 def _around(view: View, x: int) -> View:
@@ -204,7 +204,7 @@ class PopulationFindings:
         rare = f"{self.too_rare:,} of {self.values:,} combinations of values ({self.people_too_rare:,} people)"
         return (
             f"Level: {self.sample_level:.4g} for the counted people, {self.population_level:.4g} for the population "
-            f"with {percent(self.confidence)} confidence; {rare} are too rare to be released sharply."
+            f"with {full_percent(self.confidence)} confidence; {rare} are too rare to be released sharply."
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def room_for(channel: Channel, inputs: Integers, joint: Joint, notion: Notion, b
 def _counted(entries: Entries, n_outputs: int, joint: Joint, view: View, notion: Notion, below: Below) -> Room:
     """The room that the counted people leave in each cell."""
     output, cell, given, prior = counts_of(entries, joint, view)
-    limits = _Limits(n_outputs, notion, below)
+    limits = _DrawLimits(n_outputs, notion, below)
     for s in range(joint.n_s):
         real = np.flatnonzero(prior[cell, s] > 0)
         limits.given(output[real], given[real, s], given[real, s], prior[cell[real], s])
@@ -84,7 +84,7 @@ def _counted(entries: Entries, n_outputs: int, joint: Joint, view: View, notion:
 
 def _over(entries: Entries, n_outputs: int, part: Possible, notion: Notion, below: Below) -> Room:
     """The room that every distribution of a confidence set leaves, in its cells with several values."""
-    limits = _Limits(n_outputs, notion, below)
+    limits = _DrawLimits(n_outputs, notion, below)
     for one in each_output(entries.inputs, entries.outputs, entries.numerators, part):
         y, low, high = np.array([one.output]), min(one.least), max(one.most)
         limits.given(y, _one(low), _one(high), _one(SCALE))
@@ -93,7 +93,7 @@ def _over(entries: Entries, n_outputs: int, part: Possible, notion: Notion, belo
     return limits.room()
 
 
-class _Limits:
+class _DrawLimits:
     """Limits on 2³²·r(y), which become narrower with every P(y|s) and P(y) that is met."""
 
     def __init__(self, n_outputs: int, notion: Notion, below: Below) -> None:

@@ -25,7 +25,7 @@ DENSE_ASSIGNMENT = 1_000_000
 SPARSE_ASSIGNMENT = 50_000
 """Up to this many entries of a channel, labels are the best assignment; beyond, a greedy one."""
 
-TOLERANCE = 1e-10
+INFORMATION_ERROR = 1e-10
 """Nats by which I(X;Y) of a protocol may be off in float64: a sum of up to a million terms of a few nats in all."""
 MARGINAL_PEOPLE = 2**20
 """The marginal of the outputs is published as finely as a sample of so many would tell it, at most."""
@@ -392,7 +392,7 @@ def information_kept(channel: Channel, p_x: Vector) -> float:
 
 def not_below(upper_bound: float, utility: float) -> float:
     """The bound, which no certified protocol may exceed by more than rounding errors: then one of the two is wrong."""
-    if not utility <= upper_bound + TOLERANCE:
+    if not utility <= upper_bound + INFORMATION_ERROR:
         raise NotCertified(
             f"a certified protocol keeps {utility:.9g} nats, above the bound of {upper_bound:.9g} on every protocol: "
             "one of them is wrong; please report this"

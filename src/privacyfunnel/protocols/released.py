@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from privacyfunnel.protocols.protocol import Block, Protocol, information_kept, 
 from privacyfunnel.typing import Matrix, Vector
 
 MOST_ENTRIES = 40_000_000
-"""Outputs, times secrets, that are gone through."""
+"""Numbers in one tensor P(s, …, y) of outputs that are gone through: more would take over 300 megabytes."""
 
 
 def released(protocol: Protocol, joint: Joint) -> Matrix:
@@ -50,14 +51,25 @@ def kept(protocol: Protocol, joint: Joint) -> float:
 
 def _together(protocol: Protocol, joint: Joint) -> list[Block]:
     """The blocks whose outputs can be gone through together, those that tell the most of X first to be taken."""
-    telling = [block for block in protocol.blocks if block.channel.n_outputs > 1]
-    room, taken = MOST_ENTRIES // joint.n_s, []
-    for block in sorted(telling, key=lambda block: -_alone(block, joint)):
-        size = max(block.channel.n_inputs, block.channel.n_outputs)
-        if size <= room:
-            room //= size
-            taken.append(block)
-    return [block for block in telling if block in taken] or [protocol.blocks[0]]
+    shapes = [(block.channel.n_outputs, block.channel.n_inputs) for block in protocol.blocks]
+    taken = fit_together(shapes, [_alone(block, joint) for block in protocol.blocks], joint.n_s)
+    return [protocol.blocks[b] for b in taken] or [protocol.blocks[0]]
+
+
+def fit_together(shapes: Sequence[tuple[int, ...]], alone: Sequence[float], n_s: int) -> list[int]:
+    """Which channels, of shapes (outputs, inputs), have few enough outputs together; who tells the most comes first.
+
+    A channel with a single output tells nothing. alone[b] is what channel b tells by itself.
+
+    >>> fit_together([(10_000, 9), (1, 9), (5_000, 9), (2_000, 9)], [1.0, 0.0, 2.0, 3.0], n_s=2)
+    [2, 3]
+    """
+    room, taken = MOST_ENTRIES // n_s, []
+    for b in sorted(range(len(shapes)), key=lambda b: -alone[b]):
+        if max(shapes[b]) <= room and shapes[b][0] > 1:
+            room //= max(shapes[b])
+            taken.append(b)
+    return sorted(taken)
 
 
 def _alone(block: Block, joint: Joint) -> float:

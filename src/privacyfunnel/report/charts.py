@@ -14,13 +14,13 @@ from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.protocol import Block, Objective
 from privacyfunnel.report.account import Attribute, text_of
 from privacyfunnel.report.curves import shares
-from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
+from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, shortened
 from privacyfunnel.report.words import percent, points_off
 from privacyfunnel.typing import Matrix
 
 MOST_BARS = 20
 """Values that a chart names; the rest are one bar, or labels would be too small to read."""
-MOST_CELLS = 20
+VALUES_ON_MAP = 20
 """Values of X whose rows and columns a heat map shows."""
 NUMBERED_CELLS = 6
 """A heat map with at most so many columns says its numbers."""
@@ -111,9 +111,9 @@ def tradeoff_chart(curves: Sequence[Tradeoff], chosen: tuple[float, float] | Non
 
 def channel_chart(block: Block) -> Picture:
     """P(released as y | original x) for the outputs released most often, from the protocol alone."""
-    most = np.sort(np.argsort(-block.marginal, kind="stable")[:MOST_CELLS])
+    most = np.sort(np.argsort(-block.marginal, kind="stable")[:VALUES_ON_MAP])
     Q, inputs = _corner(block, most)
-    names = [short(" · ".join(map(text_of, block.values[x]))) for x in inputs]
+    names = [shortened(" · ".join(map(text_of, block.values[x]))) for x in inputs]
     numbered = [f"{i + 1}. {name}" for i, name in enumerate(names)]
     rest = 1 - Q.sum(axis=0)
     whole = len(most) == block.channel.n_outputs and len(inputs) == block.channel.n_inputs
@@ -174,7 +174,7 @@ def _corner(block: Block, outputs: Any) -> tuple[Matrix, Any]:
 def unchanged_chart(attributes: Sequence[Attribute], *, about: bool = False) -> Picture:
     """The expected share of cells of each column that stay as they are; `about` says that it is known roughly."""
     shown = attributes[:MOST_BARS]
-    names, shares = [short(a.name) for a in shown], [float(a.unchanged or 0.0) for a in shown]
+    names, shares = [shortened(a.name) for a in shown], [float(a.unchanged or 0.0) for a in shown]
     data: list[dict[str, Any]] = [
         {"column": name, "share": share, "said": percent(share)} for name, share in zip(names, shares, strict=True)
     ]
@@ -203,7 +203,7 @@ def attribute_chart(attribute: Attribute, countable: bool = False) -> Picture:
 
     `countable` says that both are the same, since released rows can be counted as they stand.
     """
-    before, after, labels = attribute.before, attribute.after, list(map(short, attribute.labels))
+    before, after, labels = attribute.before, attribute.after, list(map(shortened, attribute.labels))
     if countable and before is not None:
         after = before  # up to 2⁻³⁰, which could round to another digit
     order = np.arange(len(labels))

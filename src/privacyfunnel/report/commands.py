@@ -8,7 +8,7 @@ from typing import Any
 
 from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.robust import DEFAULT, Robust
+from privacyfunnel.promises.robust import DEFAULT_WITHIN, Robust
 from privacyfunnel.protocols.protocol import Protocol
 
 LONG_LINE = 78
@@ -111,7 +111,7 @@ def _options(notion: Notion) -> dict[str, Any]:
 def _expression(notion: Notion) -> str:
     """A promise as Python."""
     if isinstance(notion, Robust):
-        within = "" if notion.within == DEFAULT else f", within={notion.within!r}"
+        within = "" if notion.within == DEFAULT_WITHIN else f", within={notion.within!r}"
         return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r}{within})"
     return f"pf.{notion!r}"
 

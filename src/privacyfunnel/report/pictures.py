@@ -47,7 +47,7 @@ def chart(data: list[dict[str, Any]], **size: Any) -> Any:
     return altair.Chart({"values": data}, **size)
 
 
-def short(text: str) -> str:
+def shortened(text: str) -> str:
     """A label that fits."""
     return text if len(text) <= LABEL_LETTERS else text[: LABEL_LETTERS - 1] + "…"
 

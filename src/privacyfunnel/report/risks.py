@@ -8,10 +8,10 @@ import altair as alt
 import numpy as np
 
 from privacyfunnel.report.account import Belief, FromTable
-from privacyfunnel.report.pictures import GRID, INK, MUTED, NARROW, SERIES, Picture, chart, picture, short
+from privacyfunnel.report.pictures import GRID, INK, MUTED, NARROW, SERIES, Picture, chart, picture, shortened
 from privacyfunnel.report.words import example, known_words, percent, shown_attackers
 
-MOST_SECRETS = 12
+SECRETS_SHOWN = 12
 """Lines of a chart that still fits on a screen; the most frequent values are shown."""
 LOWEST_LIFT = 1e-3
 """A belief that falls to nothing is drawn at a thousandth: a logarithmic axis has no zero."""
@@ -25,8 +25,8 @@ SHOWN_OUTPUTS = 6
 
 def beliefs_chart(measured: FromTable) -> Picture:
     """For every value of the secret, by which factors beliefs change, and which changes the promise allows."""
-    some = sorted(measured.beliefs, key=lambda belief: -belief.prior)[:MOST_SECRETS]
-    names = [f"{short(belief.secret)} ({percent(belief.prior)})" for belief in some]
+    some = sorted(measured.beliefs, key=lambda belief: -belief.prior)[:SECRETS_SHOWN]
+    names = [f"{shortened(belief.secret)} ({percent(belief.prior)})" for belief in some]
     dots = [
         {"secret": name, "lift": lift, "share": share}
         for name, belief in zip(names, some, strict=True)
@@ -92,7 +92,7 @@ def outputs_chart(measured: FromTable) -> Picture:
     order = np.argsort(-belief.posterior, kind="stable")
     if len(order) > 2 * SHOWN_OUTPUTS:
         order = np.concatenate([order[:SHOWN_OUTPUTS], order[-SHOWN_OUTPUTS:]])
-    names = _distinct([short(measured.output_name(y)) for y in order])
+    names = _distinct([shortened(measured.output_name(y)) for y in order])
     data: list[dict[str, Any]] = [
         {"released": name, "before": belief.prior, "after": float(belief.posterior[y])}
         for name, y in zip(names, order, strict=True)
@@ -116,7 +116,7 @@ def outputs_chart(measured: FromTable) -> Picture:
 
     shown = "" if len(belief.posterior) == len(order) else " Shown are the rows that raise it most and lower it most."
     return picture(
-        f"Belief in “{short(belief.secret)}” before and after",
+        f"Belief in “{shortened(belief.secret)}” before and after",
         f"From the belief before (dashed line) to the belief after seeing each released row (dot); the promise keeps "
         f"the dots in the shaded part.{shown}",
         draw,
@@ -140,13 +140,13 @@ def attack_chart(measured: FromTable) -> Picture:
     if measured.attack is not None:
         shown = shown_attackers(measured.attack.attackers)
         guesses = [(known_words(a), float(a.before), float(a.after), float(a.original)) for a in shown]
-    names = [short(known) for known, *_ in guesses]
+    names = [shortened(known) for known, *_ in guesses]
     data: list[dict[str, Any]] = [
-        {"known": short(known), "seen": seen, "right": right}
+        {"known": shortened(known), "seen": seen, "right": right}
         for known, *rights in guesses
         for seen, right in zip(SEEN, rights, strict=True)
     ]
-    lines = [{"known": short(known), "low": min(rights), "high": max(rights)} for known, *rights in guesses]
+    lines = [{"known": shortened(known), "low": min(rights), "high": max(rights)} for known, *rights in guesses]
 
     def draw(width: int) -> Any:
         inner = width - 170 if width != NARROW else width - 110

@@ -8,7 +8,7 @@ from shiny import ui
 from privacyfunnel.promises.confidence import FAMILIES, words_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS
-from privacyfunnel.promises.robust import DEFAULT, percent
+from privacyfunnel.promises.robust import DEFAULT_WITHIN, full_percent
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.studio.actions import FIRST_OBJECTIVE
 from privacyfunnel.studio.page import section
@@ -48,7 +48,7 @@ def promise_step() -> Tag:
         ui.input_select("notion", "What to promise", choices, selected=first, width="100%"),
         ui.output_ui("attackers"),
         ui.input_select("objective", "What readers get", OBJECTIVES, selected=FIRST_OBJECTIVE, width="100%"),
-        ui.input_select("people", "For whom it is kept", people(), width="100%"),
+        ui.input_select("people", "For whom it is kept", for_whom(), width="100%"),
         ui.output_ui("chance"),
         tags.div(
             tags.label("Smaller ε hides more, larger ε keeps more", for_="slider"),
@@ -86,13 +86,15 @@ def attackers_part() -> Tag:
     return ui.input_select("known", "Attackers may know", ATTACKERS, width="100%")
 
 
-def people() -> dict[str, str]:
+def for_whom() -> dict[str, str]:
     """For whom a promise can be kept, by the confidence as text; none for the counted people alone."""
-    sure = {str(c): f"with {percent(c)} confidence, everybody of whom they are a random sample" for c in CONFIDENCES}
+    sure = {
+        str(c): f"with {full_percent(c)} confidence, everybody of whom they are a random sample" for c in CONFIDENCES
+    }
     return {"": "the people in the table", **sure}
 
 
 def chance_part() -> Tag:
     """For promises about a population: how what chance leaves open is bounded."""
     choices: dict[str, str] = {within: f"{within}: {words_for(within)}" for within in FAMILIES}
-    return ui.input_select("within", "Chance is bounded by", choices, selected=DEFAULT, width="100%")
+    return ui.input_select("within", "Chance is bounded by", choices, selected=DEFAULT_WITHIN, width="100%")

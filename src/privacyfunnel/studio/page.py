@@ -18,6 +18,7 @@ from privacyfunnel.report.words import how_to_count, kept_words, percent
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.preview import Preview
+from privacyfunnel.tables.suggesting import Suggestion
 
 
 def whole_page(most_bytes: int) -> TagList:
@@ -81,36 +82,24 @@ def opened_part(opened: Opened) -> Tag:
     return tags.p(tags.strong("Open: "), shown, class_="verdict kept")
 
 
+def _mark(column: Suggestion, checked: bool, kind: str, name: str, place: str, label: str) -> Tag:
+    """A radio button or a box for a column; one that cannot be used cannot be marked."""
+    state: dict[str, Any] = {} if column.usable else {"disabled": ""}
+    state |= {"checked": ""} if checked else {}
+    return tags.input(state, type=kind, name=name, id=place, value=column.column, aria_label=label)
+
+
 def columns_step(opened: Opened) -> Tag:
     """Choose the secret and what to release; one table for both, with a suggestion for each column."""
     secrets = [column.column for column in opened.columns if column.part == "secret"]
     rows = []
     for i, column in enumerate(opened.columns):
         secret, chosen = column.column in secrets, column.part == "release"
-        state: dict[str, Any] = {} if column.usable else {"disabled": ""}
         rows.append(
             tags.tr(
                 tags.th(column.column, tags.small(column.how, class_="meta"), scope="row"),
-                tags.td(
-                    tags.input(
-                        state | ({"checked": ""} if secret else {}),
-                        type="radio",
-                        name="secret",
-                        id=f"secret-{i}",
-                        value=column.column,
-                        aria_label=f"{column.column} is the secret",
-                    )
-                ),
-                tags.td(
-                    tags.input(
-                        state | ({"checked": ""} if chosen else {}),
-                        type="checkbox",
-                        name="attributes",
-                        id=f"release-{i}",
-                        value=column.column,
-                        aria_label=f"release {column.column}",
-                    )
-                ),
+                tags.td(_mark(column, secret, "radio", "secret", f"secret-{i}", f"{column.column} is the secret")),
+                tags.td(_mark(column, chosen, "checkbox", "attributes", f"release-{i}", f"release {column.column}")),
                 tags.td(f"{column.values:,}" if column.usable else "–"),
             )
         )

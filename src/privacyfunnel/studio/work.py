@@ -12,7 +12,7 @@ from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.optimiser.program.state import Progress, cancellable
 
 T = TypeVar("T")
-PATIENCE = 20.0
+SECONDS_TO_END = 20.0
 """Seconds that are given to tasks when the studio ends."""
 
 
@@ -66,7 +66,7 @@ class Work(Generic[T]):
 _begun: WeakSet[Work[Any]] = WeakSet()
 
 
-def end_all(patience: float = PATIENCE) -> None:
+def end_all(patience: float = SECONDS_TO_END) -> None:
     """Stop every task and wait for it: Python aborts if it ends while a thread is deep in a compiled library."""
     tasks = [work for work in _begun if work.running]
     for work in tasks:

@@ -11,7 +11,7 @@ import numpy as np
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.tables.fitting import Fitted, Wishes, fit_columns
+from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
@@ -25,8 +25,8 @@ class Counted:
     """A joint distribution, and what was decided for each column on the way."""
 
     joint: Joint
-    secrets: tuple[Fitted, ...]
-    attributes: tuple[Fitted, ...]
+    secrets: tuple[FittedColumn, ...]
+    attributes: tuple[FittedColumn, ...]
     dropped: tuple[str, ...]
     """Columns of the table that play no part."""
 

@@ -62,7 +62,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedColumn:
     """A column and what was decided for it, in words."""
 
     column: Column
@@ -71,13 +71,15 @@ class Fitted:
     """Whether its ranges, or the values that are kept, were chosen by how often they occur in the table."""
 
 
-def fit_columns(source: Grouping, names: Sequence[str], wishes: Wishes, *, secret: bool = False) -> tuple[Fitted, ...]:
+def fit_columns(
+    source: Grouping, names: Sequence[str], wishes: Wishes, *, secret: bool = False
+) -> tuple[FittedColumn, ...]:
     """Decide for each named column how it becomes finitely many values. Those of a secret are never merged."""
     source.require(names)
     return tuple(_told((_fit_secret if secret else _fit)(source, name, wishes)) for name in names)
 
 
-def _told(fitted: Fitted) -> Fitted:
+def _told(fitted: FittedColumn) -> FittedColumn:
     """With what the labels themselves say: one of them is "missing", or some may be one value, spelled twice."""
     column, notice = fitted.column, fitted.notice
     if None in column.labels:
@@ -114,7 +116,7 @@ def _tally(
         yield values, missing, batch.column(1).to_numpy(zero_copy_only=False)
 
 
-def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> Fitted:
+def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> FittedColumn:
     fitted = _fit(source, name, wishes, merge=False)
     if len(fitted.column) > MOST_SECRETS:
         raise InvalidTable(
@@ -129,7 +131,7 @@ def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> Fitted:
     return replace(fitted, notice=notice)
 
 
-def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fitted:
+def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> FittedColumn:
     profile = profile_of(source, name, wishes.markers)
     if name in wishes.bins:
         return _fit_numbers(source, name, profile, wishes, wishes.bins[name])
@@ -138,7 +140,7 @@ def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fit
     if name in wishes.top:
         return _fit_top(source, name, profile, wishes, wishes.top[name])
     if pa.types.is_boolean(profile.type):
-        return Fitted(_labelled(source, name, "boolean", wishes.markers), "true or false")
+        return FittedColumn(_labelled(source, name, "boolean", wishes.markers), "true or false")
     meant = profile.present - profile.marked
     mostly = profile.present > 0 and meant >= MOSTLY * profile.present
     if (mostly and profile.numbers == meant and not profile.padded) or profile.infinite:
@@ -148,7 +150,7 @@ def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> Fit
     if merge and profile.distinct > MOST_CATEGORIES:
         return _fit_top(source, name, profile, wishes, None)
     kept = f"{profile.distinct} values kept as they are"
-    return Fitted(_labelled(source, name, "text", wishes.markers), kept + look_alikes(profile))
+    return FittedColumn(_labelled(source, name, "text", wishes.markers), kept + look_alikes(profile))
 
 
 def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
@@ -173,7 +175,7 @@ def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
         )
 
 
-def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, bins: Bins | None) -> Fitted:
+def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, bins: Bins | None) -> FittedColumn:
     if profile.infinite:
         raise InvalidTable(
             f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
@@ -184,7 +186,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     each = isinstance(bins, str) and bins == "each"
     if each or (bins is None and len(profile.few) <= FEW_NUMBERS):
         kind: Kind = "integer" if profile.integers == profile.numbers else "number"
-        return Fitted(_labelled(source, name, kind, missing), "each number kept" + words)
+        return FittedColumn(_labelled(source, name, kind, missing), "each number kept" + words)
     if profile.numbers == 0 and profile.dates:
         raise InvalidTable(
             f"column {name!r} holds dates, which are kept by year, month or day (--dates); for wider ranges, "
@@ -201,7 +203,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         )
     column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
     given = not isinstance(bins, int | np.integer | str | None)
-    return Fitted(column, how + words, chosen=not given)
+    return FittedColumn(column, how + words, chosen=not given)
 
 
 def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
@@ -261,7 +263,7 @@ def _rounded(cuts: list[float]) -> list[float]:
     return cuts
 
 
-def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by: Precision | None) -> Fitted:
+def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by: Precision | None) -> FittedColumn:
     if by not in (None, *raw.LETTERS):
         raise InvalidTable(f"dates of column {name!r} are kept by year, month or day; got {by!r}")
     if profile.dates == 0:
@@ -271,10 +273,10 @@ def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by
     if by is None:
         years = [int(year) for year in _labelled(source, name, "year", missing).labels if isinstance(year, str)]
         by = "year" if max(years) - min(years) > LONG_SPAN_YEARS else "month"
-    return Fitted(_labelled(source, name, by, missing), f"dates kept by {by}" + words)
+    return FittedColumn(_labelled(source, name, by, missing), f"dates kept by {by}" + words)
 
 
-def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top: int | None) -> Fitted:
+def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top: int | None) -> FittedColumn:
     """The most frequent values, and OTHER."""
     try:
         most = min(int(top), MOST_LABELS) if top is not None else MOST_CATEGORIES - 1
@@ -296,4 +298,4 @@ def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top:
         notice += alike
     elif top is None and profile.distinct > IDENTIFIER * profile.present:
         notice += "; nearly every row differs: is this an identifier that should be left out?"
-    return Fitted(column, notice, chosen=profile.distinct > most)
+    return FittedColumn(column, notice, chosen=profile.distinct > most)

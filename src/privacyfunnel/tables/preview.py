@@ -10,7 +10,7 @@ from privacyfunnel.distribution.column import UNSEEN, Label
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.sources import Source
 
-ROWS = 6
+PREVIEW_ROWS = 6
 """What is seen at a glance."""
 
 
@@ -23,7 +23,7 @@ class Preview:
     after: tuple[tuple[Label, ...], ...]
 
 
-def preview(protocol: Protocol, source: Source, rows: int = ROWS) -> Preview:
+def preview(protocol: Protocol, source: Source, rows: int = PREVIEW_ROWS) -> Preview:
     """Sanitise the first rows of a table, keeping their order, for the eyes of its owner only."""
     names = list(protocol.attributes)
     first = pa.Table.from_batches([next(iter(source.batches(names))).slice(0, rows)])

@@ -10,7 +10,7 @@ from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.fitting import Wishes, fit_columns
 from privacyfunnel.tables.sources import Source
 
-Part = Literal["secret", "release", "leave out"]
+Role = Literal["secret", "release", "leave out"]
 SENSITIVE = re.compile(
     r"diagnos|diseas|illness|disab|health|hiv|diabet|obes|cancer|pregnan|medic|income|salar|wage|debt|credit|default"
     r"|religio|faith|ethnic|race|orientation|party|vote|crime|convict|recid|secret",
@@ -36,7 +36,7 @@ class Suggestion:
     """Different entries in the table."""
     how: str
     """What would be done to it, or why it cannot be used."""
-    part: Part
+    part: Role
     usable: bool = True
 
 
@@ -72,5 +72,5 @@ def _look(source: Source, name: str, rows: int, distinct: int) -> Suggestion:
         return Suggestion(name, values, distinct, "the same in every row", "leave out")
     if distinct > NEARLY_ALL * rows and rows > FEW_ROWS and not ranged:
         return Suggestion(name, values, distinct, "differs in nearly every row: does it name people?", "leave out")
-    part: Part = "secret" if SENSITIVE.search(name) else "release"
+    part: Role = "secret" if SENSITIVE.search(name) else "release"
     return Suggestion(name, values, distinct, fitted.notice, part)

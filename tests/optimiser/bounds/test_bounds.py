@@ -13,7 +13,7 @@ import privacyfunnel as pf
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.generation.box_simplex import slack_basis
-from privacyfunnel.optimiser.generation.boxes import RowBounds, bound_box, shrink
+from privacyfunnel.optimiser.generation.boxes import RowBounds, Tableau, bound_box, shrink
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.pricing import CellOracle, Oracle, essential, extremes
 from privacyfunnel.optimiser.program.polytope import Polytope
@@ -147,11 +147,11 @@ def test_shrinking_a_box_loses_no_posterior_that_matters(p, epsilon, seed):
         assert (low <= v + NEARLY).all()
         assert (v <= high + NEARLY).all()
         m = len(rows.low)
-        T, basic, outside = np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64)
-        slack_basis(rows.A, T, basic, outside)
+        tableau = Tableau(np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n + m))
+        slack_basis(rows.A, tableau.T, tableau.basic, tableau.outside)
         low, high, r = lower.copy(), upper.copy(), h(v) - y @ v
         gap = rng.normal()
-        bound = bound_box(rows, y, gap, low, high, T, basic, outside, np.empty(n + m))
+        bound = bound_box(rows, y, gap, low, high, tableau)
         assert r >= min(bound, -gap) - NEARLY
         if r < -gap - NEARLY:
             assert bound <= r + NEARLY

@@ -14,7 +14,7 @@ from privacyfunnel.errors import NotCertified
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.supports import enclosed_vertices
-from privacyfunnel.protocols.protocol import TOLERANCE, not_below
+from privacyfunnel.protocols.protocol import INFORMATION_ERROR, not_below
 from ways import HOME
 
 needs_rationals = pytest.mark.skipif(
@@ -89,9 +89,9 @@ def test_every_route_bounds_what_perfect_privacy_grants(monkeypatch, route):
 
 
 def test_a_violated_bound_is_an_error():
-    assert not_below(1.0, 1.0 + TOLERANCE / 2) == 1.0 + TOLERANCE / 2
+    assert not_below(1.0, 1.0 + INFORMATION_ERROR / 2) == 1.0 + INFORMATION_ERROR / 2
     assert not_below(2.0, 1.0) == 2.0
-    for utility in (1.0 + 2 * TOLERANCE, float("nan")):
+    for utility in (1.0 + 2 * INFORMATION_ERROR, float("nan")):
         with pytest.raises(NotCertified, match="please report this"):
             not_below(1.0, utility)
 

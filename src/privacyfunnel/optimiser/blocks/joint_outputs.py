@@ -19,13 +19,12 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, View
+from privacyfunnel.protocols.released import MOST_ENTRIES, fit_together
 from privacyfunnel.typing import Integers, Matrix
 
-MOST_ENTRIES = 40_000_000
-"""Numbers in one tensor P(s, cell, y): more would take over 300 megabytes."""
 KEPT_ENTRIES = 4_000_000
 """Tensors up to this size are kept for the next time."""
-DIGITS = 12
+SAME_DIGITS = 12
 """Rows that agree to so many digits are the same."""
 
 Tensor = NDArray[np.float64]
@@ -123,7 +122,7 @@ class Parts:
 
     def reached(self, channels: Sequence[Matrix]) -> Limits:
         """How far down, up and apart the lifts of the product go in the views, in float64."""
-        lower = upper = spread = 0.0
+        widest = Limits(0.0, 0.0, 0.0)
         for view in range(len(self.views)):
             given = self.with_outputs(channels, view, range(len(self)))
             given = given.reshape(*given.shape[:2], -1)  # [s, cell, y]
@@ -131,13 +130,8 @@ class Parts:
             possible = (prior > 0) & (given.sum(axis=0) > 0)
             with np.errstate(divide="ignore", invalid="ignore"):
                 logs = np.log(given / prior) - np.log(given.sum(axis=0) / prior.sum(axis=0))
-            most = np.where(possible, logs, -np.inf).max(axis=0)
-            least = np.where(possible, logs, np.inf).min(axis=0)
-            seen = most >= least
-            lower = max(lower, float((-least[seen]).max(initial=0.0)))
-            upper = max(upper, float(most[seen].max(initial=0.0)))
-            spread = max(spread, float((most[seen] - least[seen]).max(initial=0.0)))
-        return Limits(lower, upper, spread)
+            widest = widest.wider(Limits.around(logs, possible))
+        return widest
 
     def work(self, channels: Sequence[Matrix]) -> int:
         """Multiplications that an audit over all outputs would take."""
@@ -155,11 +149,7 @@ class Parts:
         nothing = next(i for i, view in enumerate(self.views) if view.n_cells == 1)
         noise = [float(joint.p_x @ entropy(Q.T)) for joint, Q in zip(self.joints, channels, strict=True)]
         alone = [float(entropy(Q @ joint.p_x)) - n for joint, Q, n in zip(self.joints, channels, noise, strict=True)]
-        room, taken = MOST_ENTRIES // self.joint.n_s, []
-        for b in sorted(range(len(self)), key=lambda b: -alone[b]):
-            if max(channels[b].shape) <= room and len(channels[b]) > 1:
-                room //= max(channels[b].shape)
-                taken.append(b)
+        taken = fit_together([Q.shape for Q in channels], alone, self.joint.n_s)
         together = self.with_outputs(channels, nothing, taken).sum(axis=0).ravel()
         return max(0.0, float(entropy(together)) - sum(noise[b] for b in taken))
 
@@ -193,7 +183,7 @@ def _different(G: Matrix) -> Matrix:
     """The rows that can be broken, scaled to a largest coefficient of 1, each once."""
     G = G[G.max(axis=1, initial=0.0) > 0]
     G = G / np.abs(G).max(axis=1, initial=0.0, keepdims=True)
-    _, first = np.unique(np.round(G, DIGITS), axis=0, return_index=True)
+    _, first = np.unique(np.round(G, SAME_DIGITS), axis=0, return_index=True)
     return np.asarray(G[np.sort(first)])
 
 

@@ -25,7 +25,7 @@ SHARPNESS = 0.3
 """Random starts are Dirichlet with this parameter; they are few, so they are sharper than in `pricing`."""
 NO_LIMIT = 1e-300
 """Stands in for a coefficient that is not positive: on the way to such a value a row never stops p_x."""
-IMPROVES = 1e-5
+LEAST_UNDERCUT = 1e-5
 """Nats by which a posterior must undercut its price to be worth adding."""
 WORTH_A_ROUND = 2e-3
 """The share by which a round must add to what is kept, for another to be worth it."""
@@ -66,7 +66,9 @@ def sketch(polytope: Polytope, stopped: Callable[[], bool]) -> tuple[Columns, Ve
         some = master.columns.take(rng.permutation(np.flatnonzero(q > 0))[:STARTS]).dense(n)
         random = rng.dirichlet(np.full(n, SHARPNESS), size=STARTS)
         try:
-            corners = local_search(oracle, y, np.vstack([0.5 * some + 0.5 * polytope.p_x, random]), IMPROVES, stopped)
+            corners = local_search(
+                oracle, y, np.vstack([0.5 * some + 0.5 * polytope.p_x, random]), LEAST_UNDERCUT, stopped
+            )
         except SolverFailure:
             break
         if not len(corners):

@@ -15,7 +15,7 @@ from privacyfunnel.typing import Integers
 
 LONGEST = 60.0
 """Seconds that such bounds may take."""
-CLOSE = 2e-3
+RELAXED_GAP = 2e-3
 """Nats to which a relaxed problem is solved."""
 MOST_SUPPORTS = 80_000_000
 """Choices of values to sweep through for one relaxed problem: some seconds. There are several to solve in LONGEST."""
@@ -52,7 +52,7 @@ def _allowed(state: Search, rows: Integers, rank: int, seconds: float) -> float 
     if seconds <= 0 or state.stopped() or comb(classes.polytope.n_x, rank) > MOST_SUPPORTS:
         return None
     outer = classes.outer(polytope)
-    inner = Search.within(classes.polytope, state.entropy, CLOSE, seconds, None, state.interrupted, around=outer)
+    inner = Search.within(classes.polytope, state.entropy, RELAXED_GAP, seconds, None, state.interrupted, around=outer)
     try:
         faces = sweep_affordable(inner.outer, inner.stopped)
         if faces is not None and faces.rank > 1:

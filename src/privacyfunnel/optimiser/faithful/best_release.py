@@ -39,7 +39,7 @@ SPARED = 1 / UNIT
 """Limits are kept further inside by what this much in every entry can do."""
 MIXES = tuple(16.0**-k for k in range(6, -1, -1))
 """Shares of p pᵀ mixed in, if rounding alone breaks the promise; 1 keeps any."""
-SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
+EPSILON_SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
 """Shares of ε at which the counts alone are taken for the truth."""
 ROUNDED = 2.0**-30
 """What a release may gain, for each value, by a distribution that is off by as much from the original's."""
@@ -171,7 +171,7 @@ class _Task:
         program, promise = self.program, cast(Robust, self.notion).promise
         conditions = Conditions.of(region)
         others = [] if conditions is None else [conditions.sufficient]
-        others += [promise.times(share).granted_rows(self.mean) for share in SHARES]
+        others += [promise.times(share).granted_rows(self.mean) for share in EPSILON_SHARES]
         for rows in others:
             plain = Program(program.p, program.similarity, Bands.of(rows), SPARED)
             found = Standing(standing.gap, standing.left(), None, standing.interrupted, plain.constant, standing.plan)

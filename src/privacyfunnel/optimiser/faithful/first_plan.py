@@ -32,7 +32,7 @@ def redrawn_in_parts(program: Program) -> tuple[Integers, Vector]:
     """π(x, o) as keys o·n + x and masses."""
     n, p = program.n_x, program.p
     keys, masses = [], []
-    for part in _parts(_Limits.of(program), program):
+    for part in _parts(_ChargeLimits.of(program), program):
         own = p[part.values]
         mass = (1 - part.stays) * np.outer(own, own / own.sum())
         mass[np.diag_indices(len(own))] += part.stays * own
@@ -45,7 +45,7 @@ def redrawn_in_parts(program: Program) -> tuple[Integers, Vector]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Limits:
+class _ChargeLimits:
     """low·m ≤ c ≤ high·m for the mass m of a part and its charges c = Σ p_x D[:, x], tightened for rounding."""
 
     low: Vector
@@ -55,7 +55,7 @@ class _Limits:
     p: Vector
 
     @classmethod
-    def of(cls, program: Program) -> _Limits:
+    def of(cls, program: Program) -> _ChargeLimits:
         low, high = program.tightened(float(program.p.min()))
         return cls(low, high, np.ascontiguousarray((program.bands.D * program.p).T), program.p)
 
@@ -74,7 +74,7 @@ class _Limits:
         return float(np.divide(np.maximum(room, 0), np.abs(step), out=np.ones_like(step), where=far).min(initial=1.0))
 
 
-def _parts(limits: _Limits, program: Program) -> list[Part]:
+def _parts(limits: _ChargeLimits, program: Program) -> list[Part]:
     """Parts that keep the promise, none of which a further cut would improve."""
     whole, done = [np.arange(program.n_x)], []
     while whole:
@@ -87,7 +87,7 @@ def _parts(limits: _Limits, program: Program) -> list[Part]:
     return done
 
 
-def _cut_by_columns(limits: _Limits, program: Program, values: Integers) -> list[Integers]:
+def _cut_by_columns(limits: _ChargeLimits, program: Program, values: Integers) -> list[Integers]:
     """The part cut by the column that gains most cells; uncut if none gains."""
     codes, weights = program.similarity.codes[values], program.similarity.weights
     best, most = [values], 0.0
@@ -107,7 +107,7 @@ def _cut_by_columns(limits: _Limits, program: Program, values: Integers) -> list
     return best
 
 
-def _cut_by_values(limits: _Limits, program: Program, values: Integers) -> list[Integers]:
+def _cut_by_values(limits: _ChargeLimits, program: Program, values: Integers) -> list[Integers]:
     """The part cut into the smallest that keep the promise, of values as similar as can be."""
     count = len(values)
     if count == 1 or count**2 * max(1, len(limits.low)) > MOST_WORK:
@@ -122,7 +122,7 @@ def _cut_by_values(limits: _Limits, program: Program, values: Integers) -> list[
 
 
 def _joined(
-    limits: _Limits, charges: Matrix, mass: Vector, alike: Callable[[int, Integers], Vector] | None = None
+    limits: _ChargeLimits, charges: Matrix, mass: Vector, alike: Callable[[int, Integers], Vector] | None = None
 ) -> Integers:
     """group[k] of every piece, so that every group keeps the promise if all pieces together do.
 
@@ -151,7 +151,7 @@ def _joined(
     return group
 
 
-def _mended(limits: _Limits, charges: Matrix, mass: Vector, group: Integers, groups: int) -> int:
+def _mended(limits: _ChargeLimits, charges: Matrix, mass: Vector, group: Integers, groups: int) -> int:
     """The last group joined with others while it breaks the promise; how many there are then."""
     last = groups - 1
     while last > 0:

@@ -9,7 +9,7 @@ from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARNESS = NEAR
-TIE = 1e-3
+FREQUENT_FIRST = 1e-3
 """How much a frequent partner is preferred to a rare one: less than any difference in similarity, mostly."""
 
 
@@ -90,7 +90,7 @@ def nearest(
     for x in range(n):
         values = np.full(wide, -np.inf)
         for y in range(n):
-            score = similar(codes, places, weights, steps, x, y) + TIE * p[y]
+            score = similar(codes, places, weights, steps, x, y) + FREQUENT_FIRST * p[y]
             if score > values[most - 1]:
                 insert(values[:most], names[x, :most], score, y)
             start = most + group[y] * per_group

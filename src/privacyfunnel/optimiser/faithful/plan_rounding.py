@@ -15,7 +15,7 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 RARE = 1e-3
 """Of a value so rare that all its masses are dust, what is more than this share of it."""
-EXACT = 2.0**-36
+SCALED_UP_TO = 2.0**-36
 """The error of a marginal that scaling leaves, far below what rounding makes."""
 SCALINGS = 200
 """Rounds of scaling at most; the plan of the solver is close, and few are needed."""
@@ -73,7 +73,7 @@ def _balanced(plan: Plan, p: Vector) -> tuple[Integers, Integers, Vector]:
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[o]
         seen = np.bincount(x, weights=mass, minlength=n)
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[x]
-        if np.abs(np.bincount(o, weights=mass, minlength=n) - p).max() < EXACT:
+        if np.abs(np.bincount(o, weights=mass, minlength=n) - p).max() < SCALED_UP_TO:
             break
     return o, x, mass
 

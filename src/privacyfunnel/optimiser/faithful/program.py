@@ -24,7 +24,7 @@ AT_ONCE = 4_000_000
 """Numbers held at once while pairs are priced."""
 DOUBT = 1e-14
 """What float64 may cost a bound, relative to the sizes of the prices in it."""
-SETTLED = 2.0**-36
+LAST_TOLERANCE = 2.0**-36
 """How exactly limits are met by the last linear programs."""
 ROOM = 0.25
 """Limits are tightened by at most this share of the room that p_x leaves."""
@@ -122,7 +122,7 @@ class Program:
         n, rows = values.shape
         every = Limited(*(part.ravel() for part in np.indices((n, rows))))
         low, high = (end.reshape(n, rows) for end in self.limits_of(every))
-        outputs, found = np.nonzero(touched & ((values > high + SETTLED) | (values < low - SETTLED)))
+        outputs, found = np.nonzero(touched & ((values > high + LAST_TOLERANCE) | (values < low - LAST_TOLERANCE)))
         return outputs, found
 
     def columns(self, keys: Integers, limited: Limited) -> tuple[Integers, Integers, Vector]:

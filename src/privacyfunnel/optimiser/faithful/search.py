@@ -15,7 +15,7 @@ from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.pair_pricing import nearest
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.program.lp import interior
-from privacyfunnel.optimiser.program.state import UNHURRIED, Progress
+from privacyfunnel.optimiser.program.state import UNHURRIED, Progress, Watched
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -31,13 +31,11 @@ PER_GROUP = 2
 """Partners from each group: one may be taken up by others."""
 MOST_SIMILAR = 24
 """Most similar values that every value starts with; the others come when their price is right."""
-MOST_SECRETS = 4
+GROUPING_SECRETS = 4
 """Secrets by whose probabilities values are grouped; more groups would make the first program large."""
 PER_ROUND = 20
 """Pairs that are added for every value and for every output, at most."""
-LEAST_GAIN = 1e-9
-"""What a pair must gain to be added: less is within the tolerance of the solver."""
-CLOSE = 0.1
+TIGHT_FROM = 0.1
 """Bound and fidelity this close: from here on, programs are solved as tightly as the gap asks for."""
 OF_THE_GAP = 0.01
 """The tolerance of a program, as a share of the gap that is to be closed."""
@@ -67,7 +65,7 @@ class Plan:
 
 
 @dataclass(eq=False)
-class Standing:
+class Standing(Watched):
     """The best plan and the best bound so far, and whether to go on."""
 
     gap: float
@@ -81,9 +79,8 @@ class Standing:
     upper_bound: float = 1.0
     started: float = field(default_factory=time.monotonic)
 
-    def stopped(self) -> bool:
-        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
-        return late or self.interrupted.is_set()
+    def kept_so_far(self) -> float:
+        return self.fidelity
 
     def left(self) -> float:
         """Seconds until the time limit."""
@@ -92,17 +89,6 @@ class Standing:
     def keep(self, plan: Plan, fidelity: float) -> None:
         if fidelity > self.fidelity:
             self.fidelity, self.plan = fidelity, plan
-
-    def closed(self) -> bool:
-        return self.upper_bound - self.fidelity <= self.gap
-
-    def report(self) -> None:
-        if self.progress is None:
-            return
-        try:
-            self.progress(Progress(self.fidelity, self.upper_bound, time.monotonic() - self.started))
-        except KeyboardInterrupt:
-            self.interrupted.set()
 
 
 def generate(program: Program, joint: Joint, standing: Standing, region: Region | None) -> str:
@@ -132,7 +118,7 @@ def generate(program: Program, joint: Joint, standing: Standing, region: Region 
             if tolerance <= TIGHT:
                 break
             tolerance = TIGHT
-        elif priced.bound - standing.fidelity < CLOSE:
+        elif priced.bound - standing.fidelity < TIGHT_FROM:
             tolerance = max(TIGHT, min(tolerance, OF_THE_GAP * standing.gap))
     return f"{rounds} linear programs over {len(keys):,} of {program.n_x**2:,} pairs"
 
@@ -179,7 +165,7 @@ def first_pairs(program: Program, joint: Joint) -> Integers:
         return np.arange(n * n)
     x = np.arange(n)
     parts = []
-    for secret in np.argsort(-joint.p_s, kind="stable")[: min(MOST_SECRETS, joint.n_s - 1)]:
+    for secret in np.argsort(-joint.p_s, kind="stable")[: min(GROUPING_SECRETS, joint.n_s - 1)]:
         group = _groups(joint.p_s_given_x[secret], program.p)
         names = nearest(s.codes, s.places, s.weights, s.steps, program.p, group, PER_GROUP, GROUPS, MOST_SIMILAR)
         parts.append(names)

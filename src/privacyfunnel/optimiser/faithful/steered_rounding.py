@@ -14,7 +14,7 @@ from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-PATIENCE = 1e-3
+MARGINAL_WEIGHT = 1e-3
 """The marginal may be off by whole units, limits of ε = 0 by a fraction of one."""
 
 
@@ -22,7 +22,7 @@ def steered(Q: Matrix, p: Vector, bands: Bands) -> Channel | None:
     """Q[o, x], all positive, as an exact channel; None if the most frequent output has not enough to give."""
     exact = np.ascontiguousarray(Q * UNIT)
     centre = bands.D @ p
-    weights = np.vstack([PATIENCE * p, p * (bands.D - centre[:, None])])
+    weights = np.vstack([MARGINAL_WEIGHT * p, p * (bands.D - centre[:, None])])
     # What Q itself oversteps is an error to begin with.
     values, mass = exact @ weights.T, exact @ p
     values[:, 0] = 0.0

@@ -15,13 +15,13 @@ import numpy as np
 from privacyfunnel.optimiser.generation.pricing import Oracle
 from privacyfunnel.optimiser.program.lp import Infeasible
 from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, Polytope
-from privacyfunnel.optimiser.program.supports import ROUNDING, independent_rows
+from privacyfunnel.optimiser.program.supports import HALF_ULP, independent_rows
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-NOTHING = 1e-12
+ZERO = 1e-12
 """Well above what float64 leaves of a zero, after a handful of operations on numbers up to 1."""
 CLEAR = 1e-6
-"""What decides whether rows are independent must be below NOTHING or above CLEAR, relative to rows with a largest
+"""What decides whether rows are independent must be below ZERO or above CLEAR, relative to rows with a largest
 coefficient of 1. In between it might be a rounding error, a face might be missed, and a bound be wrong."""
 AJAR = 1e-7
 """How nearly rows must be tight at some posterior for a face to count as open: the solver is far more exact."""
@@ -77,7 +77,7 @@ def _is_something(size: float) -> bool:
 
 
 def _is_surely_something(size: float) -> bool:
-    if NOTHING < size < CLEAR:
+    if ZERO < size < CLEAR:
         raise _TooClose
     return size >= CLEAR
 
@@ -158,7 +158,7 @@ def _points(W: Matrix, sets: Integers, left: float) -> tuple[Matrix, Integers, V
         @ np.ones(r)
         * 8
         * r
-        * ROUNDING
+        * HALF_ULP
         * np.abs(system).max(axis=(1, 2), initial=1.0)[:, None]
         * (np.abs(u).max(axis=1, keepdims=True, initial=1.0))
     )

@@ -13,7 +13,7 @@ from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.optimiser.few_secrets.coarse_to_fine import clusters, interpolated, means, merged
 from privacyfunnel.optimiser.few_secrets.faces import SAME_DIGITS, Faces, find_faces
-from privacyfunnel.optimiser.few_secrets.sweep import Boards, Task, sweep_points, sweep_sets
+from privacyfunnel.optimiser.few_secrets.sweep import Boards, SweepTask, sweep_points, sweep_sets
 from privacyfunnel.optimiser.generation.first_mixture import peel
 from privacyfunnel.optimiser.generation.pricing import IMPROVES, Oracle
 from privacyfunnel.optimiser.program.master import Master
@@ -24,7 +24,7 @@ from privacyfunnel.typing import Integers, Vector
 
 SWEEP_SUPPORTS = 500_000_000
 """Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
-KEPT = 4
+KEPT_FOR_EACH = 4
 """Posteriors remembered for each of their values in one sweep."""
 PORTIONS = 40
 """A sweep is done in so many portions, and ends early when enough has been found."""
@@ -34,7 +34,7 @@ COARSER = 4
 """Each level has so many times fewer values than the next."""
 COARSE_GAP = 1e-4
 """Nats: the prices of a coarser problem are a start, and carrying them over spoils finer digits."""
-MOST_STEPS = 2e10
+LONGEST_SWEEP = 2e10
 """About a minute of one core for a complete sweep."""
 
 
@@ -118,7 +118,7 @@ def sweep_affordable(polytope: Polytope, stopped: Callable[[], bool]) -> Faces |
     n = polytope.n_x
     steps = comb(n, faces.rank) * (len(faces.points) + faces.rank**2)
     steps += sum(comb(n, k + 1) * len(sets) * (k + 1) for k, sets in faces.sets.items())
-    return faces if steps <= MOST_STEPS else None
+    return faces if steps <= LONGEST_SWEEP else None
 
 
 @dataclass(eq=False)
@@ -188,7 +188,7 @@ class Sweep:
 
     def _run(self, board: Boards, tasks: list[tuple[int, int]], y: Vector) -> float:
         least = np.inf
-        faces, task = self.faces, Task(self._G, self._size, y, FEASIBLE)
+        faces, task = self.faces, SweepTask(self._G, self._size, y, FEASIBLE)
         for k, first in tasks:
             if k == faces.rank:
                 found = sweep_points(first, self._U, faces.points, faces.doubt, faces.tight, task, board)
@@ -199,9 +199,11 @@ class Sweep:
 
 
 def _empty(n: int, rank: int) -> Boards:
-    shape = (n, KEPT, rank)
+    shape = (n, KEPT_FOR_EACH, rank)
     vague = np.zeros((MOST_EXACT, rank), np.int64)
-    return Boards(np.full((n, KEPT), np.inf), np.zeros(shape, np.int64), np.zeros(shape), vague, np.zeros(1, np.int64))
+    return Boards(
+        np.full((n, KEPT_FOR_EACH), np.inf), np.zeros(shape, np.int64), np.zeros(shape), vague, np.zeros(1, np.int64)
+    )
 
 
 def _columns(board: Boards, threshold: float, order: Integers) -> Columns:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR
-from privacyfunnel.optimiser.program.supports import ROUNDING, STEEPEST, VAGUE
+from privacyfunnel.optimiser.program.supports import HALF_ULP, STEEPEST, UNCERTAIN
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-FINE = 1e-11
+CERTAIN = 1e-11
 """Masses that are this certain need no second look."""
 
 
-class Task(NamedTuple):
+class SweepTask(NamedTuple):
     """What a sweep goes through, with all errors that may be in it.
 
     G are the rows, and their entries may be wrong by ENTRY_ERROR·size; y are prices, and `slack` is how far a posterior
@@ -42,7 +42,7 @@ class Boards(NamedTuple):
 
 
 @compiled
-def sweep_sets(first: int, sets: Integers, task: Task, boards: Boards) -> float:
+def sweep_sets(first: int, sets: Integers, task: SweepTask, boards: Boards) -> float:
     """`sweep_points` for mixtures of k values that make one of the sets of k − 1 rows tight: the point 0 of these."""
     n, k = task.G.shape[1], sets.shape[1] + 1
     U, points, doubt = np.ones((n, k)), np.zeros((1, k)), np.zeros(k)
@@ -58,7 +58,7 @@ def sweep_sets(first: int, sets: Integers, task: Task, boards: Boards) -> float:
 
 @compiled
 def sweep_points(
-    first: int, U: Matrix, points: Matrix, doubt: Vector, tight: Integers, task: Task, boards: Boards
+    first: int, U: Matrix, points: Matrix, doubt: Vector, tight: Integers, task: SweepTask, boards: Boards
 ) -> float:
     """The least H(v) − y·v over v in Δ on k values, the lowest being `first`, with Σ v[x] U[x] at one of the points.
 
@@ -120,7 +120,7 @@ def sweep_points(
                     if not possible:
                         continue
                     v[k - 1] = share
-                    sure = sure and worst <= FINE
+                    sure = sure and worst <= CERTAIN
                 support[: k - 1] = chosen
                 support[k - 1] = last
                 if sure:
@@ -147,17 +147,17 @@ def _error(U: Matrix, chosen: Integers, inverse: Matrix, largest: Vector, doubt:
             total, size = 0.0, 0.0
             for m in range(k):
                 total += inverse[i, m] * U[chosen[j], m]
-                size += abs(inverse[i, m]) * (2 * k * ROUNDING * abs(U[chosen[j], m]) + doubt[m])
+                size += abs(inverse[i, m]) * (2 * k * HALF_ULP * abs(U[chosen[j], m]) + doubt[m])
             row += abs(total - (1.0 if i == j else 0.0)) + size
         for m in range(k):
             reached += abs(inverse[i, m]) * largest[m]
-            shaken += abs(inverse[i, m]) * (4 * k * ROUNDING * largest[m] + doubt[m])
+            shaken += abs(inverse[i, m]) * (4 * k * HALF_ULP * largest[m] + doubt[m])
         apart, reach, shaky = max(apart, row), max(reach, reached), max(shaky, shaken)
-    return shaky + reach * apart / (1 - apart) if apart < VAGUE else np.inf
+    return shaky + reach * apart / (1 - apart) if apart < UNCERTAIN else np.inf
 
 
 @compiled
-def _judged(support: Integers, v: Vector, task: Task, boards: Boards) -> float:
+def _judged(support: Integers, v: Vector, task: SweepTask, boards: Boards) -> float:
     """The least cost of a posterior with certain masses, unless it is surely outside of Δ."""
     surely, perhaps = True, True
     for g in range(len(task.G)):
@@ -166,19 +166,19 @@ def _judged(support: Integers, v: Vector, task: Task, boards: Boards) -> float:
             entry = task.G[g, support[i]]
             total += entry * v[i]
             size += abs(entry * v[i])
-            entries += abs(entry) * FINE + 2 * ENTRY_ERROR * task.size[g, support[i]]
+            entries += abs(entry) * CERTAIN + 2 * ENTRY_ERROR * task.size[g, support[i]]
         surely = surely and total <= task.slack * size
         perhaps = perhaps and total <= entries
         if not perhaps:
             return np.inf
     cost = _offer(support, v, task.y, boards) if surely else _cost(support, v, task.y)
     for i in range(len(v)):
-        cost -= FINE * (abs(task.y[support[i]]) - math.log(FINE))
+        cost -= CERTAIN * (abs(task.y[support[i]]) - math.log(CERTAIN))
     return cost
 
 
 @compiled
-def _reconsidered(support: Integers, rows: Integers, v: Vector, task: Task, boards: Boards) -> float:
+def _reconsidered(support: Integers, rows: Integers, v: Vector, task: SweepTask, boards: Boards) -> float:
     """The same for a posterior that makes these rows tight, from determinants with their errors (see `supports`)."""
     k = len(support)
     det, per = np.zeros(1 << k), np.zeros(1 << k)
@@ -202,7 +202,7 @@ def _reconsidered(support: Integers, rows: Integers, v: Vector, task: Task, boar
     total, wrong, largest = 0.0, 0.0, 0
     for j in range(k):
         w[j] = det[everything & ~(1 << j)] * (1.0 if j % 2 == 0 else -1.0)
-        error[j] = 2 * (k - 1) * (ENTRY_ERROR + (k + 2) * ROUNDING) * per[everything & ~(1 << j)]
+        error[j] = 2 * (k - 1) * (ENTRY_ERROR + (k + 2) * HALF_ULP) * per[everything & ~(1 << j)]
         if abs(w[j]) > abs(w[largest]):
             largest = j
         wrong += error[j]
@@ -213,11 +213,11 @@ def _reconsidered(support: Integers, rows: Integers, v: Vector, task: Task, boar
             return np.inf
         w[j] = max(0.0, w[j])
         total += w[j]
-    if wrong >= VAGUE * total:
+    if wrong >= UNCERTAIN * total:
         return _noted(support, task, boards) if wrong > 0 else np.inf
     for j in range(k):
         v[j] = w[j] / total
-        error[j] = min(STEEPEST, (error[j] + v[j] * wrong) / (total - wrong) + 2 * k * ROUNDING)
+        error[j] = min(STEEPEST, (error[j] + v[j] * wrong) / (total - wrong) + 2 * k * HALF_ULP)
     surely = v.min() > 0
     for g in range(len(task.G)):
         over, size, most = 0.0, 0.0, 0.0
@@ -236,7 +236,7 @@ def _reconsidered(support: Integers, rows: Integers, v: Vector, task: Task, boar
 
 
 @compiled
-def _noted(support: Integers, task: Task, boards: Boards) -> float:
+def _noted(support: Integers, task: SweepTask, boards: Boards) -> float:
     """A support of which nothing is known is written down; if there is no place, H(v) is at least 0 there."""
     place = boards.n_vague[0]
     if place == len(boards.vague):

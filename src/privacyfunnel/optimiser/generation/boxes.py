@@ -31,7 +31,7 @@ EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
 """What a posterior found by the way may overstep: it will be polished."""
-ROUNDING = 1e-12
+BOX_MARGIN = 1e-12
 """Boxes are left this much larger than arithmetic says."""
 LOST_DIGITS = 1e-13
 """What rounding may cost a bound, relative to the prices it is made of: sums over hundreds of rows and values."""
@@ -62,6 +62,28 @@ class RowBounds(NamedTuple):
         return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), column, A[row, column], low, high, curved)
 
 
+class Tableau(NamedTuple):
+    """x_basic = T x_outside for x = (v, A v): where the simplex method stands, from one box to the next."""
+
+    T: Matrix
+    basic: Integers
+    outside: Integers
+    x: Vector
+
+
+class OpenBoxes(NamedTuple):
+    """Box k is sides[k] = (lower, upper), has the bound bounds[k], and is to be cut at cut_at[k] in direction cuts[k].
+
+    The first `size` numbers in `heap` are the open boxes as a binary heap; the others are free places.
+    """
+
+    sides: Matrix
+    bounds: Vector
+    cuts: Integers
+    cut_at: Vector
+    heap: Integers
+
+
 @compiled(reorder_sums=True)
 def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
     """Shrink the box to what each row leaves of it; False if that is nothing."""
@@ -70,7 +92,7 @@ def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
             least, most = _range(rows, i, lower, upper)
             if least > rows.high[i] + EMPTY or most < rows.low[i] - EMPTY:
                 return False
-            above, below = rows.high[i] - least + ROUNDING, rows.low[i] - most - ROUNDING
+            above, below = rows.high[i] - least + BOX_MARGIN, rows.low[i] - most - BOX_MARGIN
             for k in range(rows.starts[i], rows.starts[i + 1]):
                 x, entry = rows.column[k], rows.entry[k]
                 least_x, most_x = lower[x], upper[x]
@@ -100,23 +122,14 @@ def _range(rows: RowBounds, i: int, lower: Vector, upper: Vector) -> tuple[float
 
 
 @compiled(reorder_sums=True)
-def bound_box(
-    rows: RowBounds,
-    y: Vector,
-    gap: float,
-    lower: Vector,
-    upper: Vector,
-    T: Matrix,
-    basic: Integers,
-    outside: Integers,
-    x: Vector,
-) -> float:
-    """A bound on the sum in the box, which is shrunk in place to where less than −gap is still possible; x[:n] is v.
+def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vector, tableau: Tableau) -> float:
+    """A bound on the sum in the box, which is shrunk in place to where less than −gap is still possible.
 
     The bound is a sum of terms that are each least at an end of the box: a v[x] so far from that end that the
     sum reaches −gap can be cut off. Smaller boxes have better chords, so this is repeated while it helps.
     """
     m, n = rows.A.shape
+    T, basic, outside, x = tableau
     low, high = np.empty(n + m), np.empty(n + m)
     cost, reduced = np.empty(n), np.empty(n)
     best = before = -np.inf
@@ -137,7 +150,7 @@ def bound_box(
             least, most = _range(rows, i, lower, upper)
             low[n + i] = rows.low[i] if math.isfinite(rows.low[i]) else min(least, rows.high[i])
             high[n + i] = rows.high[i] if math.isfinite(rows.high[i]) else max(most, rows.low[i])
-        prices = minimise(cost, low, high, ROUNDING - gap - height, T, basic, outside, x)
+        prices = minimise(cost, low, high, BOX_MARGIN - gap - height, T, basic, outside, x)
         bound = height
         reduced[:] = cost
         for i in range(m):
@@ -150,7 +163,7 @@ def bound_box(
         for j in range(n):
             bound += min(reduced[j] * lower[j], reduced[j] * upper[j])
         best = max(best, bound)
-        room = ROUNDING - gap - bound
+        room = BOX_MARGIN - gap - bound
         if room <= 0 or not math.isfinite(bound):
             return best
         for j in range(n):
@@ -193,67 +206,64 @@ def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int
 
 @compiled(reorder_sums=True)
 def explore(
-    rows: RowBounds,
-    y: Vector,
-    gap: float,
-    boxes: Matrix,
-    bounds: Vector,
-    heap: Integers,
-    size: int,
-    cuts: Integers,
-    cut_at: Vector,
-    found: Matrix,
-    n_found: int,
-    budget: int,
+    rows: RowBounds, y: Vector, gap: float, boxes: OpenBoxes, size: int, found: Matrix, n_found: int, budget: int
 ) -> tuple[int, int, float]:
     """Cut the boxes with the least bounds in two, `budget` times or until none is left below −gap.
 
-    boxes[k] holds (lower, upper) of box k, whose bound is bounds[k], and which is to be cut at cut_at[k] in the
-    direction cuts[k]. heap[:size] are the open boxes as a binary heap, heap[size:] are free places. Returns the
-    number of open boxes, the number of points with a sum below −gap now in `found`, and the least bound among the
-    boxes that are done with.
+    Returns the number of open boxes, the number of points with a sum below −gap now in `found`, and the least bound
+    among the boxes that are done with.
     """
     m, n = rows.A.shape
-    T = np.empty((m, n))
-    basic, outside = np.empty(m, np.int64), np.empty(n, np.int64)
-    slack_basis(rows.A, T, basic, outside)
-    x = np.empty(n + m)
+    tableau = Tableau(np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n + m))
+    slack_basis(rows.A, tableau.T, tableau.basic, tableau.outside)
     parent = np.empty(2 * n)
     settled = np.inf
     for step in range(budget):
-        if size == 0 or size + 1 >= len(heap):
+        if size == 0 or size + 1 >= len(boxes.heap):
             break
         if step % REFRESH == REFRESH - 1:
-            refresh(rows.A, T, basic, outside)
-        k = heap[0]
-        size = pop(bounds, heap, size)
-        parent[:] = boxes[k]
-        above, direction, at = bounds[k], cuts[k], cut_at[k]
-        for side in range(2):
-            k = heap[size]
-            box = boxes[k]
+            refresh(rows.A, tableau.T, tableau.basic, tableau.outside)
+        k = boxes.heap[0]
+        size = pop(boxes.bounds, boxes.heap, size)
+        parent[:] = boxes.sides[k]
+        above, direction, at = boxes.bounds[k], boxes.cuts[k], boxes.cut_at[k]
+        for end in (direction + n, direction):  # the upper side of one half, the lower one of the other
+            k = boxes.heap[size]
+            box = boxes.sides[k]
             box[:] = parent
-            box[direction + (n if side == 0 else 0)] = at
-            bound = bound_box(rows, y, gap, box[:n], box[n:], T, basic, outside, x)
-            bound = max(bound, above)
-            if bound >= -gap:
+            box[end] = at
+            bound = max(above, bound_box(rows, y, gap, box[:n], box[n:], tableau))
+            if bound < -gap:
+                n_found = _note(rows, y, gap, tableau.x, found, n_found)
+                boxes.cuts[k], boxes.cut_at[k] = _next_cut(rows, box[:n], box[n:], tableau.x)
+            if bound >= -gap or boxes.cuts[k] < 0:  # where chord and curve agree, the bound is r(v), and v was noted
                 settled = min(settled, bound)
-                continue
-            value = 0.0
-            for j in range(n):
-                value += (curve(x[j]) if rows.curved[j] else 0.0) - y[j] * x[j]
-            if value < -gap and n_found < len(found) and _inside(rows, x):
-                found[n_found] = x[:n]
-                n_found += 1
-            cuts[k], cut_at[k] = cut(rows.curved, box[:n], box[n:], x[:n])
-            if cuts[k] < 0 and not _inside(rows, x):  # the simplex method gave up: cut anywhere
-                cuts[k], cut_at[k] = _halve(rows.curved, box[:n], box[n:])
-            if cuts[k] < 0:  # chord and curve agree: the bound is r(v), and v is among those found
-                settled = min(settled, bound)
-                continue
-            bounds[k] = bound
-            size = push(bounds, heap, size)
+            else:
+                boxes.bounds[k] = bound
+                size = push(boxes.bounds, boxes.heap, size)
     return size, n_found, settled
+
+
+@compiled(reorder_sums=True)
+def _note(rows: RowBounds, y: Vector, gap: float, x: Vector, found: Matrix, n_found: int) -> int:
+    """Write down v if it meets the rows and has a sum below −gap; how many there are now."""
+    n = len(y)
+    value = 0.0
+    for j in range(n):
+        value += (curve(x[j]) if rows.curved[j] else 0.0) - y[j] * x[j]
+    if value < -gap and n_found < len(found) and _inside(rows, x):
+        found[n_found] = x[:n]
+        return n_found + 1
+    return n_found
+
+
+@compiled(reorder_sums=True)
+def _next_cut(rows: RowBounds, lower: Vector, upper: Vector, x: Vector) -> tuple[int, float]:
+    """Where to cut a box with the solution x; −1 if nowhere."""
+    direction, at = cut(rows.curved, lower, upper, x[: len(lower)])
+    if direction < 0 and not _inside(rows, x):  # the simplex method gave up: cut anywhere
+        return _halve(rows.curved, lower, upper)
+    return direction, at
 
 
 @compiled(reorder_sums=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.optimiser.generation.boxes import RowBounds, explore
+from privacyfunnel.optimiser.generation.boxes import OpenBoxes, RowBounds, explore
 from privacyfunnel.optimiser.generation.pricing import Programs, descend, distinct, reduced_cost
 from privacyfunnel.typing import Matrix, Vector
 
@@ -22,9 +22,9 @@ FEWEST_BOXES = 16
 """There is place for so many, however large a box is."""
 MOST_BOXES = 1_000_000
 """The arrays hold so many at most, however small boxes are; when they are full, the bound so far is the answer."""
-AT_ONCE = 2_000_000
+ENTRIES_BETWEEN_LOOKS = 2_000_000
 """Entries of tableaux gone through before looking at the clock: some tenths of a second."""
-MOST_AT_ONCE = 1_000
+BOXES_BETWEEN_LOOKS = 1_000
 """Boxes cut before looking at the clock, however small they are."""
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
@@ -69,16 +69,20 @@ class Tree:
         n = len(upper)
         capacity = min(MOST_BOXES, max(FEWEST_BOXES, MEMORY // (16 * n)))
         self._rows, self._y, self._gap = rows, y, gap
-        self._boxes = np.empty((capacity, 2 * n))
-        self._bounds, self._cut_at = np.empty(capacity), np.empty(capacity)
-        self._cuts, self._heap = np.empty(capacity, dtype=np.int64), np.arange(capacity)
+        self._boxes = OpenBoxes(
+            sides=np.empty((capacity, 2 * n)),
+            bounds=np.empty(capacity),
+            cuts=np.empty(capacity, dtype=np.int64),
+            cut_at=np.empty(capacity),
+            heap=np.arange(capacity),
+        )
         self._settled = np.inf
         self.found, self.n_found = np.empty((MOST_FOUND, n)), 0
-        self.step = min(MOST_AT_ONCE, max(1, AT_ONCE // rows.A.size))
+        self.step = min(BOXES_BETWEEN_LOOKS, max(1, ENTRIES_BETWEEN_LOOKS // rows.A.size))
         # all of Δ, to be cut in half somewhere
-        self._boxes[0, :n], self._boxes[0, n:] = 0.0, upper
-        widest = int(np.where(rows.curved, upper, -1.0).argmax())
-        self._bounds[0], self._cuts[0], self._cut_at[0] = -np.inf, widest, upper[widest] / 2
+        boxes, widest = self._boxes, int(np.where(rows.curved, upper, -1.0).argmax())
+        boxes.sides[0, :n], boxes.sides[0, n:] = 0.0, upper
+        boxes.bounds[0], boxes.cuts[0], boxes.cut_at[0] = -np.inf, widest, upper[widest] / 2
         self._size = 1
 
     def search(self, stopped: Callable[[], bool], effort: float) -> None:
@@ -91,23 +95,13 @@ class Tree:
     def grow(self, steps: int) -> bool:
         """Cut so many boxes; False if nothing is left to cut, or no place."""
         self._size, self.n_found, settled = explore(
-            self._rows,
-            self._y,
-            self._gap,
-            self._boxes,
-            self._bounds,
-            self._heap,
-            self._size,
-            self._cuts,
-            self._cut_at,
-            self.found,
-            self.n_found,
-            steps,
+            self._rows, self._y, self._gap, self._boxes, self._size, self.found, self.n_found, steps
         )
         self._settled = min(self._settled, settled)
-        return 0 < self._size < len(self._heap) - 1
+        return 0 < self._size < len(self._boxes.heap) - 1
 
     @property
     def bound(self) -> float:
         """r(v) is at least this in all of Δ."""
-        return min(self._settled, float(self._bounds[self._heap[0]])) if self._size else self._settled
+        boxes = self._boxes
+        return min(self._settled, float(boxes.bounds[boxes.heap[0]])) if self._size else self._settled

@@ -13,7 +13,7 @@ from privacyfunnel.typing import Matrix, Vector
 
 GONE = 1e-13
 """Mass below this is rounding error."""
-TIGHT = 1e-11
+TIGHT_ROW = 1e-11
 """A row is tight when it is this close to 0, relative to its terms."""
 
 
@@ -33,7 +33,7 @@ def peel(polytope: Polytope, oracle: Oracle, stopped: Callable[[], bool]) -> tup
             if left.max() <= GONE or stopped():
                 break
             over = G @ left
-            oracle.restrict(tight=over > -TIGHT * (size @ left), open_values=left > GONE)
+            oracle.restrict(tight=over > -TIGHT_ROW * (size @ left), open_values=left > GONE)
             v = without_dust(oracle.minimise(-(np.arange(polytope.n_x) == left.argmax()).astype(np.float64)))
             slope = G @ v
             closing = slope < -GONE
@@ -62,7 +62,7 @@ def _complete(polytope: Polytope, V: Matrix, q: Vector) -> tuple[Columns, Vector
     mixed = q @ V
     share = min(1.0, float((p_x / np.maximum(mixed, GONE**2)).min())) if len(V) else 0.0
     given = G @ mixed
-    gives_more = given < np.minimum(G @ p_x, -TIGHT * (np.abs(G) @ mixed))  # then the rest may break the row
+    gives_more = given < np.minimum(G @ p_x, -TIGHT_ROW * (np.abs(G) @ mixed))  # then the rest may break the row
     share = min(share, float((G @ p_x / np.where(gives_more, given, 1.0))[gives_more].min(initial=1.0)))
     rest = (p_x - share * mixed).clip(0)
     left = float(rest.sum())

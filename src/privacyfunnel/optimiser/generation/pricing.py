@@ -19,9 +19,9 @@ FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 IMPROVES = 1e-12
 """Nats: what lowers a reduced cost by less is rounding error."""
-SAFE = 1e-9
+MASS_MARGIN = 1e-9
 """By how much a largest mass is rounded up: what a solver leaves open counts here as nothing."""
-ROUNDS = 30
+DESCENT_PROGRAMS = 30
 """Linear programs of one descent, at most: a vertex that is not yet a local minimum is an improving posterior, too."""
 SHARPNESS = 0.5
 """Random posteriors to search from are Dirichlet with this parameter: below 1, some values have most of the mass, as
@@ -32,7 +32,7 @@ WORTH_ADDING = 1 / 8
 """Of the gap: what must be left of that when a posterior has been drawn into Δ."""
 SAME_DIGITS = 10
 """Posteriors that agree to so many decimals are one: linear programs are solved no better (TOLERANCE in `lp`)."""
-SHARED = 20_000
+SHARED_FROM = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 
 
@@ -104,7 +104,7 @@ class Oracle:
     def team(self) -> list[Oracle]:
         """This oracle and others like it, one for each core, where programs are large enough to share them out."""
         if not self._team:
-            helpers = cores() - 1 if self.G.size >= SHARED else 0
+            helpers = cores() - 1 if self.G.size >= SHARED_FROM else 0
             self._team = [self, *(Oracle(self._polytope) for _ in range(helpers))]
         return self._team
 
@@ -130,7 +130,7 @@ class CellOracle:
         everything = np.zeros(len(self._cell)), np.ones(len(self._cell))
         solved = [self._values.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
         corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
-        return corners, np.minimum(1.0, [SAFE - bound for _, bound, _ in solved])
+        return corners, np.minimum(1.0, [MASS_MARGIN - bound for _, bound, _ in solved])
 
     def rows(self) -> RowBounds:
         """What (m, v) must meet."""
@@ -180,7 +180,7 @@ def reduced_cost(v: Vector, y: Vector) -> float:
 def descend(oracle: Programs, y: Vector, v: Vector) -> Vector:
     """From v down to a vertex that is a local minimum of r: r is concave, so its linearisation is above it."""
     best = np.inf
-    for _ in range(ROUNDS):
+    for _ in range(DESCENT_PROGRAMS):
         corner = oracle.minimise(-np.log(np.maximum(v, FLOOR)) - y)
         value = reduced_cost(corner, y)
         if value >= best - IMPROVES:
@@ -194,7 +194,7 @@ def extremes(oracle: BoxedPrograms) -> tuple[Matrix, Vector]:
     everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
     solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
     corners = np.stack([v for v, _, _ in solved]).clip(0)
-    return corners, np.minimum(1.0, [SAFE - bound for _, bound, _ in solved])
+    return corners, np.minimum(1.0, [MASS_MARGIN - bound for _, bound, _ in solved])
 
 
 def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:

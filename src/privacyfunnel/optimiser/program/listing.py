@@ -16,14 +16,12 @@ from privacyfunnel.typing import Vector
 
 LIST_VERTICES = 1_000_000
 """Up to this many candidates, all vertices are listed; beyond, they are generated on demand."""
-AT_ONCE = 2_000
+VERTICES_AT_ONCE = 2_000
 """Up to this many vertices go into the master program at once."""
 LOOKED_THROUGH = 50
-"""Times AT_ONCE, the columns of least reduced cost among which those of a round are chosen; others improve less."""
+"""Times VERTICES_AT_ONCE: columns of least reduced cost, among which a round's are chosen; others improve less."""
 OF_EACH = 3
 """Columns of a round that use the same value: fewer would need more rounds, more are alike."""
-LEANING = 1e-9
-"""Weight of p_x itself in a mixture that is more than rounding error."""
 
 
 def can_list(polytope: Polytope, rank: int) -> bool:
@@ -51,11 +49,11 @@ def _mix(state: Search, pool: Columns, around: Callable[[], supports.Enclosed], 
     inside = np.zeros(len(pool), dtype=bool)
     cost = pool.entropy()
     artificial, y = 0.0, np.zeros(state.polytope.n_x)
-    if len(pool) > AT_ONCE:
+    if len(pool) > VERTICES_AT_ONCE:
         y = np.full(state.polytope.n_x, float(cost.mean()))
     while not state.stopped():
         r = cost - pool.dot(y)
-        fresh = np.flatnonzero(~inside) if len(pool) <= AT_ONCE else _most_improving(pool, r, inside)
+        fresh = np.flatnonzero(~inside) if len(pool) <= VERTICES_AT_ONCE else _most_improving(pool, r, inside)
         if fresh.size:
             master.add(pool.take(fresh))
             inside[fresh] = True
@@ -74,7 +72,7 @@ def _mix(state: Search, pool: Columns, around: Callable[[], supports.Enclosed], 
 def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
     """For every value x, the few columns that use it with the least reduced cost."""
     order = np.argsort(r, kind="stable")
-    order = order[~inside[order]][: LOOKED_THROUGH * AT_ONCE]
+    order = order[~inside[order]][: LOOKED_THROUGH * VERTICES_AT_ONCE]
     order = order[r[order] < 0] if inside.any() else order
     used = pool.support[order]
     seen: dict[int, int] = {}
@@ -84,6 +82,6 @@ def _most_improving(pool: Columns, r: Vector, inside: np.ndarray) -> np.ndarray:
             chosen.append(i)
             for x in support:
                 seen[x] = seen.get(x, 0) + 1
-        if len(chosen) >= AT_ONCE:
+        if len(chosen) >= VERTICES_AT_ONCE:
             break
     return np.array(chosen, dtype=np.int64)

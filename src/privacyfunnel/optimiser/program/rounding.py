@@ -45,7 +45,7 @@ PASSES = 12
 """Each gives the sink the room it lacked; rows that were rounded anew may take a little of it again."""
 AT_ONCE = 400_000
 """Numbers held at once while many rows are rounded."""
-NARROW = 16
+NARROW_ROW = 16
 """Rows of at most this many values are rounded many at once."""
 FORGIVEN = 0.25
 """Of a unit; targets that are whole numbers but for float64's errors are not rounded down to the one below."""
@@ -123,7 +123,7 @@ def round_rows(A: Matrix, support: Integers, targets: Matrix, p_x: Vector) -> Ro
     """Every row rounded by itself. Unused places have a target of 0."""
     kept = np.zeros(len(support), dtype=bool)
     plain = np.zeros_like(targets)
-    if support.shape[1] <= NARROW:
+    if support.shape[1] <= NARROW_ROW:
         step = max(1, AT_ONCE // (support.shape[1] * (len(A) + 1)))
         for i in range(0, len(support), step):
             some = slice(i, i + step)

@@ -48,8 +48,38 @@ class Progress:
         return self.upper_bound - self.utility
 
 
+class Watched:
+    """A search that ends when time is up or somebody asks it to, and tells where it stands."""
+
+    gap: float
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    started: float
+    upper_bound: float
+
+    def kept_so_far(self) -> float:
+        """What the best so far keeps."""
+        raise NotImplementedError
+
+    def stopped(self) -> bool:
+        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
+        return late or self.interrupted.is_set()
+
+    def closed(self) -> bool:
+        return self.upper_bound - self.kept_so_far() <= self.gap
+
+    def report(self) -> None:
+        if self.progress is None:
+            return
+        try:
+            self.progress(Progress(self.kept_so_far(), self.upper_bound, time.monotonic() - self.started))
+        except KeyboardInterrupt:
+            self.interrupted.set()
+
+
 @dataclass(eq=False)
-class State:
+class State(Watched):
     """The best mixture and the best bound so far, and whether to go on."""
 
     p_x: Vector
@@ -69,9 +99,8 @@ class State:
         self.utility = self.entropy - float(entropy(self.p_x))
         self.upper_bound = no_less(self.entropy)
 
-    def stopped(self) -> bool:
-        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
-        return late or self.interrupted.is_set()
+    def kept_so_far(self) -> float:
+        return self.utility
 
     def spent(self) -> float:
         """The share of the time limit that is over; 0 without one."""
@@ -100,17 +129,6 @@ class State:
     def lower(self, bound: float) -> None:
         """No protocol that keeps the promise has more than `bound`."""
         self.upper_bound = min(self.upper_bound, bound)
-
-    def closed(self) -> bool:
-        return self.upper_bound - self.utility <= self.gap
-
-    def report(self) -> None:
-        if self.progress is None:
-            return
-        try:
-            self.progress(Progress(self.utility, self.upper_bound, time.monotonic() - self.started))
-        except KeyboardInterrupt:
-            self.interrupted.set()
 
 
 @dataclass(eq=False)

@@ -14,13 +14,13 @@ from privacyfunnel.numeric.information import plogp
 from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, FEASIBLE, Columns, Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-CHUNK = 2_000_000
+AT_ONCE = 2_000_000
 """Numbers held at once while vertices are tried."""
-ROUNDING = 2.0**-53
+HALF_ULP = 2.0**-53
 """Relative error of one operation in float64: half a unit in the last place."""
 MOST_EXACT = 2_000
 """Up to this many supports are looked at in exact arithmetic."""
-VAGUE = 0.1
+UNCERTAIN = 0.1
 """A posterior whose masses are less certain than this, in all, may be anything on its support."""
 STEEPEST = 0.36
 """Up to here −d ln d grows with d; that is the most by which −v ln v changes when v changes by d."""
@@ -49,7 +49,7 @@ def vertices(polytope: Polytope, rank: int) -> Columns:
     for k in range(2, min(rank, n, rows + 1) + 1):
         tight = _choose(rows, k - 1)
         supports = _choose(n, k)
-        step = max(1, CHUNK // (max(len(tight), rows) * k * k))
+        step = max(1, AT_ONCE // (max(len(tight), rows) * k * k))
         for start in range(0, len(supports), step):
             found.extend(_with_support(polytope, supports[start : start + step], tight))
     return Columns.join(found)
@@ -179,7 +179,7 @@ def _rank(rows: list[list[int]]) -> int:
 
 def _chunks(supports: Integers, tight: Integers, k: int) -> Iterator[tuple[Integers, Integers]]:
     """All pairs of a support and a set of tight rows, in pieces whose minors fit into memory."""
-    most = max(1, CHUNK // (2**k + k * k))
+    most = max(1, AT_ONCE // (2**k + k * k))
     for some in range(0, len(tight), most):
         part = tight[some : some + most]
         step = max(1, most // len(part))
@@ -199,11 +199,11 @@ def _enclosed(polytope: Polytope, supports: Integers, tight: Integers) -> tuple[
     open_ = (w >= -error).all(axis=-1) & error.any(axis=-1)
     support, w, error = supports[support[open_]], w[open_], error[open_]
     total, doubt = w.clip(0).sum(axis=-1, keepdims=True), error.sum(axis=-1, keepdims=True)
-    clear = (doubt < VAGUE * total)[:, 0]
+    clear = (doubt < UNCERTAIN * total)[:, 0]
     unknown = np.unique(support[~clear], axis=0)
     support, w, error, total, doubt = support[clear], w[clear].clip(0), error[clear], total[clear], doubt[clear]
     mass = w / total
-    error = (error + mass * doubt) / (total - doubt) + 2 * k * ROUNDING
+    error = (error + mass * doubt) / (total - doubt) + 2 * k * HALF_ULP
     kept = _may_be_feasible(polytope, support, mass, error)
     return support[kept], mass[kept], error[kept], unknown
 
@@ -229,7 +229,7 @@ def _null_vectors_within(M: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
         det, per = longer, larger
     everything = (1 << k) - 1
     w = np.stack([det[everything ^ 1 << j] * (-1) ** j for j in range(k)], axis=-1)
-    roundings = (k - 1) * (ENTRY_ERROR + (k + 2) * ROUNDING)
+    roundings = (k - 1) * (ENTRY_ERROR + (k + 2) * HALF_ULP)
     return w, 2 * roundings * np.stack([per[everything ^ 1 << j] for j in range(k)], axis=-1)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.generation.pricing import FLOOR, IMPROVES, ROUNDS
+from privacyfunnel.optimiser.generation.pricing import DESCENT_PROGRAMS, FLOOR, IMPROVES
 from privacyfunnel.optimiser.robust.small_basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -45,7 +45,7 @@ def descents(starts: Matrix, y: Vector, p: Vector, K: Matrix, M: NDArray[np.floa
         sets, kinds = first_basis(n)
         V[i] = starts[i]
         r[i] = np.inf
-        for _ in range(ROUNDS):
+        for _ in range(DESCENT_PROGRAMS):
             for x in range(n):
                 cost[x] = -math.log(max(V[i, x], FLOOR)) - y[x]
             minimise(cost, p, K, M, sets, kinds, w)

@@ -20,7 +20,7 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 RANDOM_STARTS = 8
 """Searches of a round that start anywhere, beside one for every posterior in use: for what is unlike them all."""
-OWN, OTHER, MIDDLE = 0.4, 0.3, 0.3
+OWN_SHARE, OTHER_SHARE, MIDDLE_SHARE = 0.4, 0.3, 0.3
 """Searches start from a posterior in use mixed with another one and with p_x: better ones are like both."""
 ALONE = 0.5
 """At first they start from a single value mixed with p_x."""
@@ -159,13 +159,13 @@ class NestedSearch:
 
     def _starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()
-        mixed = OWN * used + OTHER * used[rng.permutation(len(used))] + MIDDLE * p
+        mixed = OWN_SHARE * used + OTHER_SHARE * used[rng.permutation(len(used))] + MIDDLE_SHARE * p
         return np.vstack([mixed, rng.dirichlet(np.full(len(p), SHARPNESS), size=RANDOM_STARTS)])
 
     def _wide_starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()
-        pairs = [OWN * used + OTHER * used[rng.permutation(len(used))] + MIDDLE * p for _ in range(3)]
-        return np.vstack([self._alone(), (OWN + OTHER) * used + MIDDLE * p, *pairs])
+        pairs = [OWN_SHARE * used + OTHER_SHARE * used[rng.permutation(len(used))] + MIDDLE_SHARE * p for _ in range(3)]
+        return np.vstack([self._alone(), (OWN_SHARE + OTHER_SHARE) * used + MIDDLE_SHARE * p, *pairs])
 
 
 def _first_prices(joint: Joint, region: Region, state: State) -> Vector:

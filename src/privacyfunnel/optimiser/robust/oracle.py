@@ -11,7 +11,7 @@ from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Matrix, Vector
 
-MOST_ROWS = 4_000
+MOST_PROGRAM_ROWS = 4_000
 """Beyond, rows are no longer added: a program would take seconds."""
 BOX_ROUNDS = 3
 """The same inside a box, where any rows give a bound and more rows a better one."""
@@ -30,7 +30,7 @@ class RobustOracle:
     @property
     def full(self) -> bool:
         """Whether no more rows will be added; what oversteps one is then drawn in by the caller."""
-        return len(self.G) >= MOST_ROWS
+        return len(self.G) >= MOST_PROGRAM_ROWS
 
     def minimise(self, cost: Vector) -> Vector:
         """A vertex with the least cost·v. Rows are added while it oversteps some, and while there is time and place."""

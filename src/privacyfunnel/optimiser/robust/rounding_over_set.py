@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.rounding import NARROW, NEGLIGIBLE, SLACKS, round_channel, round_rows
+from privacyfunnel.optimiser.program.rounding import NARROW_ROW, NEGLIGIBLE, SLACKS, round_channel, round_rows
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -25,7 +25,7 @@ NEARLY_TIGHT = 1e-3
 """Rows this close to being overstepped, relative to their terms, are watched while a channel is rounded."""
 LEAST_SHARE = 1e-9
 """Of a constant row, mixed in at first: some units of 2⁻³², a little more than rounding down takes away."""
-STEP = 4.0
+GROWTH = 4.0
 """By this factor the share grows until the promise is kept: at most four times what was needed is lost."""
 SHARES = tuple(16.0**-k for k in range(7, -1, -1))
 """Of p_x in every posterior, if slack alone does not help: from some units of 2⁻³² to all, which keeps any promise."""
@@ -38,7 +38,7 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
     """
     worth = np.flatnonzero(q > NEGLIGIBLE)
     columns, q = columns.take(worth), q[worth]
-    dense = (columns.mass > 0).sum(axis=1) > NARROW
+    dense = (columns.mass > 0).sum(axis=1) > NARROW_ROW
     G = region.cuts(columns.take(np.flatnonzero(~dense)).dense(joint.n_x), -NEARLY_TIGHT)[0]
     for slack in SLACKS:
         if dense.any():
@@ -48,7 +48,7 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
         if _passes(channel, joint, notion):
             return channel
         V = channel.dense() * joint.p_x
-        V = V[(V > 0).sum(axis=1) <= NARROW] if dense.any() else V
+        V = V[(V > 0).sum(axis=1) <= NARROW_ROW] if dense.any() else V
         G = np.concatenate([G, region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]])
     for share in SHARES:  # at large ε, an output may lack less than a unit of some value, and that is all that is wrong
         V = (1 - share) * columns.dense(joint.n_x) + share * joint.p_x
@@ -82,7 +82,7 @@ def _round_both(
         left = UNIT - rows.sum(axis=0)
         if left.min() >= 0 and left.any() and _kept(region, left[None], slack).all():
             return Channel.from_numerators(np.concatenate([left[None], rows[rows.any(axis=1)]]))
-        spared = max(LEAST_SHARE, STEP * spared)
+        spared = max(LEAST_SHARE, GROWTH * spared)
     return Channel.from_numerators(np.full((1, n), UNIT, dtype=np.int64))
 
 
@@ -93,7 +93,7 @@ def _drawn_in(region: Region, targets: Matrix, slack: float) -> Integers:
     share = np.zeros(len(rows))
     broken = np.flatnonzero(~_kept(region, rows, slack))
     while len(broken):
-        share[broken] = np.maximum(LEAST_SHARE, STEP * share[broken])
+        share[broken] = np.maximum(LEAST_SHARE, GROWTH * share[broken])
         hopeless = broken[share[broken] > 1]
         rows[hopeless] = 0
         broken = broken[share[broken] <= 1]
