@@ -14,6 +14,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.information import mutual_information
+from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.protocol import published
 from privacyfunnel.protocols.readers import points, typical_error
 from privacyfunnel.report.account import account
@@ -296,6 +297,21 @@ def test_columns_without_order_and_weight_need_no_second_word():
     text = text_of(report_page(account(pf.optimise(joint, pf.LIP(0.1), objective="faithful"), joint)))
     assert "fidelity" not in text
     assert "No release with this promise whose rows can be counted leaves more than" in text
+
+
+def test_the_command_draws_curves_of_cells_for_a_faithful_protocol_with_its_weights(folder, tmp_path):
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
+    weights = {"age": 4.0}
+    pf.optimise(joint, pf.LIP(0.1), objective="faithful", weights=weights).save(tmp_path / "faithful.json")
+    asked = ["--table", folder / "people.csv", "--time-limit", "20", "-o", tmp_path / "r.html"]
+    assert funnel("report", tmp_path / "faithful.json", *asked) == 0
+    text = " ".join(text_of((tmp_path / "r.html").read_text()).split())
+    assert "How many cells stay as they are at every ε" in text
+    assert "The curves are those of protocols that keep the most information" not in text
+    kept = pf.optimise(joint, pf.LIP(0.05), objective="faithful", weights=weights).fidelity
+    alike = pf.optimise(joint, pf.LIP(0.05), objective="faithful").fidelity
+    assert percent(kept) != percent(alike)  # the weights matter
+    assert f"LIP 0.05 ×{factor(0.05)} {percent(kept)}" in text
 
 
 def test_curves_of_information_beside_a_faithful_protocol_are_called_so(folder):
