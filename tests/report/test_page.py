@@ -16,7 +16,7 @@ from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.information import mutual_information
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.protocol import published
-from privacyfunnel.protocols.readers import points, typical_error
+from privacyfunnel.protocols.readers import points, share_errors
 from privacyfunnel.report.account import account
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.curves import compare, epsilons_with
@@ -256,7 +256,10 @@ def test_the_report_of_a_faithful_protocol_says_what_readers_get(folder):
     text = " ".join(text_of(page).split())
     assert f"{percent(likeness.cells_unchanged)} of all cells stay as they are" in text
     assert f"{percent(likeness.rows_unchanged)} of all rows entirely" in text
-    assert f"± {points(typical_error(protocol, joint))} points: the typical error of a counted share" in text
+    errors = share_errors(protocol, joint)
+    worst = f"{errors.column}: up to ± {points(errors.worst)}"
+    assert f"± {points(errors.typical)} points: the typical error of a counted share ({worst})" in text
+    assert f"By drawing alone, {errors.words()}." in text
     assert f"the fidelity is {math.floor(likeness.fidelity * 1000) / 1000:.1%}" in text
     assert f"has more than {math.ceil(likeness.fidelity_bound * 1000) / 1000:.1%}" in text
     assert f"by more than {pf.certify(protocol, joint).marginal_error:.2g} (promised: 2⁻³⁰)" in text
