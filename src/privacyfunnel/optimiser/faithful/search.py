@@ -81,6 +81,19 @@ class Standing:
     upper_bound: float = 1.0
     started: float = field(default_factory=time.monotonic)
 
+    @classmethod
+    def begun(
+        cls,
+        gap: float,
+        time_limit: float | None,
+        progress: Callable[[Progress], None] | None,
+        interrupted: threading.Event,
+        fidelity: float = 0.0,
+    ) -> Standing:
+        """At the beginning, with nothing but p pᵀ, which has this fidelity."""
+        nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
+        return cls(gap, time_limit, progress, interrupted, fidelity, nothing)
+
     def stopped(self) -> bool:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
         return late or self.interrupted.is_set()
