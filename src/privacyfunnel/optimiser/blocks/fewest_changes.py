@@ -43,6 +43,8 @@ WORTH_A_PASS = 1e-4
 """Fidelity that a pass over all blocks must gain for another to be worth it."""
 OF_THE_TIME = 0.25
 """What bounds may take of the time that is left."""
+OF_WHAT_IS_LEFT = 0.3
+"""What one program may take of the time that is left: with very many conditions, one would take all of it."""
 
 Chain = tuple[RowsFor, Sequence[int]]
 """The rows that each block must keep given those before it, and the order of the blocks."""
@@ -129,7 +131,7 @@ class Countable:
     def _solved(self, b: int, rows: RowsFor, build: Build) -> Channel | None:
         """The best faithful channel of block b for these rows; None if they are too many."""
         try:
-            program, standing = self._searched(b, rows(b, build), self.standing.left())
+            program, standing = self._searched(b, rows(b, build), self.standing.left() * OF_WHAT_IS_LEFT)
         except InvalidPromise:
             return None
         return round_plan(polished(program, standing), program.p)
