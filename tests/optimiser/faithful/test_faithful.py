@@ -1,5 +1,6 @@
 """Faithful releases: rows keep their distribution, the promise holds, and no other release changes less."""
 
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +17,7 @@ from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
-from privacyfunnel.optimiser.faithful.search import Plan
+from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, polished
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.channel import UNIT, Channel
@@ -394,3 +395,15 @@ def test_progress_is_told_and_an_interruption_there_ends_the_search():
     assert len(told) == 1
     assert told[0].utility <= told[0].upper_bound
     assert certify_channel(release.channel, joint, pf.SRLIP(0.3)).holds
+
+
+def test_after_ctrl_c_the_last_linear_programs_get_a_moment_only(monkeypatch):
+    """The plan in hand is taken if they are not solved by then; without Ctrl-C, they have the time that they need."""
+    joint = pf.Joint(np.random.default_rng(6).integers(1, 60, (2, 4, 5)))
+    program = Program(joint.p_x, Similarity.of(joint), Bands.of(pf.LIP(0.3).rows(joint)), 2.0**-32)
+    standing = Standing.begun(1e-4, None, None, threading.Event(), program.constant)
+    generate(program, joint, standing, None)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.HURRIED", 0.0)
+    assert polished(program, standing) is not standing.plan
+    standing.interrupted.set()
+    assert polished(program, standing) is standing.plan

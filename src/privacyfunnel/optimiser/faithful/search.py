@@ -52,7 +52,9 @@ MOSTLY_PAIRS = 1e-3
 SETTLING = 6
 """Linear programs in which limits that the last pairs meet anew are found."""
 POLISHING = 60.0
-"""Seconds for the last linear program, which has few pairs."""
+"""Seconds for the last linear programs, which have few pairs."""
+HURRIED = 1.0
+"""The same, after Ctrl-C."""
 OVERSTEP = 1e-9
 """How far a limit may be overstepped before it is enforced, relative to the output's probability."""
 
@@ -101,6 +103,11 @@ class Standing:
     def left(self) -> float:
         """Seconds until the time limit."""
         return UNHURRIED * 10 if self.time_limit is None else self.time_limit - (time.monotonic() - self.started)
+
+    def polishing(self) -> Callable[[], bool]:
+        """Whether the last linear programs, which begin now, took their time; who pressed Ctrl-C waits for little."""
+        begun = time.monotonic()
+        return lambda: time.monotonic() - begun >= (HURRIED if self.interrupted.is_set() else POLISHING)
 
     def keep(self, plan: Plan, fidelity: float) -> None:
         if fidelity > self.fidelity:
@@ -153,14 +160,14 @@ def generate(program: Program, joint: Joint, standing: Standing, region: Region 
 def polished(program: Program, standing: Standing) -> Plan:
     """The best plan over the pairs that the best so far uses, without what an interior point leaves everywhere else."""
     plan = standing.plan
-    limited = standing.limited
+    limited, late = standing.limited, standing.polishing()
     if limited is None or plan.constant > MOSTLY_PAIRS:
         return plan
     n, p = program.n_x, program.p
     o, x = np.divmod(plan.keys, n)
     for least in USED:
         keys = plan.keys[plan.mass > least * np.minimum(p[x], p[o])]
-        solved = _settled(program, keys, limited)
+        solved = _settled(program, keys, limited, late)
         if solved is not None:
             fidelity = float(solved.mass @ program.similarity.at(keys % n, keys // n))
             if solved.constant < DUST and fidelity > standing.fidelity - standing.gap / 10:
@@ -168,11 +175,11 @@ def polished(program: Program, standing: Standing) -> Plan:
     return plan
 
 
-def _settled(program: Program, keys: Integers, limited: Limited) -> Plan | None:
+def _settled(program: Program, keys: Integers, limited: Limited, late: Callable[[], bool]) -> Plan | None:
     """The best plan over some pairs, for all limits, each met with what rounding may cost."""
     n = program.n_x
     for _ in range(SETTLING):
-        solved = _solve(program, keys, limited, TIGHT, POLISHING, lambda: False)
+        solved = None if late() else _solve(program, keys, limited, TIGHT, POLISHING, late)
         if solved is None:
             return None
         plan, _ = solved
