@@ -4,6 +4,7 @@ import threading
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, polished
+from privacyfunnel.population import people
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.channel import UNIT, Channel
@@ -262,6 +264,18 @@ def test_perfect_privacy_costs_no_more_than_it_must_on_a_table_with_rare_values(
     assert certify_channel(release.channel, joint, pf.PerfectPrivacy()).holds
     assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
     assert release.gap <= 1e-3
+
+
+def test_perfect_privacy_on_the_demo_table_is_certified_with_a_closed_gap():
+    table = pa.table(people(4_000, seed=1))
+    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "height", "weight"])
+    protocol = pf.optimise(joint, pf.PerfectPrivacy(), objective="faithful")
+    certificate = pf.certify(protocol, joint)
+    assert joint.n_x > 300
+    assert certificate.holds
+    assert certificate.marginal_error <= 2**-30
+    assert protocol.fidelity_bound - protocol.fidelity <= 1e-3
+    assert protocol.likeness.cells_unchanged > 0.8
 
 
 def test_side_channels_need_hardly_any_redrawing():
