@@ -18,7 +18,8 @@ from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
-from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, polished
+from privacyfunnel.optimiser.faithful.search import POOLINGS, Plan, Standing, generate, mend, polished
+from privacyfunnel.optimiser.robust.search import region_of
 from privacyfunnel.population import people
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
@@ -381,6 +382,30 @@ def test_a_promise_over_a_confidence_set_is_kept_over_all_of_it(notion):
     assert marginal_error(release.channel, joint) <= MARGINAL_ERROR
     assert release.fidelity <= plain.fidelity_bound + 1e-9
     assert release.fidelity > 0.5 * release.fidelity_bound
+
+
+def test_what_oversteps_a_promise_over_a_set_is_pooled_and_the_rest_left_alone(monkeypatch):
+    joint = pf.Joint(np.random.default_rng(4).pareto(1.0, (2, 30)).clip(0.01, 50) * 40 // 1 + 1)
+    promise = pf.robust(pf.LIP(0.5), 0.95).made_for(joint)
+    region, n = region_of(joint, promise), joint.n_x
+    plain = Program(joint.p_x, Similarity.of(joint), Bands.of(pf.LIP(0.5).rows(joint)), 2.0**-32)
+    found = Standing.begun(1e-4, None, None, threading.Event(), plain.constant)
+    generate(plain, joint, found, None)
+    kept = {}
+    for rounds in (0, POOLINGS):
+        monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.POOLINGS", rounds)
+        program = Program(joint.p_x, plain.similarity, Bands.of(np.empty((0, n))), 2.0**-32)
+        kept[rounds] = Standing.begun(1e-4, None, None, threading.Event(), program.constant)
+        mend(program, found.plan, kept[rounds], region)
+    assert kept[POOLINGS].fidelity > kept[0].fidelity + 0.01
+    plan = kept[POOLINGS].plan
+    pi = np.zeros(n * n)
+    pi[plan.keys] = plan.mass
+    pi = pi.reshape(n, n) + plan.constant * np.outer(joint.p_x, joint.p_x)  # [o, x]
+    assert pi.sum(axis=0) == pytest.approx(joint.p_x, abs=1e-9)
+    assert pi.sum(axis=1) == pytest.approx(joint.p_x, abs=1e-9)
+    assert kept[POOLINGS].fidelity == pytest.approx(float((pi * plain.similarity.dense()).sum()), abs=1e-9)
+    assert not region.cuts(pi / joint.p_x[:, None])[1].any()
 
 
 def test_a_robust_promise_is_for_one_joint():

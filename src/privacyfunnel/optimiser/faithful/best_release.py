@@ -190,7 +190,8 @@ class _Task:
     def _channels(self, standing: Standing) -> Iterator[tuple[Channel, str]]:
         """Ways to round the plan, what loses least first; the last of them keeps any promise."""
         program = self.program
-        plan = polished(program, standing)
+        # Other rows of a set of distributions might be overstepped by what is polished for those met so far.
+        plan = polished(program, standing) if self.region is None else standing.plan
         yield round_plan(plan, program.p), ""
         if program.n_x > DENSE_VALUES:
             return

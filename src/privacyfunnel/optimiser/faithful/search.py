@@ -55,6 +55,8 @@ POLISHING = 60.0
 """Seconds for the last linear programs, which have few pairs."""
 HURRIED = 1.0
 """The same, after Ctrl-C."""
+POOLINGS, FURTHER = 12, 1.2
+"""Rounds in which what oversteps is pooled, and by how much more than the last round asked for."""
 OVERSTEP = 1e-9
 """How far a limit may be overstepped before it is enforced, relative to the output's probability."""
 
@@ -264,6 +266,7 @@ def mend(program: Program, plan: Plan, standing: Standing, region: Region | None
     if region is not None:
         more_outputs, more_rows, more = _cut(program, pi, plan.constant, region)
         outputs, rows, share = np.append(outputs, more_outputs), np.append(rows, more_rows), max(share, more)
+        _keep_pooled(program, pi, plan.constant, standing, region)
     fidelity = float(plan.mass @ program.similarity.at(x, o)) + plan.constant * program.constant
     mixed = Plan(plan.keys, (1 - share) * plan.mass, (1 - share) * plan.constant + share)
     standing.keep(mixed, (1 - share) * fidelity + share * program.constant)
@@ -297,6 +300,29 @@ def _cut(program: Program, pi: csr_array, constant: float, region: Region) -> tu
     first = len(program.bands)
     program.bands = program.bands.join(G[used])
     return outputs, first + which.ravel(), float(theta.max())
+
+
+def _keep_pooled(program: Program, pi: csr_array, constant: float, standing: Standing, region: Region) -> None:
+    """Keep the plan with what oversteps pooled: outputs give shares θ_o of their rows away, and draw from all given.
+
+    v_o becomes (1 − θ_o) v_o + θ_o t with t = Σ p_o θ_o v_o / Σ p_o θ_o, which leaves both marginals as they are and
+    every other output alone. The θ_o grow until no limit is overstepped; what still is, p pᵀ mends.
+    """
+    n, p = program.n_x, program.p
+    V = now = _rows_of(pi, constant, p)
+    share = np.zeros(n)
+    for _ in range(POOLINGS):
+        theta = region.cuts(now)[1]
+        rest, pooled = float(theta.max(initial=0.0)), now * p[:, None]
+        o, x = np.nonzero(pooled)
+        mass = pooled[o, x]
+        fidelity = (1 - rest) * float(mass @ program.similarity.at(x, o)) + rest * program.constant
+        standing.keep(Plan(o * n + x, (1 - rest) * mass, rest), fidelity)
+        if not rest:
+            return
+        share = 1 - (1 - share) * (1 - np.minimum(1.0, FURTHER * theta))
+        given = p * share
+        now = (1 - share)[:, None] * V + np.outer(share, given @ V / given.sum())
 
 
 def _rows_of(pi: csr_array, constant: float, p: Vector) -> Matrix:
