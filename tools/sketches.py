@@ -44,7 +44,7 @@ def _save(name: str, drawn: Any) -> None:
 
 def _beliefs(joint: pf.Joint) -> Any:
     """How far the belief that one person is obese can move, for who sees nothing, the original or the released row."""
-    protocol = pf.optimise(joint, pf.LIP(0.2))
+    protocol = pf.optimise(joint, pf.LIP(0.2), objective="faithful")
     found = findings(protocol, joint, pf.certify(protocol, joint))
     share = float(joint.p_s[list(joint.secret_values).index("yes")])
     yes = joint.p_s_given_x[list(joint.secret_values).index("yes")]
@@ -103,13 +103,14 @@ def _kinds() -> Any:
 
 
 def _kept(joint: pf.Joint) -> Any:
-    """The share of the information that the best protocol keeps, from ε = 0.05 to 2."""
-    curve = pf.tradeoff(joint, pf.LIP, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0], gap=1e-4)
-    rows = [{"ε": point.epsilon, "kept": point.utility / joint.entropy} for point in curve.points]
+    """The share of cells that stay as they are in the best release to be counted, from ε = 0.05 to 2."""
+    curve = pf.tradeoff(joint, pf.LIP, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0], objective="faithful")
+    kept = {point.epsilon: point.protocol.likeness for point in curve.points}
+    rows = [{"ε": epsilon, "kept": like.cells_unchanged} for epsilon, like in kept.items() if like is not None]
     x = alt.X(
         "ε:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=[row["ε"] for row in rows], format="~g")
     )
-    y = alt.Y("kept:Q", title="kept of the four columns", axis=PERCENT, scale=alt.Scale(domain=[0.9, 1]))
+    y = alt.Y("kept:Q", title="cells that stay as they are", axis=PERCENT, scale=alt.Scale(domain=[0.9, 1]))
     base = alt.Chart(alt.Data(values=rows), width=430, height=190)
     return alt.layer(
         base.mark_line(color=BLUE, strokeWidth=2).encode(x, y),

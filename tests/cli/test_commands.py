@@ -596,7 +596,9 @@ def test_the_demo_tells_what_was_promised_kept_and_learned_and_leaves_nothing(tm
     assert used < 60  # seconds of the processor, whoever else uses the machine
     for told in ("The promise.", "KEPT", "Kept:", "bits", "% of the information", "Before:", "After:", "best guess"):
         assert told in done.stdout
-    assert "Readers can count rows as they stand: shares are typically within ±" in " ".join(done.stdout.split())
+    assert "Readers can count rows as they stand: shares of one column are typically within ±" in " ".join(
+        done.stdout.split()
+    )
     assert done.stderr == ""
     assert [list((tmp_path / name).iterdir()) for name in ("tmp", "here")] == [[], []]
 

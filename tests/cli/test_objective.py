@@ -64,16 +64,22 @@ def test_fit_makes_rows_that_can_be_counted_unless_asked_otherwise(folder, capsy
 def test_fit_ends_with_what_matters_to_people(folder, capsys):
     found, protocol = fitted(folder, capsys, "--epsilon", "0.5")
     joint = pf.Joint.from_table(folder / "people.csv", "sick", ["town", "age"], bins={"age": [18, 30, 45, 60, 75, 90]})
-    Q, errors = protocol.channel_on(joint), []
+    Q, errors, of = protocol.channel_on(joint), [], []
     for j, column in enumerate(joint.columns):
         for a in range(len(column)):
             e = Q[joint.codes[:, j] == a].sum(axis=0)
             errors.append(np.sqrt(joint.p_x @ (e * (1 - e)) / joint.total))
+            of.append(column.name)
+    worst = int(np.argmax(errors))
     assert found["readers"]["typical_error"] == pytest.approx(np.median(errors), rel=1e-9)
+    assert found["readers"]["worst_error"] == pytest.approx(errors[worst], rel=1e-9)
+    assert found["readers"]["worst_column"] == of[worst]
     out = shown(folder, capsys, "--epsilon", "0.5")
     cells = int(100 * found["readers"]["likeness"]["cells_unchanged"])
     last = out.partition("Readers can count rows as they stand: ")[2]
-    assert last.startswith(f"shares are typically within ± {points(float(np.median(errors)))} points of the original's")
+    near, most = points(float(np.median(errors))), points(float(errors[worst]))
+    assert last.startswith(f"shares of one column are typically within ± {near} points of the original's, ")
+    assert f", those of {of[worst]} within ± {most}; " in last
     assert f"{cells}% of all cells stay as they are; nobody's belief moves by more than ×1.65. Written:" in last
 
 

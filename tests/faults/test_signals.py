@@ -6,6 +6,9 @@ import subprocess
 import sys
 import time
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 
 import privacyfunnel as pf
@@ -126,3 +129,57 @@ def test_kill_9_keeps_the_old_output_and_the_next_run_succeeds(what, desk, tmp_p
     assert capsys.readouterr().err == ""
     assert len(output.read_bytes()) > 1_000
     assert names(tmp_path) == [output.name, "temporary"]
+
+
+WATCHED = """
+import sys
+from privacyfunnel.cli.main import main
+from privacyfunnel.optimiser.faithful import search
+
+solve = search.interior
+
+def watched(*arguments, **options):
+    print("solving", flush=True)
+    answer = solve(*arguments, **options)
+    print("stopped" if answer is None else "solved", flush=True)
+    return answer
+
+search.interior = watched
+main()
+"""
+
+
+def test_ctrl_c_while_the_solver_runs_ends_it_there_with_a_certified_protocol(tmp_path):
+    """Its first linear program, of a table with thousands of values, takes seconds, all of them within HiGHS."""
+    rng = np.random.default_rng(0)
+    columns = {name: rng.integers(0, size, 30_000) for name, size in (("a", 20), ("b", 15), ("c", 10))}
+    ill = rng.random(30_000) < 0.1 + 0.04 * columns["a"]
+    table = {name: [f"{name}{code}" for code in codes] for name, codes in columns.items()}
+    pa_csv.write_csv(pa.table({"s": np.where(ill, "ill", "well"), **table}), tmp_path / "people.csv")
+    output = tmp_path / "protocol.json"
+    arguments = ["fit", tmp_path / "people.csv", "--secret", "s", "--epsilon", "0.2", "-o", output]
+    process = subprocess.Popen(
+        [sys.executable, "-c", WATCHED, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert any(line == "solving\n" for line in process.stdout), process.stderr.read()
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, errors) == (0, "")
+    assert out.startswith("stopped\n")
+    assert "solving" not in out  # and nothing else is solved
+    protocol = pf.Protocol.load(output)
+    joint = pf.Joint.from_table(tmp_path / "people.csv", "s", ["a", "b", "c"])
+    certificate = pf.certify(protocol, joint)
+    assert joint.n_x > 2_000
+    assert certificate.holds
+    assert certificate.marginal_error <= 2**-30
+    assert protocol.fidelity > 0.5
+    assert protocol.fidelity_bound == 1.0

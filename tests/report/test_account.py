@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.attacks import findings
 from privacyfunnel.promises.limits import Limits
-from privacyfunnel.protocols.readers import typical_error
+from privacyfunnel.protocols.readers import share_errors
 from privacyfunnel.report import account as accounts
 from privacyfunnel.report.account import account
 from strategies import epsilons, joints
@@ -127,7 +127,10 @@ def test_a_faithful_release_has_the_shares_of_the_original_and_the_cells_that_it
     assert found["likeness"]["weights"] == {"b": 2.0}
     assert found["gap_share"] == protocol.fidelity_bound - protocol.fidelity
     assert found["marginal_error"] == pf.certify(protocol, joint).marginal_error <= 2**-30
-    assert found["typical_error"] == typical_error(protocol, joint) > 0
+    errors = share_errors(protocol, joint)
+    told_errors = found["typical_error"], found["worst_error"], found["worst_column"]
+    assert told_errors == (errors.typical, errors.worst, errors.column)
+    assert errors.worst > errors.typical > 0
     json.loads(told.as_json())
 
 
@@ -143,6 +146,7 @@ def test_of_an_informative_release_the_account_says_how_far_counting_is_off():
     assert max(attribute.miscounted for attribute in told.attributes) > 0.01
     assert not told.countable
     assert told.as_dict()["typical_error"] is told.as_dict()["marginal_error"] is None
+    assert told.as_dict()["worst_error"] is told.as_dict()["worst_column"] is None
 
 
 def test_rows_of_another_table_are_not_said_to_be_countable():

@@ -14,8 +14,9 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.information import mutual_information
+from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.protocol import published
-from privacyfunnel.protocols.readers import points, typical_error
+from privacyfunnel.protocols.readers import points, share_errors
 from privacyfunnel.report.account import account
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.curves import compare, epsilons_with
@@ -255,7 +256,10 @@ def test_the_report_of_a_faithful_protocol_says_what_readers_get(folder):
     text = " ".join(text_of(page).split())
     assert f"{percent(likeness.cells_unchanged)} of all cells stay as they are" in text
     assert f"{percent(likeness.rows_unchanged)} of all rows entirely" in text
-    assert f"± {points(typical_error(protocol, joint))} points: the typical error of a counted share" in text
+    errors = share_errors(protocol, joint)
+    worst = f"{errors.column}: up to ± {points(errors.worst)}"
+    assert f"± {points(errors.typical)} points: the typical error of a counted share ({worst})" in text
+    assert f"By drawing alone, {errors.words()}." in text
     assert f"the fidelity is {math.floor(likeness.fidelity * 1000) / 1000:.1%}" in text
     assert f"has more than {math.ceil(likeness.fidelity_bound * 1000) / 1000:.1%}" in text
     assert f"by more than {pf.certify(protocol, joint).marginal_error:.2g} (promised: 2⁻³⁰)" in text
@@ -296,6 +300,21 @@ def test_columns_without_order_and_weight_need_no_second_word():
     text = text_of(report_page(account(pf.optimise(joint, pf.LIP(0.1), objective="faithful"), joint)))
     assert "fidelity" not in text
     assert "No release with this promise whose rows can be counted leaves more than" in text
+
+
+def test_the_command_draws_curves_of_cells_for_a_faithful_protocol_with_its_weights(folder, tmp_path):
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
+    weights = {"age": 4.0}
+    pf.optimise(joint, pf.LIP(0.1), objective="faithful", weights=weights).save(tmp_path / "faithful.json")
+    asked = ["--table", folder / "people.csv", "--time-limit", "20", "-o", tmp_path / "r.html"]
+    assert funnel("report", tmp_path / "faithful.json", *asked) == 0
+    text = " ".join(text_of((tmp_path / "r.html").read_text()).split())
+    assert "How many cells stay as they are at every ε" in text
+    assert "The curves are those of protocols that keep the most information" not in text
+    kept = pf.optimise(joint, pf.LIP(0.05), objective="faithful", weights=weights).fidelity
+    alike = pf.optimise(joint, pf.LIP(0.05), objective="faithful").fidelity
+    assert percent(kept) != percent(alike)  # the weights matter
+    assert f"LIP 0.05 ×{factor(0.05)} {percent(kept)}" in text
 
 
 def test_curves_of_information_beside_a_faithful_protocol_are_called_so(folder):

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from privacyfunnel.cli import options, show
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import account
-from privacyfunnel.report.curves import compare, epsilons_with
+from privacyfunnel.report.curves import Comparison, compare, epsilons_with
 from privacyfunnel.tables.auditing import audit_table
 from privacyfunnel.tables.writing import check_output, whole_file
 
@@ -48,9 +49,7 @@ def report(
         about = account(loaded, joint, certificate)
         compared = None
         if curves:
-            with show.search_progress() as progress:
-                asked = epsilons_with(loaded.notion.epsilon)
-                compared = compare(joint, asked, time_limit=time_limit, progress=progress)
+            compared = _curves(loaded, joint, time_limit)
     from privacyfunnel.report.page import report_page  # its charts take a while to load
 
     name = table.name if table else None
@@ -65,3 +64,17 @@ def report(
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
     if about.measured is not None and not about.measured.certificate.holds:
         raise typer.Exit(BROKEN)
+
+
+def _curves(protocol: Protocol, joint: Joint, time_limit: float) -> Comparison:
+    """What other promises and other ε keep of what this protocol keeps the most of: cells, weighted alike, or nats."""
+    weights = dict(protocol.likeness.weights) if protocol.likeness is not None else None
+    with show.search_progress(protocol.objective) as progress:
+        return compare(
+            joint,
+            epsilons_with(protocol.notion.epsilon),
+            objective=protocol.objective,
+            weights=weights,
+            time_limit=time_limit,
+            progress=progress,
+        )

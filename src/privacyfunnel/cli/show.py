@@ -25,7 +25,7 @@ from privacyfunnel.optimiser.program.state import Progress as SearchProgress
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.miscounting import counting_words, miscount
 from privacyfunnel.protocols.protocol import Likeness, Objective, Protocol
-from privacyfunnel.protocols.readers import typical_error
+from privacyfunnel.protocols.readers import errors_data, share_errors
 from privacyfunnel.tables.counting import Counted
 
 LINE_LETTERS = 100
@@ -199,7 +199,7 @@ def readers_data(protocol: Protocol, joint: Joint) -> dict[str, Any]:
     return {
         "words": counting_words(protocol, joint),
         "countable": protocol.objective == "faithful",
-        "typical_error": typical_error(protocol, joint),
+        **errors_data(share_errors(protocol, joint)),
         "average_bias": miscount(protocol, joint),
         "likeness": asdict(protocol.likeness) if protocol.likeness is not None else None,
     }

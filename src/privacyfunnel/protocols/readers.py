@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,8 +17,28 @@ LEAST_POINTS = 0.01
 """Percentage points: nobody asks for more digits of a share."""
 
 
-def typical_error(protocol: Protocol, joint: Joint) -> float | None:
-    """How far the shares counted in a release of `joint` are off: the median of their standard errors.
+@dataclass(frozen=True)
+class ShareErrors:
+    """Standard errors of the shares of single values that are counted in a release, by drawing alone."""
+
+    typical: float
+    """The median over all values of all columns."""
+    worst: float
+    """The largest."""
+    column: str
+    """The column that has it."""
+    columns: int
+
+    def words(self) -> str:
+        """Both for people: what is typical, and what the most changed column has."""
+        near, most = points(self.typical), points(self.worst)
+        of = "of one column " if self.columns > 1 else ""
+        rest = f"those of {self.column}" if self.columns > 1 else "all"
+        return f"shares {of}are typically within ± {near} points of the original's, {rest} within ± {most}"
+
+
+def share_errors(protocol: Protocol, joint: Joint) -> ShareErrors | None:
+    """How far the shares counted in a release of `joint` are off.
 
     The share of rows with a value a in one column is right in expectation, and its standard error is
     √(Σ_x p_x e_x (1 − e_x) / n) for n rows and e_x = P(x′ has a | x). None where rows cannot be counted as they stand,
@@ -25,8 +46,23 @@ def typical_error(protocol: Protocol, joint: Joint) -> float | None:
     """
     if protocol.likeness is None or not joint.counted:
         return None
-    errors = [_variances(block, j, joint) for block in protocol.blocks for j in range(len(block.columns))]
-    return float(np.median(np.sqrt(np.concatenate(errors) / joint.total)))
+    errors = {
+        block.attributes[j]: np.sqrt(_variances(block, j, joint) / joint.total)
+        for block in protocol.blocks
+        for j in range(len(block.columns))
+    }
+    column = max(errors, key=lambda name: float(errors[name].max()))
+    typical = float(np.median(np.concatenate(list(errors.values()))))
+    return ShareErrors(typical, float(errors[column].max()), column, len(errors))
+
+
+def errors_data(errors: ShareErrors | None) -> dict[str, float | str | None]:
+    """The same for machines; errors are of shares between 0 and 1."""
+    return {
+        "typical_error": errors.typical if errors is not None else None,
+        "worst_error": errors.worst if errors is not None else None,
+        "worst_column": errors.column if errors is not None else None,
+    }
 
 
 def _variances(block: Block, j: int, joint: Joint) -> Vector:
@@ -42,10 +78,10 @@ def _variances(block: Block, j: int, joint: Joint) -> Vector:
 
 def reader_words(protocol: Protocol, joint: Joint) -> str | None:
     """What a faithful release means for readers and for the people in it, in a line; None for other protocols."""
-    likeness, error = protocol.likeness, typical_error(protocol, joint)
+    likeness, errors = protocol.likeness, share_errors(protocol, joint)
     if likeness is None:
         return None
-    near = f": shares are typically within ± {points(error)} points of the original's" if error is not None else ""
+    near = f": {errors.words()}" if errors is not None else ""
     limits = protocol.notion.limits
     moves = "moves" if math.isfinite(limits.lower) or math.isfinite(limits.spread) else "grows"
     return (

@@ -24,7 +24,7 @@ from privacyfunnel.proof.over_population import PopulationFindings, population_f
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Block, Objective, Protocol, published
-from privacyfunnel.protocols.readers import typical_error
+from privacyfunnel.protocols.readers import ShareErrors, errors_data, share_errors
 from privacyfunnel.protocols.released import released
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -156,7 +156,7 @@ class Account:
             "findings": self.measured.findings.as_dict(),
             "reason": self.measured.certificate.reason,
             "marginal_error": self.measured.certificate.marginal_error,
-            "typical_error": self.measured.typical_error,
+            **errors_data(self.measured.errors),
             "worst_lift": str(self.measured.certificate.worst.lift) if self.measured.certificate.worst else None,
             "attributes": [{name: getattr(a, name) for name in own} for a in self.attributes],
             "attack": self.measured.attack.as_dict() if self.measured.attack else None,
@@ -193,8 +193,8 @@ class FromTable:
     """What the promise comes to for the population of which the people are a sample, if it was made to it."""
     exposed: Exposure | None = None
     """Whom the protocol file may give away, if it was fitted on people."""
-    typical_error: float | None = None
-    """How far counted shares of single values typically are off by drawing, where rows can be counted."""
+    errors: ShareErrors | None = None
+    """How far counted shares of single values are off by drawing, where rows can be counted."""
 
     def output_name(self, i: int) -> str:
         """What the i-th of these outputs is written as."""
@@ -226,8 +226,8 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     beliefs = _beliefs(protocol, joint, together)
     q, attacked = together.sum(axis=0), _attack(protocol, joint)
     population = population_findings(protocol, joint) if protocol.notion.confidence is not None else None
-    exposed, error = exposure(protocol, joint), typical_error(protocol, joint)
-    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population, exposed, error)
+    exposed, errors = exposure(protocol, joint), share_errors(protocol, joint)
+    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population, exposed, errors)
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:

@@ -93,10 +93,11 @@ def _kept_numbers(account: Account) -> list[tuple[str, str]]:
     if account.objective == "information":
         return [(percent(account.kept_share), "of the information kept")]
     cells = (percent(account.cells_unchanged or 0.0), "of all cells stay as they are")
-    error = account.measured.typical_error if account.measured is not None else None
-    if error is None or not account.countable:
+    errors = account.measured.errors if account.measured is not None else None
+    if errors is None or not account.countable:
         return [cells]
-    return [cells, (f"± {points(error)}", "points: the typical error of a counted share")]
+    worst = f" ({errors.column}: up to ± {points(errors.worst)})" if errors.columns > 1 else ""
+    return [cells, (f"± {points(errors.typical)}", f"points: the typical error of a counted share{worst}")]
 
 
 def promise_part(account: Account) -> str:

@@ -83,9 +83,8 @@ def how_to_count(account: Account) -> str:
     """Whether released rows can be counted as they stand, and how far off counts are."""
     worst = max((a.miscounted for a in account.attributes if a.miscounted is not None), default=None)
     if account.countable:
-        near, error = "", account.measured.typical_error if account.measured is not None else None
-        if error is not None:
-            near = f" Shares of single values are typically within ± {points(error)} points of the original's."
+        errors = account.measured.errors if account.measured is not None else None
+        near = f" By drawing alone, {errors.words()}." if errors is not None else ""
         several = len(account.protocol.blocks) > 1
         return COUNTABLE.format(blocks=", block by block" if several else ", all columns together") + near
     if account.objective == "faithful":

@@ -1,8 +1,10 @@
 """Faithful releases: rows keep their distribution, the promise holds, and no other release changes less."""
 
+import threading
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +18,9 @@ from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
-from privacyfunnel.optimiser.faithful.search import Plan
+from privacyfunnel.optimiser.faithful.search import POOLINGS, Plan, Standing, generate, mend, polished
+from privacyfunnel.optimiser.robust.search import region_of
+from privacyfunnel.population import people
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.channel import UNIT, Channel
@@ -263,6 +267,18 @@ def test_perfect_privacy_costs_no_more_than_it_must_on_a_table_with_rare_values(
     assert release.gap <= 1e-3
 
 
+def test_perfect_privacy_on_the_demo_table_is_certified_with_a_closed_gap():
+    table = pa.table(people(4_000, seed=1))
+    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "height", "weight"])
+    protocol = pf.optimise(joint, pf.PerfectPrivacy(), objective="faithful")
+    certificate = pf.certify(protocol, joint)
+    assert joint.n_x > 300
+    assert certificate.holds
+    assert certificate.marginal_error <= 2**-30
+    assert protocol.fidelity_bound - protocol.fidelity <= 1e-3
+    assert protocol.likeness.cells_unchanged > 0.8
+
+
 def test_side_channels_need_hardly_any_redrawing():
     joint = pf.Joint(np.random.default_rng(7).integers(1, 90, (2, 3, 4, 2)), attributes=["a", "b", "c"])
     release = faithful(joint, pf.SRLIP(0.5, known=1))
@@ -368,6 +384,30 @@ def test_a_promise_over_a_confidence_set_is_kept_over_all_of_it(notion):
     assert release.fidelity > 0.5 * release.fidelity_bound
 
 
+def test_what_oversteps_a_promise_over_a_set_is_pooled_and_the_rest_left_alone(monkeypatch):
+    joint = pf.Joint(np.random.default_rng(4).pareto(1.0, (2, 30)).clip(0.01, 50) * 40 // 1 + 1)
+    promise = pf.robust(pf.LIP(0.5), 0.95).made_for(joint)
+    region, n = region_of(joint, promise), joint.n_x
+    plain = Program(joint.p_x, Similarity.of(joint), Bands.of(pf.LIP(0.5).rows(joint)), 2.0**-32)
+    found = Standing.begun(1e-4, None, None, threading.Event(), plain.constant)
+    generate(plain, joint, found, None)
+    kept = {}
+    for rounds in (0, POOLINGS):
+        monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.POOLINGS", rounds)
+        program = Program(joint.p_x, plain.similarity, Bands.of(np.empty((0, n))), 2.0**-32)
+        kept[rounds] = Standing.begun(1e-4, None, None, threading.Event(), program.constant)
+        mend(program, found.plan, kept[rounds], region)
+    assert kept[POOLINGS].fidelity > kept[0].fidelity + 0.01
+    plan = kept[POOLINGS].plan
+    pi = np.zeros(n * n)
+    pi[plan.keys] = plan.mass
+    pi = pi.reshape(n, n) + plan.constant * np.outer(joint.p_x, joint.p_x)  # [o, x]
+    assert pi.sum(axis=0) == pytest.approx(joint.p_x, abs=1e-9)
+    assert pi.sum(axis=1) == pytest.approx(joint.p_x, abs=1e-9)
+    assert kept[POOLINGS].fidelity == pytest.approx(float((pi * plain.similarity.dense()).sum()), abs=1e-9)
+    assert not region.cuts(pi / joint.p_x[:, None])[1].any()
+
+
 def test_a_robust_promise_is_for_one_joint():
     joint = pf.Joint([[30, 10], [10, 30]])
     with pytest.raises(InvalidPromise, match="one joint"):
@@ -394,3 +434,15 @@ def test_progress_is_told_and_an_interruption_there_ends_the_search():
     assert len(told) == 1
     assert told[0].utility <= told[0].upper_bound
     assert certify_channel(release.channel, joint, pf.SRLIP(0.3)).holds
+
+
+def test_after_ctrl_c_the_last_linear_programs_get_a_moment_only(monkeypatch):
+    """The plan in hand is taken if they are not solved by then; without Ctrl-C, they have the time that they need."""
+    joint = pf.Joint(np.random.default_rng(6).integers(1, 60, (2, 4, 5)))
+    program = Program(joint.p_x, Similarity.of(joint), Bands.of(pf.LIP(0.3).rows(joint)), 2.0**-32)
+    standing = Standing.begun(1e-4, None, None, threading.Event(), program.constant)
+    generate(program, joint, standing, None)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.HURRIED", 0.0)
+    assert polished(program, standing) is not standing.plan
+    standing.interrupted.set()
+    assert polished(program, standing) is standing.plan

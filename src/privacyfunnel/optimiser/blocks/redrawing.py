@@ -31,13 +31,21 @@ def redrawn(protocol: Protocol, joint: Joint, weights: Mapping[str, float] | Non
     """The product with every output replaced by values drawn given it, and only if it passes the exact checks."""
     for blocks, mended in _exact_blocks(protocol, joint):
         how = f"{protocol.how}, redrawn from what it tells{mended}"
-        found = replace(protocol, blocks=blocks, how=how, likeness=likeness_of(blocks, joint, weights))
-        certificate = certify(found, joint)
-        even = certificate.marginal_error is not None and certificate.marginal_error <= MARGINAL_ERROR
-        if certificate.holds and even:
-            utility = kept(found, joint)
-            return replace(found, utility=utility, upper_bound=not_below(no_less(joint.entropy), utility))
+        likeness = likeness_of(blocks, joint, weights)
+        found = passed(replace(protocol, blocks=blocks, how=how, likeness=likeness), joint)
+        if found is not None:
+            return found
     raise NotCertified(f"no exact product was found that keeps {protocol.notion} and its blocks' distributions")
+
+
+def passed(protocol: Protocol, joint: Joint) -> Protocol | None:
+    """The product with what it tells, if it keeps its promise and the distribution of every block, exactly."""
+    certificate = certify(protocol, joint)
+    even = certificate.marginal_error is not None and certificate.marginal_error <= MARGINAL_ERROR
+    if not (certificate.holds and even):
+        return None
+    utility = kept(protocol, joint)
+    return replace(protocol, utility=utility, upper_bound=not_below(no_less(joint.entropy), utility))
 
 
 def likeness_of(blocks: tuple[Block, ...], joint: Joint, weights: Mapping[str, float] | None) -> Likeness:

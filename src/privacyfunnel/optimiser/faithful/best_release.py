@@ -17,7 +17,7 @@ from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, round_dense, round_plan
 from privacyfunnel.optimiser.faithful.program import Program
-from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, mend, polished
+from privacyfunnel.optimiser.faithful.search import Standing, generate, mend, polished
 from privacyfunnel.optimiser.faithful.steered_rounding import steered
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.polytope import together
@@ -124,8 +124,7 @@ def faithful(
         notion = notion.made_for(joints[0])
     with interruptible() as interrupted:
         task = _Task.of(joints, notion, weights, ordered)
-        nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
-        standing = Standing(gap / 2, time_limit, progress, interrupted, task.program.constant, nothing)
+        standing = Standing.begun(gap / 2, time_limit, progress, interrupted, task.program.constant)
         if task.region is not None:
             task.lean(standing, task.region)
         how = generate(task.program, task.mean, standing, task.region)
@@ -191,7 +190,8 @@ class _Task:
     def _channels(self, standing: Standing) -> Iterator[tuple[Channel, str]]:
         """Ways to round the plan, what loses least first; the last of them keeps any promise."""
         program = self.program
-        plan = polished(program, standing)
+        # Other rows of a set of distributions might be overstepped by what is polished for those met so far.
+        plan = polished(program, standing) if self.region is None else standing.plan
         yield round_plan(plan, program.p), ""
         if program.n_x > DENSE_VALUES:
             return
@@ -222,7 +222,7 @@ class _Task:
         return Faithful(
             channel,
             fidelity,
-            min(1.0, _not_below(bound, fidelity, self.mean.n_x)),
+            min(1.0, not_exceeded(bound, fidelity, self.mean.n_x)),
             min(1.0, float(equal)),
             min(1.0, unchanged),
             off,
@@ -235,7 +235,7 @@ class _Task:
         )
 
 
-def _not_below(bound: float, fidelity: float, values: int) -> float:
+def not_exceeded(bound: float, fidelity: float, values: int) -> float:
     """The bound, which no certified release may exceed by more than its rounding: then one of the two is wrong."""
     if not fidelity <= bound + ROUNDED * values:
         raise NotCertified(

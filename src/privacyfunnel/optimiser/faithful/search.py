@@ -50,7 +50,11 @@ MOSTLY_PAIRS = 1e-3
 SETTLING = 6
 """Linear programs in which limits that the last pairs meet anew are found."""
 POLISHING = 60.0
-"""Seconds for the last linear program, which has few pairs."""
+"""Seconds for the last linear programs, which have few pairs."""
+HURRIED = 1.0
+"""The same, after Ctrl-C."""
+POOLINGS, FURTHER = 12, 1.2
+"""Rounds in which what oversteps is pooled, and by how much more than the last round asked for."""
 OVERSTEP = 1e-9
 """How far a limit may be overstepped before it is enforced, relative to the output's probability."""
 
@@ -79,12 +83,30 @@ class Standing(Watched):
     upper_bound: float = 1.0
     started: float = field(default_factory=time.monotonic)
 
+    @classmethod
+    def begun(
+        cls,
+        gap: float,
+        time_limit: float | None,
+        progress: Callable[[Progress], None] | None,
+        interrupted: threading.Event,
+        fidelity: float = 0.0,
+    ) -> Standing:
+        """At the beginning, with nothing but p pᵀ, which has this fidelity."""
+        nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
+        return cls(gap, time_limit, progress, interrupted, fidelity, nothing)
+
     def kept_so_far(self) -> float:
         return self.fidelity
 
     def left(self) -> float:
         """Seconds until the time limit."""
         return UNHURRIED * 10 if self.time_limit is None else self.time_limit - (time.monotonic() - self.started)
+
+    def polishing(self) -> Callable[[], bool]:
+        """Whether the last linear programs, which begin now, took their time; who pressed Ctrl-C waits for little."""
+        begun = time.monotonic()
+        return lambda: time.monotonic() - begun >= (HURRIED if self.interrupted.is_set() else POLISHING)
 
     def keep(self, plan: Plan, fidelity: float) -> None:
         if fidelity > self.fidelity:
@@ -126,14 +148,14 @@ def generate(program: Program, joint: Joint, standing: Standing, region: Region 
 def polished(program: Program, standing: Standing) -> Plan:
     """The best plan over the pairs that the best so far uses, without what an interior point leaves everywhere else."""
     plan = standing.plan
-    limited = standing.limited
+    limited, late = standing.limited, standing.polishing()
     if limited is None or plan.constant > MOSTLY_PAIRS:
         return plan
     n, p = program.n_x, program.p
     o, x = np.divmod(plan.keys, n)
     for least in USED:
         keys = plan.keys[plan.mass > least * np.minimum(p[x], p[o])]
-        solved = _settled(program, keys, limited)
+        solved = _settled(program, keys, limited, late)
         if solved is not None:
             fidelity = float(solved.mass @ program.similarity.at(keys % n, keys // n))
             if solved.constant < DUST and fidelity > standing.fidelity - standing.gap / 10:
@@ -141,11 +163,11 @@ def polished(program: Program, standing: Standing) -> Plan:
     return plan
 
 
-def _settled(program: Program, keys: Integers, limited: Limited) -> Plan | None:
+def _settled(program: Program, keys: Integers, limited: Limited, late: Callable[[], bool]) -> Plan | None:
     """The best plan over some pairs, for all limits, each met with what rounding may cost."""
     n = program.n_x
     for _ in range(SETTLING):
-        solved = _solve(program, keys, limited, TIGHT, POLISHING, lambda: False)
+        solved = None if late() else _solve(program, keys, limited, TIGHT, POLISHING, late)
         if solved is None:
             return None
         plan, _ = solved
@@ -230,6 +252,7 @@ def mend(program: Program, plan: Plan, standing: Standing, region: Region | None
     if region is not None:
         more_outputs, more_rows, more = _cut(program, pi, plan.constant, region)
         outputs, rows, share = np.append(outputs, more_outputs), np.append(rows, more_rows), max(share, more)
+        _keep_pooled(program, pi, plan.constant, standing, region)
     fidelity = float(plan.mass @ program.similarity.at(x, o)) + plan.constant * program.constant
     mixed = Plan(plan.keys, (1 - share) * plan.mass, (1 - share) * plan.constant + share)
     standing.keep(mixed, (1 - share) * fidelity + share * program.constant)
@@ -263,6 +286,29 @@ def _cut(program: Program, pi: csr_array, constant: float, region: Region) -> tu
     first = len(program.bands)
     program.bands = program.bands.join(G[used])
     return outputs, first + which.ravel(), float(theta.max())
+
+
+def _keep_pooled(program: Program, pi: csr_array, constant: float, standing: Standing, region: Region) -> None:
+    """Keep the plan with what oversteps pooled: outputs give shares θ_o of their rows away, and draw from all given.
+
+    v_o becomes (1 − θ_o) v_o + θ_o t with t = Σ p_o θ_o v_o / Σ p_o θ_o, which leaves both marginals as they are and
+    every other output alone. The θ_o grow until no limit is overstepped; what still is, p pᵀ mends.
+    """
+    n, p = program.n_x, program.p
+    V = now = _rows_of(pi, constant, p)
+    share = np.zeros(n)
+    for _ in range(POOLINGS):
+        theta = region.cuts(now)[1]
+        rest, pooled = float(theta.max(initial=0.0)), now * p[:, None]
+        o, x = np.nonzero(pooled)
+        mass = pooled[o, x]
+        fidelity = (1 - rest) * float(mass @ program.similarity.at(x, o)) + rest * program.constant
+        standing.keep(Plan(o * n + x, (1 - rest) * mass, rest), fidelity)
+        if not rest:
+            return
+        share = 1 - (1 - share) * (1 - np.minimum(1.0, FURTHER * theta))
+        given = p * share
+        now = (1 - share)[:, None] * V + np.outer(share, given @ V / given.sum())
 
 
 def _rows_of(pi: csr_array, constant: float, p: Vector) -> Matrix:
