@@ -201,3 +201,13 @@ def test_blocks_are_released_for_either_objective(objective, folder, capsys):
 def test_weights_go_to_blocks(folder, capsys):
     asked = ["--epsilon", "0.4", "--blocks", "each", "--time-limit", "5", "--weight", "town=3"]
     assert dict(fitted(folder, capsys, *asked)[1].likeness.weights) == {"town": 3.0}
+
+
+def test_a_weight_given_twice_and_an_epsilon_beyond_all_numbers(tmp_path, capsys):
+    table = tmp_path / "people.csv"
+    table.write_text("town,ill\n" + "a,yes\nb,no\na,no\nb,yes\n" * 20, encoding="utf-8")
+    asked = ["fit", table, "--secret", "ill", "--attributes", "town", "-o", tmp_path / "protocol.json"]
+    assert funnel(*asked, "--epsilon", "0.5", "--weight", "town=1,town=5") == 2
+    assert "given twice for 'town'" in capsys.readouterr().err
+    assert funnel(*asked, "--epsilon", "1e308") == 0
+    assert "e^1.00000001e+308" in capsys.readouterr().out

@@ -321,6 +321,29 @@ def test_other_rows_are_worked_back(release):
     assert pf.estimate(old.sanitise(table, seed=1), old).why.startswith("The protocol keeps information")
 
 
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "way"), [(2_000, 0.05, "channel"), (1_000, 0.3, "channel"), (5_000, 2.0, "counted")]
+)
+def test_rows_are_taken_for_the_fitted_ones_only_if_others_would_show(rows, epsilon, way):
+    """With a strict promise nearly all rows are redrawn, so those of any table look like those of the fitted one."""
+    rng = np.random.default_rng(rows)
+
+    def towns(share):
+        town = rng.random(rows) < share
+        return pd.DataFrame({"town": town, "ill": rng.random(rows) < np.where(town, 0.9, 0.1)})
+
+    table = towns(0.5)
+    protocol = pf.optimise(pf.Joint.from_table(table, "ill", ["town"]), pf.LIP(epsilon), objective="faithful")
+    found = pf.estimate(protocol.sanitise(table, seed=1), protocol, model=False)
+    assert found.way == way
+    assert ("does not show" in found.why) == (way == "channel")
+    assert pf.estimate(protocol.sanitise(table, seed=1), protocol, model=False, rows="fitted").way == "counted"
+    others = pf.estimate(protocol.sanitise(towns(0.8), seed=1), protocol, model=False)
+    assert others.way == "channel"
+    told = [e for e in others.table("town").estimates if e.values == ((True,),) and e.low is not None]
+    assert all(e.low <= 0.8 <= e.high for e in told)
+
+
 def test_another_table_of_the_same_people_is_not_taken_for_the_fitted_one_if_it_differs_clearly(release):
     """Counting would lean towards the fitted table: its bias is that of the channel, and working back has none."""
     protocol = pf.Protocol.load(release / "protocol.json")

@@ -101,6 +101,8 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
         name, equals, value = text.rpartition("=")
         if not equals or not _unquoted(name) or not value.strip():
             raise InvalidTable(f"{option} takes column=value; got {text!r}")
+        if _unquoted(name) in found:
+            raise InvalidTable(f"{option} is given twice for {_unquoted(name)!r}; once will do")
         found[_unquoted(name)] = value.strip()
     return found
 

@@ -20,6 +20,8 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 ORDERED_KINDS = ("bins", "integer", "number", "year", "month", "day")
 NEAR = 0.5
 """What a cell counts that was moved by nearly nothing: the best of wrong values is half as good as the right one."""
+LIGHTEST, HEAVIEST = 1e-6, 1e6
+"""Weights of columns: beyond, what the lightest columns count is lost in rounding errors."""
 NOWHERE = -1
 """The place of a value that has none in an order."""
 
@@ -106,5 +108,7 @@ def _check(joint: Joint, weights: Mapping[str, float], ordered: Collection[str] 
             raise InvalidInput(f"{name!r} is none of the attributes, which are {', '.join(joint.attributes)}")
     for name, weight in weights.items():
         number = isinstance(weight, int | float | np.integer | np.floating) and not isinstance(weight, bool)
-        if not number or not np.isfinite(weight) or weight <= 0:
-            raise InvalidInput(f"the weight of {name!r} must be a positive number; got {weight!r}")
+        if not number or not LIGHTEST <= weight <= HEAVIEST:
+            raise InvalidInput(
+                f"the weight of {name!r} must be a positive number, from {LIGHTEST:g} to {HEAVIEST:g}; got {weight!r}"
+            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,6 +17,8 @@ from privacyfunnel.protocols.protocol import MARGINAL_PEOPLE, Block, Protocol
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Vector
 
+HIDDEN = 1 / 8
+"""If other rows could differ by more in a share and look like those fitted on, readers must say which they are."""
 CHANCE = 1e-6
 """How rarely rows that were fitted on may be taken for others. Others of the same number are rare, too."""
 
@@ -29,7 +33,7 @@ def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, st
     """Whether released rows can be counted as they stand, and why in a sentence.
 
     They can if the release is faithful and they come from the rows that it was fitted on: `rows` says so, or they are
-    as many, with counts that the published marginals leave possible.
+    as many, with counts that the published marginals leave possible and that others would hardly have.
     """
     if rows is not None and rows not in get_args(Rows):
         raise InvalidInput(f"the rows are {' or '.join(map(repr, get_args(Rows)))}; got {rows!r}")
@@ -56,6 +60,9 @@ def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, st
         return "channel", f"The protocol was fitted on {people:,} rows, and these are {tally.rows:,}: {_CHANNEL}."
     if not fitting:
         return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}."
+    if max(hidden(block, people) for block in protocol.blocks) > HIDDEN:
+        told = "Whether these are the rows that the protocol was fitted on does not show: too many are redrawn"
+        return "channel", f"{told}. {_CHANNEL.capitalize()}; say that they are the fitted rows if you know it."
     these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
     return "counted", f"{these}, and it keeps their distribution: {_COUNTED}."
 
@@ -69,7 +76,16 @@ def fits(block: Block, counts: Integers, people: int) -> bool:
     Laplacian as covariance: eigenvalues of at most 2. So the sum of the squares of k of them exceeds a quantile of
     2χ²(k/2) more rarely than its chance.
     """
-    return all(_apart(block, cell, counts, people) <= _limit(cell) for cell in _partitions(block))
+    return all(_Look.at(block, cell, people).apart(counts) <= _limit(cell) for cell in _partitions(block))
+
+
+def hidden(block: Block, people: int) -> float:
+    """The most by which a share of a column may differ from that of the fitted rows and yet look the same.
+
+    Released shares of a column differ by E d if the original ones differ by d, with E[A, B] = P(x′ in A | x in B). That
+    is noticed from a certain size on, but E may make much of d small: a strict promise leaves little to see.
+    """
+    return max(_Look.at(block, cell, people).hidden(block) for cell in _partitions(block)[-block.codes.shape[1] :])
 
 
 def _partitions(block: Block) -> list[Integers]:
@@ -82,27 +98,61 @@ def _limit(cell: Integers) -> float:
     return 2 * float(chdtri((cell.max() + 1) / 2, CHANCE))
 
 
-def _apart(block: Block, cell: Integers, counts: Integers, people: int) -> float:
-    """Σ (difference / standard deviation)² over the sets of values, after what the published marginal leaves open.
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What released rows that were fitted on have of each set of values.
 
-    It is made of r² with r = ⌊√N⌉ for N people (in units of several, if these are very many). N then lies r² + ½ or
-    so, give or take r/√3. What the ½ may be off by, and the sum of all r² with it, is taken off the differences.
+    The published marginal is made of r² with r = ⌊√N⌉ for N people (in units of several, if these are very many). N
+    then lies r² + ½ or so, give or take r/√3. What the ½ may be off by, and the sum of all r² with it, is left open.
     """
-    p = block.marginal / UNIT
-    unit = max(1.0, people / MARGINAL_PEOPLE)
-    near = (people - unit * len(p) / 2) * p + unit / 2
-    drawn = people * _drawing(block, cell, p)
-    open_ = unit / 2 * (np.bincount(cell) + len(p) * np.bincount(cell, p))
-    off = np.abs(np.bincount(cell, counts) - np.bincount(cell, near))
-    return float((np.maximum(off - open_, 0.0) ** 2 / (drawn + unit / 3 * np.bincount(cell, near))).sum())
+
+    cell: Integers
+    people: int
+    near: Vector
+    """How many are expected of each set."""
+    variance: Vector
+    """By how much drawing and the published marginal make that uncertain."""
+    left_open: Vector
+    """What the differences are not held against."""
+
+    @classmethod
+    def at(cls, block: Block, cell: Integers, people: int) -> _Look:
+        p = block.marginal / UNIT
+        unit = max(1.0, people / MARGINAL_PEOPLE)
+        near = np.bincount(cell, (people - unit * len(p) / 2) * p + unit / 2).astype(np.float64)
+        drawn = people * _drawing(block, cell, p)
+        left_open = (unit / 2 * (np.bincount(cell) + len(p) * np.bincount(cell, p))).astype(np.float64)
+        return cls(cell, people, near, drawn + unit / 3 * near, left_open)
+
+    def apart(self, counts: Integers) -> float:
+        """Σ (difference / standard deviation)² over the sets of values."""
+        off = np.abs(np.bincount(self.cell, counts) - self.near)
+        return float((np.maximum(off - self.left_open, 0.0) ** 2 / self.variance).sum())
+
+    def hidden(self, block: Block) -> float:
+        """The largest |d_A| of a d with sum 0 whose E d is within what is not noticed."""
+        p = block.marginal / UNIT
+        within = _moves(block, self.cell)
+        k = len(self.near)
+        E = np.stack([within[:, self.cell == one] @ p[self.cell == one] for one in range(k)], axis=1)
+        E /= np.bincount(self.cell, p)
+        scale = self.people / np.sqrt(self.variance)
+        back = np.linalg.pinv(scale[:, None] * (E - E.mean(axis=1, keepdims=True)))
+        seen = math.sqrt(_limit(self.cell)) * np.linalg.norm(back, axis=1)
+        return float((seen + np.abs(back) @ (scale * self.left_open / self.people)).max())
 
 
 def _drawing(block: Block, cell: Integers, p: Vector) -> Vector:
     """Σ p_x e_x(1−e_x) for each set of values, with e_x = P(x′ in the set | x)."""
+    e = _moves(block, cell)
+    return np.asarray(e @ p - e.multiply(e) @ p)
+
+
+def _moves(block: Block, cell: Integers) -> csr_array:
+    """e[A, x] = P(x′ in A | x) for every set A of values."""
     channel = block.channel
     shape = (int(cell.max()) + 1, channel.n_inputs)
-    e = csr_array((channel.numerators / UNIT, (cell[channel.outputs], channel.inputs)), shape=shape)
-    return np.asarray(e @ p - e.multiply(e) @ p)
+    return csr_array((channel.numerators / UNIT, (cell[channel.outputs], channel.inputs)), shape=shape)
 
 
 def _counts(tally: Tally, k: int, size: int) -> Integers:

@@ -23,6 +23,8 @@ from privacyfunnel.typing import Matrix
 
 LARGEST_SPELT = 13
 """Beyond this ε, e^ε has six digits before the point and more: "e^20" says as much."""
+LARGEST_STEPPED = 1e8
+"""Beyond this ε its steps are none: nine digits say it, the last of them rounded up."""
 EXPONENT_STEPS = 1e4
 """In which such an ε is written: it is rounded up to the next ten-thousandth."""
 MOST_DIGITS = 20
@@ -154,10 +156,12 @@ class OneEpsilon(Notion):
 def factor(epsilon: float) -> str:
     """e^ε for people, rounded up: a promise may sound weaker than it is, never stronger.
 
-    >>> factor(0.5), factor(0), factor(20.00001)
-    ('1.65', '1.00000001', 'e^20.0001')
+    >>> factor(0.5), factor(0), factor(20.00001), factor(1e300)
+    ('1.65', '1.00000001', 'e^20.0001', 'e^1.00000001e+300')
     """
     epsilon = epsilon or PERFECT_LEVEL
+    if epsilon > LARGEST_STEPPED:
+        return f"e^{epsilon * (1 + 1 / LARGEST_STEPPED):.9g}"
     if epsilon > LARGEST_SPELT:
         return f"e^{math.ceil(epsilon * EXPONENT_STEPS) / EXPONENT_STEPS:.10g}"
     excess = math.expm1(epsilon)

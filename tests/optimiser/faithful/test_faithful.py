@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.similarity import NEAR, Similarity
-from privacyfunnel.errors import InvalidChannel, InvalidInput, InvalidPromise
+from privacyfunnel.errors import InvalidChannel, InvalidInput, InvalidJoint, InvalidPromise
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
@@ -446,3 +446,49 @@ def test_after_ctrl_c_the_last_linear_programs_get_a_moment_only(monkeypatch):
     assert polished(program, standing) is not standing.plan
     standing.interrupted.set()
     assert polished(program, standing) is standing.plan
+
+
+# --- what a hostile reader found --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "notion"),
+    [
+        ([[7, 27, 9], [26, 15, 6], [7, 14, 21]], pf.LIP(0.05)),  # mostly p pᵀ: its pairs were taken for lost
+        ([[16106, 26, 26, 8025, 0, 1, 40, 0], [2, 88, 1, 2, 7, 4, 1, 1]], pf.LIP(1.0)),  # scaling ends far from p
+        ([[9, 0, 7], [57, 50, 3]], pf.ALIP(1.0, 50.0)),
+        ([[18, 10, 29], [18, 28, 0], [13, 25, 22]], pf.LIP(0.69)),
+    ],
+    ids=str,
+)
+def test_rounding_does_not_fall_back_to_releasing_nothing(counts, notion):
+    release = faithful(pf.Joint(counts), notion)
+    assert release.gap <= 1e-3
+    assert release.marginal_error <= 2**-30
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.05, 0.1, 0.2, 0.5, 1.0, 2.0]))
+@settings(max_examples=150)
+def test_the_gap_is_closed_on_small_tables_of_counts(seed, epsilon):
+    rng = np.random.default_rng(seed)
+    shape = rng.integers(2, 5, 2)
+    counts = rng.integers(1, 100, shape) * (rng.random(shape) < 0.9)
+    counts[np.arange(shape[0]), np.arange(shape[0]) % shape[1]] += 1  # every secret occurs
+    assert faithful(pf.Joint(counts), pf.LIP(epsilon)).gap <= 1e-3
+
+
+def test_nothing_changed_is_all_kept():
+    release = faithful(pf.Joint([[3, 5, 11], [7, 2, 6]]), pf.LIP(700.0))
+    assert (release.fidelity, release.cells_unchanged, release.rows_unchanged) == (1.0, 1.0, 1.0)
+
+
+def test_no_joint_at_all_is_refused_in_a_line():
+    with pytest.raises(InvalidJoint, match="no joint"):
+        faithful([], pf.LIP(0.5))
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-320, 0.0])
+def test_weights_that_float64_would_lose_are_refused(weight):
+    joint = pf.Joint(np.ones((2, 2, 2)), attributes=["a", "b"])
+    with pytest.raises(InvalidInput, match="positive number, from 1e-06 to 1e\\+06"):
+        faithful(joint, pf.LIP(0.5), weights={"a": weight})

@@ -12,7 +12,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.distribution.similarity import Similarity
-from privacyfunnel.errors import InvalidPromise, NotCertified
+from privacyfunnel.errors import InvalidJoint, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, round_dense, round_plan
@@ -118,6 +118,8 @@ def faithful(
     (0.716, True)
     """
     joints = list(joint) if isinstance(joint, list | tuple) else [cast(Joint, joint)]
+    if not joints:
+        raise InvalidJoint("there is no joint; give one, or several distributions that may be the true one")
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
     if len(joints) == 1:
@@ -192,8 +194,12 @@ class _Task:
         program = self.program
         # Other rows of a set of distributions might be overstepped by what is polished for those met so far.
         plan = polished(program, standing) if self.region is None else standing.plan
-        yield round_plan(plan, program.p), ""
+        sparse = standing.sparse
+        yield round_plan(plan if sparse is None else plan.mixed(sparse, 0.0), program.p), ""
         if program.n_x > DENSE_VALUES:
+            if sparse is not None:
+                for share in MIXES:
+                    yield round_plan(plan.mixed(sparse, share), program.p), f", {share:.1g} redrawn in parts"
             return
         for share in MIXES:
             Q = mixed(plan, program.p, share)
@@ -214,17 +220,16 @@ class _Task:
         x, o = channel.inputs, channel.outputs
         mass = channel.numerators / UNIT * self.mean.p_x[x]
         similarity = self.program.similarity
-        fidelity = min(1.0, float(mass @ similarity.at(x, o)))
+        fidelity = _without(mass @ (1 - similarity.at(x, o)))
         codes = self.mean.codes
-        equal = np.mean([mass @ (codes[x, j] == codes[o, j]) for j in range(codes.shape[1])])
+        changed = np.mean([mass @ (codes[x, j] != codes[o, j]) for j in range(codes.shape[1])])
         off = math.nextafter(float(marginal_error(channel, self.mean)), 1.0)
-        unchanged = float(mass[x == o].sum())
         return Faithful(
             channel,
             fidelity,
             min(1.0, not_exceeded(bound, fidelity, self.mean.n_x)),
-            min(1.0, float(equal)),
-            min(1.0, unchanged),
+            _without(changed),
+            _without(mass[x != o].sum()),
             off,
             similarity,
             how,
@@ -243,6 +248,11 @@ def not_exceeded(bound: float, fidelity: float, values: int) -> float:
             "one of them is wrong; please report this"
         )
     return max(bound, fidelity)
+
+
+def _without(lost: float | np.floating) -> float:
+    """What is left of 1: exactly 1 if nothing is lost."""
+    return min(1.0, max(0.0, 1.0 - float(lost)))
 
 
 def _rows(joints: list[Joint], mean: Joint, places: list[Integers], notion: Notion) -> Matrix:

@@ -16,8 +16,8 @@ import numpy as np
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-MOST_WORK = 2e9
-"""Comparisons for cutting a part value by value; a part that would take more stays whole."""
+MOST_WORK = 2e8
+"""Comparisons for one cut of a part, a second or so; a cut that would take more is not tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,10 @@ class _ChargeLimits:
         low, high = program.tightened(float(program.p.min()))
         return cls(low, high, np.ascontiguousarray((program.bands.D * program.p).T), program.p)
 
+    def work(self, pieces: int) -> float:
+        """Comparisons, at most, until so many pieces are joined."""
+        return float(pieces) ** 2 * max(1, len(self.low))
+
     def over(self, charges: Matrix, mass: Vector) -> Vector:
         """How far the worst limit is overstepped, at most 0 if none is."""
         low, high = self.low * mass[..., None], self.high * mass[..., None]
@@ -94,7 +98,7 @@ def _cut_by_columns(limits: _ChargeLimits, program: Program, values: Integers) -
     for j, weight in enumerate(weights):
         _, of = np.unique(codes[:, j], return_inverse=True)
         count = int(of.max()) + 1
-        if count == 1:
+        if count == 1 or limits.work(count) > MOST_WORK:
             continue
         mass = np.bincount(of, weights=limits.p[values]).astype(np.float64)
         charges = np.zeros((count, len(limits.low)))
@@ -110,7 +114,7 @@ def _cut_by_columns(limits: _ChargeLimits, program: Program, values: Integers) -
 def _cut_by_values(limits: _ChargeLimits, program: Program, values: Integers) -> list[Integers]:
     """The part cut into the smallest that keep the promise, of values as similar as can be."""
     count = len(values)
-    if count == 1 or count**2 * max(1, len(limits.low)) > MOST_WORK:
+    if count == 1 or limits.work(count) > MOST_WORK:
         return [values]
     group = _joined(
         limits,

@@ -33,10 +33,15 @@ def round_plan(plan: Plan, p: Vector) -> Channel:
 
 
 def mixed(plan: Plan, p: Vector, share: float) -> Matrix:
-    """Q[o, x] of the plan, with so large a share of p pᵀ mixed in, for few values."""
+    """Q[o, x] of the plan, with so large a share of p pᵀ mixed in, for few values.
+
+    What scaling left of the error of a marginal is made good there: a bᵀ instead of p pᵀ, with a and b near p.
+    """
     share += (1 - share) * plan.constant
     o, x, mass = _balanced(plan, p)
-    pi = share * np.outer(p, p)
+    left = [(p - (1 - share) * np.bincount(at, weights=mass, minlength=len(p))) for at in (o, x)]
+    a, b = left if min(end.min() for end in left) > 0 else (share * p, share * p)
+    pi = np.outer(a, b / b.sum())
     pi[o, x] += (1 - share) * mass
     return np.asarray(pi / pi.sum(axis=0))
 
@@ -65,9 +70,10 @@ def _completed(o: Integers, x: Integers, mass: Vector, p: Vector) -> tuple[Integ
 def _balanced(plan: Plan, p: Vector) -> tuple[Integers, Integers, Vector]:
     """The pairs of the plan without dust, both marginals made p by scaling them in turn (Sinkhorn), that of x last."""
     n = len(p)
-    big = plan.mass > np.minimum(DUST, RARE * p[plan.keys % n])
+    whole = plan.mass / max(DUST, 1 - plan.constant)
+    big = whole > np.minimum(DUST, RARE * p[plan.keys % n])
     o, x = np.divmod(plan.keys[big], n)
-    o, x, mass = _completed(o, x, plan.mass[big], p)
+    o, x, mass = _completed(o, x, whole[big], p)
     for _ in range(SCALINGS):
         seen = np.bincount(o, weights=mass, minlength=n)
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[o]

@@ -21,6 +21,8 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 ALL_PAIRS = 200
 """Up to this many values, all pairs are there from the start."""
+SLOWLY = 2000
+"""With more values, the first program over the most similar pairs takes a minute and more."""
 MOST_CUTS = 6
 """Linear programs for a promise over a set of distributions without a time limit: each is slower than the last."""
 ALL_LIMITS = 4
@@ -67,6 +69,15 @@ class Plan:
     mass: Vector
     constant: float
 
+    def mixed(self, other: Plan, share: float) -> Plan:
+        """With so large a share of another plan, which takes the place of p pᵀ as well."""
+        if self is other:
+            return self
+        keys = np.append(self.keys, other.keys)
+        given, taken = (1 - share) * self.mass, ((1 - share) * self.constant + share) * other.mass
+        both, at = np.unique(keys, return_inverse=True)
+        return Plan(both, np.bincount(at.ravel(), weights=np.append(given, taken)).astype(np.float64), other.constant)
+
 
 @dataclass(eq=False)
 class Standing(Watched):
@@ -80,6 +91,8 @@ class Standing(Watched):
     plan: Plan
     limited: Limited | None = None
     """The limits that were met so far."""
+    sparse: Plan | None = None
+    """Of many values: a plan without p pᵀ that keeps the promise with room to spare."""
     upper_bound: float = 1.0
     started: float = field(default_factory=time.monotonic)
 
@@ -115,10 +128,10 @@ class Standing(Watched):
 
 def generate(program: Program, joint: Joint, standing: Standing, region: Region | None) -> str:
     """Column and row generation; what was done, in words."""
-    if program.n_x > ALL_PAIRS and region is None:
-        mend(program, Plan(*redrawn_in_parts(program), 0.0), standing, None)
-    keys = first_pairs(program, joint)
     limited = first_limits(program)
+    if program.n_x > ALL_PAIRS and region is None:
+        _begin(program, limited, standing)
+    keys = first_pairs(program, joint)
     tolerance = LOOSE
     rounds = 0
     while not standing.stopped() and not standing.closed():
@@ -143,6 +156,19 @@ def generate(program: Program, joint: Joint, standing: Standing, region: Region 
         elif priced.bound - standing.fidelity < TIGHT_FROM:
             tolerance = max(TIGHT, min(tolerance, OF_THE_GAP * standing.gap))
     return f"{rounds} linear programs over {len(keys):,} of {program.n_x**2:,} pairs"
+
+
+def _begin(program: Program, limited: Limited, standing: Standing) -> None:
+    """Rows redrawn in parts; with many values, also the best plan over the same pairs, long before one over others."""
+    plan = standing.sparse = Plan(*redrawn_in_parts(program), 0.0)
+    n = program.n_x
+    standing.keep(plan, float(plan.mass @ program.similarity.at(plan.keys % n, plan.keys // n)))
+    standing.report()
+    if program.n_x > SLOWLY and not standing.stopped():
+        solved = _solve(program, plan.keys, limited, LOOSE, standing.left(), standing.stopped)
+        if solved is not None:
+            mend(program, solved[0], standing, None)
+            standing.report()
 
 
 def polished(program: Program, standing: Standing) -> Plan:

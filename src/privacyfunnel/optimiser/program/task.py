@@ -20,7 +20,7 @@ def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | Non
     if not isinstance(notion, Notion):
         raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
     if not _is_number(gap) or not math.isfinite(gap) or gap <= 0:
-        raise InvalidInput(f"gap must be a positive number of nats; got {gap!r}")
+        raise InvalidInput(f"gap must be a positive number, of nats or as a share of all cells; got {gap!r}")
     if time_limit is not None and (not _is_number(time_limit) or not time_limit >= 0):
         raise InvalidInput(f"time_limit must be a number of seconds that is at least 0; got {time_limit!r}")
     if progress is not None and not callable(progress):
