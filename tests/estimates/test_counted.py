@@ -344,6 +344,18 @@ def test_rows_are_taken_for_the_fitted_ones_only_if_others_would_show(rows, epsi
     assert all(e.low <= 0.8 <= e.high for e in told)
 
 
+def test_columns_of_thousands_of_values_are_looked_at_by_their_commonest():
+    rng = np.random.default_rng(9)
+    place = np.minimum(rng.geometric(0.002, 60_000), 3_000)
+    table = pd.DataFrame({"place": place, "ill": rng.random(60_000) < 0.3 + 0.1 * np.sin(place)})
+    joint = pf.Joint.from_table(table, "ill", ["place"], bins={"place": "each"})
+    assert joint.n_x > 2_000
+    protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful", time_limit=0.0)
+    found = pf.estimate(protocol.sanitise(table, seed=1), protocol, of="place", model=False)
+    assert found.way == "counted"
+    assert sum(e.share for e in found.table("place").estimates) == pytest.approx(1.0)
+
+
 def test_another_table_of_the_same_people_is_not_taken_for_the_fitted_one_if_it_differs_clearly(release):
     """Counting would lean towards the fitted table: its bias is that of the channel, and working back has none."""
     protocol = pf.Protocol.load(release / "protocol.json")

@@ -19,6 +19,8 @@ from privacyfunnel.typing import Integers, Vector
 
 HIDDEN = 1 / 8
 """If other rows could differ by more in a share and look like those fitted on, readers must say which they are."""
+MOST_SETS = 200
+"""Values of a column that are looked at one by one; the others are too rare to show by themselves."""
 CHANCE = 1e-6
 """How rarely rows that were fitted on may be taken for others. Others of the same number are rare, too."""
 
@@ -85,7 +87,16 @@ def hidden(block: Block, people: int) -> float:
     Released shares of a column differ by E d if the original ones differ by d, with E[A, B] = P(x′ in A | x in B). That
     is noticed from a certain size on, but E may make much of d small: a strict promise leaves little to see.
     """
-    return max(_Look.at(block, cell, people).hidden(block) for cell in _partitions(block)[-block.codes.shape[1] :])
+    columns = [_commonest(cell, block.marginal) for cell in _partitions(block)[-block.codes.shape[1] :]]
+    return max(_Look.at(block, cell, people).hidden(block) for cell in columns)
+
+
+def _commonest(cell: Integers, marginal: Integers) -> Integers:
+    """The commonest sets of values as they are, and all others as one."""
+    order = np.argsort(-np.bincount(cell, marginal), kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return np.asarray(np.minimum(rank, MOST_SETS)[cell])
 
 
 def _partitions(block: Block) -> list[Integers]:
