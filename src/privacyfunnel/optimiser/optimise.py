@@ -79,7 +79,8 @@ def optimise(
     utility is that of their mean. With `robust(notion)` it is kept for all that the counts leave open.
 
     Stops when the certified gap is at most `gap` (by default 1e-6 nats, or 0.001 of all cells), after `time_limit`
-    seconds, or at Ctrl-C; whatever comes back has passed the exact check, and says how far from the best it can be.
+    seconds, at Ctrl-C, or where float64 tells nothing better from nothing worse (probabilities of many orders);
+    whatever comes back has passed the exact check, and says how far from the best it can be.
 
     >>> protocol = optimise(Joint([[40, 10], [10, 40]]), LIP(0.3))
     >>> round(protocol.utility, 4), protocol.gap <= 1e-6
