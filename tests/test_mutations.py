@@ -166,7 +166,7 @@ MUTATIONS = {
         ("estimates/test_estimates.py::test_the_transposed_channel_would_not_do",),
     ),
     "a published marginal that can be solved for the counts": Mutation(
-        "protocols/protocol.py",
+        "protocols/digits.py",
         "np.maximum(1, np.rint(np.sqrt(n * q / q.sum()))) ** 2",
         "q",
         ("protocols/test_file.py::test_the_published_marginal_tells_shares_and_not_the_counts",),

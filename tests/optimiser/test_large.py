@@ -29,8 +29,9 @@ from privacyfunnel.optimiser.program.supports import vertices
 from privacyfunnel.optimiser.two_secrets.low_and_high import Sides
 from privacyfunnel.optimiser.two_secrets.pairing import _checked_prices, _mixture, bound_by_pairs, pair_values
 from privacyfunnel.optimiser.two_secrets.staircase import charge_cost, least_over_partners, staircase
-from privacyfunnel.protocols import protocol as protocol_module
+from privacyfunnel.protocols import labels
 from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import block_of
 from strategies import UNIT, epsilons, joints, notions
 from ways import HOME
 
@@ -422,8 +423,8 @@ def test_labels_from_the_entries_alone_are_right_as_often_as_possible_and_from_t
     channel = pf.optimise(joint, pf.LIP(0.1)).blocks[0].channel
     right, alike = [], []
     for dense in (10**9, 0):
-        monkeypatch.setattr(protocol_module, "DENSE_ASSIGNMENT", dense)
-        block = protocol_module.block_of(joint, channel)
+        monkeypatch.setattr(labels, "DENSE_ASSIGNMENT", dense)
+        block = block_of(joint, channel)
         assert len(set(block.labels.tolist())) == len(block.labels)
         P = block.channel.dense() * joint.p_x
         right.append(float(P[np.arange(len(P)), block.labels].sum()))
@@ -433,8 +434,8 @@ def test_labels_from_the_entries_alone_are_right_as_often_as_possible_and_from_t
 
 
 def test_an_output_without_a_value_of_its_own_takes_a_free_label(monkeypatch):
-    monkeypatch.setattr(protocol_module, "DENSE_ASSIGNMENT", 0)
+    monkeypatch.setattr(labels, "DENSE_ASSIGNMENT", 0)
     numerators = np.array([[UNIT, UNIT // 2, 0], [0, UNIT // 2, 0], [0, 0, UNIT]])
     numerators[0, 0], numerators[1, 0] = UNIT // 2, UNIT // 2
-    block = protocol_module.block_of(pf.Joint(np.ones((2, 3))), Channel.from_numerators(numerators))
+    block = block_of(pf.Joint(np.ones((2, 3))), Channel.from_numerators(numerators))
     assert sorted(block.labels.tolist()) == [0, 1, 2]

@@ -23,7 +23,8 @@ from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, UnseenValues
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Protocol, _greedy, block_of
+from privacyfunnel.protocols.labels import greedy
+from privacyfunnel.protocols.protocol import Block, Protocol, block_of
 from privacyfunnel.tables.release import PILES, shuffled
 from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.sources import open_source
@@ -149,7 +150,7 @@ def test_labels_of_large_channels_are_different_and_close_to_the_best(monkeypatc
     N = N[N.any(axis=1)]
     joint = pf.Joint(rng.integers(1, 100, (2, n)))
     dense = block_of(joint, Channel.from_numerators(N))
-    monkeypatch.setattr("privacyfunnel.protocols.protocol.DENSE_ASSIGNMENT", 0)
+    monkeypatch.setattr("privacyfunnel.protocols.labels.DENSE_ASSIGNMENT", 0)
     sparse = block_of(joint, Channel.from_numerators(N))
 
     def quality(block):
@@ -159,7 +160,7 @@ def test_labels_of_large_channels_are_different_and_close_to_the_best(monkeypatc
     assert len(set(sparse.labels.tolist())) == len(N)
     assert quality(sparse) >= 0.9 * quality(dense)
     channel = Channel.from_numerators(N)
-    labels = _greedy(channel, channel.numerators / UNIT)
+    labels = greedy(channel, channel.numerators / UNIT)
     assert len(set(labels.tolist())) == len(N)
 
 

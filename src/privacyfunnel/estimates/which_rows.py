@@ -13,7 +13,8 @@ from scipy.special import chdtri
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.measuring import Way
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import MARGINAL_PEOPLE, Block, Protocol
+from privacyfunnel.protocols.digits import MARGINAL_PEOPLE
+from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Vector
 
@@ -64,7 +65,10 @@ def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, st
         return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}."
     if max(hidden(block, people) for block in protocol.blocks) > HIDDEN:
         told = "Whether these are the rows that the protocol was fitted on does not show: too many are redrawn"
-        return "channel", f"{told}. {_CHANNEL.capitalize()}; say that they are the fitted rows if you know it."
+        return (
+            "channel",
+            f'{told}. {_CHANNEL.capitalize()}. If you know that they are, say so: rows="fitted", or --rows fitted.',
+        )
     these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
     return "counted", f"{these}, and it keeps their distribution: {_COUNTED}."
 

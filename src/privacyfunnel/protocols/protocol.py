@@ -14,27 +14,15 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column, Reading, values_of
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
+from privacyfunnel.protocols.digits import coarse_marginal, multiple_of
+from privacyfunnel.protocols.labels import assigned
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-DENSE_ASSIGNMENT = 1_000_000
-"""Up to this many (output, value) pairs, all of them are weighed against each other for labels: that takes a second."""
-SPARSE_ASSIGNMENT = 50_000
-"""Up to this many entries of a channel, labels are the best assignment; beyond, a greedy one."""
 
 INFORMATION_ERROR = 1e-10
 """Nats by which I(X;Y) of a protocol may be off in float64: a sum of up to a million terms of a few nats in all."""
-MARGINAL_PEOPLE = 2**20
-"""The marginal of the outputs is published as finely as a sample of so many would tell it, at most."""
-
-DECIMALS = 12
-"""Finer than any step: what is left of a product of floats beyond this is noise."""
-ULPS = 1e-12
-"""A float this close to a step counts as one."""
-
 Fitted = Literal["exact counts", "given probabilities"]
 """What a protocol was computed from: the people of a table as they are, or numbers that were given."""
 Objective = Literal["information", "faithful"]
@@ -268,89 +256,17 @@ def block_of(joint: Joint, channel: Channel) -> Block:
     """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels."""
     mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
     q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs).astype(np.float64)
-    labels = _assign(channel, mass, joint)
+    labels = assigned(channel, mass, joint)
     order = np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
-    marginal = _coarse(q[order], joint.total if joint.counted else None)
+    marginal = coarse_marginal(q[order], joint.total if joint.counted else None)
     return Block(joint.columns, joint.codes, ordered, labels[order], marginal)
 
 
 def faithful_block(joint: Joint, channel: Channel) -> Block:
     """The block whose output number x is the value number x, with P(Y = x) = P(X = x)."""
-    marginal = _coarse(joint.p_x, joint.total if joint.counted else None)
+    marginal = coarse_marginal(joint.p_x, joint.total if joint.counted else None)
     return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal)
-
-
-def _assign(channel: Channel, mass: Vector, joint: Joint) -> Integers:
-    """A different input for every output, maximising Σ_y Σ_x P(x, y) sim(x, label(y)), with mass = P(x, y) by entry.
-
-    So outputs that occur often come first, and a label that is wrong is wrong in few columns: rows that somebody
-    counts, against all advice, mislead as little as labels can. No two outputs share one, as estimates must tell them
-    apart. Where there are very many, Σ_y P(label(y), y) is maximised, at last greedily.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    if channel.n_outputs * channel.n_inputs > DENSE_ASSIGNMENT:
-        enough = len(mass) > SPARSE_ASSIGNMENT
-        return _greedy(channel, mass) if enough else _sparse(channel, mass)
-    P = np.zeros((channel.n_outputs, channel.n_inputs))
-    P[channel.outputs, channel.inputs] = mass
-    return np.asarray(linear_sum_assignment(P @ Similarity.of(joint).dense(), maximize=True)[1])
-
-
-def _sparse(channel: Channel, mass: Vector) -> Integers:
-    """The most probable pairs, from the channel's entries alone; outputs left without take what is left."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-
-    n_y, n_x = channel.n_outputs, channel.n_inputs
-    outputs = np.concatenate([channel.outputs, np.arange(n_y)])
-    choices = np.concatenate([channel.inputs, n_x + np.arange(n_y)])
-    cost = np.concatenate([2.0 - mass, np.full(n_y, 2.0)])  # an explicit 0 would be no choice
-    # Old versions of SciPy match graphs with 32-bit numbers only.
-    graph = csr_array((cost, (outputs.astype(np.int32), choices.astype(np.int32))), shape=(n_y, n_x + n_y))
-    label = np.asarray(min_weight_full_bipartite_matching(graph)[1], dtype=np.int64)
-    left = np.flatnonzero(label >= n_x)
-    label[left] = np.setdiff1d(np.arange(n_x), label)[: len(left)]
-    return label
-
-
-def _greedy(channel: Channel, mass: Vector) -> Integers:
-    """The most probable pairs choose first; the remaining outputs take the remaining values."""
-    label = np.full(channel.n_outputs, -1)
-    free = np.ones(channel.n_inputs, dtype=bool)
-    for i in np.argsort(-mass, kind="stable"):
-        y, x = channel.outputs[i], channel.inputs[i]
-        if label[y] < 0 and free[x]:
-            label[y], free[x] = x, False
-    left = np.flatnonzero(label < 0)
-    label[left] = np.flatnonzero(free)[: len(left)]
-    return label
-
-
-def _coarse(q: Vector, people: int | None) -> Integers:
-    """The distribution q as positive integers that sum to 2³², in proportion to ⌊√(n q)⌉² for n people.
-
-    It is published with the protocol. In full precision, q = Q·p_x could be solved for the counts of X. A count of
-    about n q has a standard error of √(n q), and this rounding misplaces up to as much: what is published tells the
-    counts hardly better than the released rows do.
-    """
-    n = MARGINAL_PEOPLE if people is None else min(MARGINAL_PEOPLE, people)
-    rounded = np.maximum(1, np.rint(np.sqrt(n * q / q.sum()))) ** 2
-    units: Integers = np.floor(rounded / rounded.sum() * UNIT).astype(np.int64)
-    units[units.argmax()] += UNIT - units.sum()
-    return units
-
-
-def step_for(people: int | None) -> float:
-    """The least of 1, 2 or 5 times a power of ten that is at least 1/√n, the error of an entropy of so many people.
-
-    >>> step_for(100), step_for(48_842), step_for(3)
-    (0.1, 0.005, 1.0)
-    """
-    error = 1 / math.sqrt(MARGINAL_PEOPLE if people is None else max(1, people))
-    power = 10.0 ** math.floor(math.log10(error))
-    return next(float(f"{k * power:.0e}") for k in (1, 2, 5, 10) if k * power >= error * (1 - ULPS))
 
 
 def published(protocol: Protocol) -> Protocol:
@@ -361,24 +277,15 @@ def published(protocol: Protocol) -> Protocol:
     """
     if not protocol.step:
         return protocol
-    utility = _multiple(protocol.utility, protocol.step, up=False)
-    bound, entropy = (_multiple(value, protocol.step, up=True) for value in (protocol.upper_bound, protocol.entropy))
+    utility = multiple_of(protocol.utility, protocol.step, up=False)
+    bound, entropy = (multiple_of(value, protocol.step, up=True) for value in (protocol.upper_bound, protocol.entropy))
     likeness = protocol.likeness
     if likeness is not None:
         shares = likeness.fidelity, likeness.cells_unchanged, likeness.rows_unchanged
-        kept, cells, rows = (_multiple(share, protocol.step, up=False) for share in shares)
-        most = min(1.0, _multiple(likeness.fidelity_bound, protocol.step, up=True))
+        kept, cells, rows = (multiple_of(share, protocol.step, up=False) for share in shares)
+        most = min(1.0, multiple_of(likeness.fidelity_bound, protocol.step, up=True))
         likeness = Likeness(kept, most, cells, rows, likeness.weights)
     return replace(protocol, utility=utility, upper_bound=bound, entropy=entropy, step=0.0, likeness=likeness)
-
-
-def _multiple(value: float, step: float, *, up: bool) -> float:
-    """The multiple of `step` next to `value`, with no more digits than it needs."""
-    k = math.ceil(value / step) if up else math.floor(value / step)
-    nearest = round(k * step, DECIMALS)
-    if (nearest < value) if up else (nearest > value):  # the quotient was rounded to the wrong side
-        nearest = round((k + (1 if up else -1)) * step, DECIMALS)
-    return nearest
 
 
 def information_kept(channel: Channel, p_x: Vector) -> float:

@@ -21,7 +21,7 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.optimiser.blocks.construction import Build, RowsFor, whole_rows
 from privacyfunnel.optimiser.blocks.joint_outputs import Parts
-from privacyfunnel.optimiser.blocks.redrawing import likeness_of, passed
+from privacyfunnel.optimiser.blocks.redrawing import likeness_of, passed, shares_of, similarity_in
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.best_release import SPARED, not_exceeded
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
@@ -35,9 +35,9 @@ from privacyfunnel.typing import Matrix
 
 MOST_CONDITIONS = 1_000_000
 """Numbers in the rows of one block, beyond which its program takes minutes and it stays as it is."""
-GAP = 1e-4
+BLOCK_GAP = 1e-4
 """Of the fidelity of a block, to which its program is solved."""
-PASSES = 4
+ROUNDS_OF_BLOCKS = 4
 """Each solves every block anew; a pass that is not WORTH_A_PASS ends them before."""
 WORTH_A_PASS = 1e-4
 """Fidelity that a pass over all blocks must gain for another to be worth it."""
@@ -105,7 +105,7 @@ class Countable:
 
     def _polished(self, protocol: Protocol) -> Protocol:
         """Each block in turn made the best that the others leave room for, while that gains anything."""
-        for _ in range(PASSES):
+        for _ in range(ROUNDS_OF_BLOCKS):
             before = _fidelity(protocol)
             for i in range(len(protocol.blocks)):
                 if self.standing.stopped():
@@ -141,7 +141,7 @@ class Countable:
         if G.size > MOST_CONDITIONS:
             raise InvalidPromise(f"a block has {len(G):,} conditions, too many for its program")
         program = Program(own.p_x, self._similarities[b], Bands.of(G), SPARED)
-        standing = Standing.begun(GAP / 2, seconds, None, self.standing.interrupted, program.constant)
+        standing = Standing.begun(BLOCK_GAP / 2, seconds, None, self.standing.interrupted, program.constant)
         generate(program, own, standing, None)
         return program, standing
 
@@ -160,17 +160,12 @@ class Countable:
 
     @cached_property
     def _similarities(self) -> list[Similarity]:
-        given = self.weights or {}
-        return [
-            Similarity.of(joint, {name: given[name] for name in joint.attributes if name in given})
-            for joint in self.parts.joints
-        ]
+        return [similarity_in(own, self.weights) for own in self.parts.joints]
 
     @cached_property
     def _weights(self) -> list[float]:
         """How much of a row's similarity is that of each block."""
-        joint = self.parts.joint
-        weight = dict(zip(joint.attributes, Similarity.of(joint, self.weights).weights.tolist(), strict=True))
+        weight = shares_of(self.parts.joint, self.weights)
         return [sum(weight[name] for name in block) for block in self.parts.blocks]
 
 

@@ -50,21 +50,29 @@ def passed(protocol: Protocol, joint: Joint) -> Protocol | None:
 
 def likeness_of(blocks: tuple[Block, ...], joint: Joint, weights: Mapping[str, float] | None) -> Likeness:
     """What a product leaves as it was: cells block by block, since a row's similarity is a mean over its columns."""
-    whole, given = Similarity.of(joint, weights), weights or {}
-    weight = dict(zip(joint.attributes, whole.weights.tolist(), strict=True))
+    weight = shares_of(joint, weights)
     fidelity = cells = 0.0
     same = np.ones(joint.n_x)
     for block in blocks:
         own, channel = joint.over(block.attributes), block.channel
         x, o = channel.inputs, channel.outputs
         mass = channel.numerators / UNIT * own.p_x[x]
-        some = Similarity.of(own, {name: given[name] for name in block.attributes if name in given})
-        fidelity += sum(weight[name] for name in block.attributes) * float(mass @ some.at(x, o))
+        fidelity += sum(weight[name] for name in block.attributes) * float(mass @ similarity_in(own, weights).at(x, o))
         cells += float(mass @ (own.codes[x] == own.codes[o]).sum(axis=1)) / len(joint.attributes)
         stays = np.bincount(x, weights=channel.numerators / UNIT * (x == o), minlength=own.n_x)
         same *= stays[block.inputs_of(joint)]
-    named = tuple((name, float(value)) for name, value in given.items())
+    named = tuple((name, float(value)) for name, value in (weights or {}).items())
     return Likeness(min(1.0, fidelity), 1.0, min(1.0, cells), min(1.0, float(joint.p_x @ same)), named)
+
+
+def shares_of(joint: Joint, weights: Mapping[str, float] | None) -> dict[str, float]:
+    """How much of a row's similarity is that of each attribute."""
+    return dict(zip(joint.attributes, Similarity.of(joint, weights).weights.tolist(), strict=True))
+
+
+def similarity_in(own: Joint, weights: Mapping[str, float] | None) -> Similarity:
+    """The similarity of the values of one block, whose attributes are some of those that have weights."""
+    return Similarity.of(own, {name: weight for name, weight in (weights or {}).items() if name in own.attributes})
 
 
 def _exact_blocks(protocol: Protocol, joint: Joint) -> Iterator[tuple[tuple[Block, ...], str]]:

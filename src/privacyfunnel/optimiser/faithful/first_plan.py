@@ -16,8 +16,8 @@ import numpy as np
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-MOST_WORK = 2e8
-"""Comparisons for one cut of a part, a second or so; a cut that would take more is not tried."""
+MOST_COMPARISONS = 2e8
+"""For one cut of a part, a second or so; a cut that would take more is not tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def _cut_by_columns(limits: _ChargeLimits, program: Program, values: Integers) -
     for j, weight in enumerate(weights):
         _, of = np.unique(codes[:, j], return_inverse=True)
         count = int(of.max()) + 1
-        if count == 1 or limits.work(count) > MOST_WORK:
+        if count == 1 or limits.work(count) > MOST_COMPARISONS:
             continue
         mass = np.bincount(of, weights=limits.p[values]).astype(np.float64)
         charges = np.zeros((count, len(limits.low)))
@@ -114,7 +114,7 @@ def _cut_by_columns(limits: _ChargeLimits, program: Program, values: Integers) -
 def _cut_by_values(limits: _ChargeLimits, program: Program, values: Integers) -> list[Integers]:
     """The part cut into the smallest that keep the promise, of values as similar as can be."""
     count = len(values)
-    if count == 1 or limits.work(count) > MOST_WORK:
+    if count == 1 or limits.work(count) > MOST_COMPARISONS:
         return [values]
     group = _joined(
         limits,

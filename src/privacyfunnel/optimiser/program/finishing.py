@@ -18,7 +18,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.proof.certificate import room_of
 from privacyfunnel.proof.unseen import Room
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Fitted, Protocol, step_for
+from privacyfunnel.protocols.digits import step_for
+from privacyfunnel.protocols.protocol import Fitted, Protocol
 from privacyfunnel.typing import Integers
 
 
