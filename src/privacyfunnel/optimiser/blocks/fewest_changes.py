@@ -19,7 +19,7 @@ import numpy as np
 
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.optimiser.blocks.construction import Build, RowsFor, whole_rows
+from privacyfunnel.optimiser.blocks.construction import PASSES, Build, RowsFor, whole_rows
 from privacyfunnel.optimiser.blocks.joint_outputs import Parts
 from privacyfunnel.optimiser.blocks.redrawing import likeness_of, passed, shares_of, similarity_in
 from privacyfunnel.optimiser.faithful.bands import Bands
@@ -37,9 +37,7 @@ MOST_CONDITIONS = 1_000_000
 """Numbers in the rows of one block, beyond which its program takes minutes and it stays as it is."""
 BLOCK_GAP = 1e-4
 """Of the fidelity of a block, to which its program is solved."""
-ROUNDS_OF_BLOCKS = 4
-"""Each solves every block anew; a pass that is not WORTH_A_PASS ends them before."""
-WORTH_A_PASS = 1e-4
+WORTH_A_ROUND = 1e-4
 """Fidelity that a pass over all blocks must gain for another to be worth it."""
 OF_THE_TIME = 0.25
 """What bounds may take of the time that is left."""
@@ -105,13 +103,13 @@ class Countable:
 
     def _polished(self, protocol: Protocol) -> Protocol:
         """Each block in turn made the best that the others leave room for, while that gains anything."""
-        for _ in range(ROUNDS_OF_BLOCKS):
+        for _ in range(PASSES):
             before = _fidelity(protocol)
             for i in range(len(protocol.blocks)):
                 if self.standing.stopped():
                     return protocol
                 protocol = max(protocol, self._with_better(protocol, i), key=_fidelity)
-            if _fidelity(protocol) < before + WORTH_A_PASS:
+            if _fidelity(protocol) < before + WORTH_A_ROUND:
                 break
         return protocol
 
