@@ -10,9 +10,9 @@ import numpy as np
 from numba import njit
 
 import privacyfunnel as pf
+from privacyfunnel.numeric.lp import Infeasible, LinearProgram
 from privacyfunnel.optimiser.generation.box_simplex import minimise, refresh, slack_basis
 from privacyfunnel.optimiser.generation.boxes import REFRESH
-from privacyfunnel.optimiser.program.lp import Infeasible, LinearProgram
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.robust.small_basis import solve
 

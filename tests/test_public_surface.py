@@ -23,7 +23,7 @@ def test_public_names_are_all_there():
 
 
 def test_only_one_module_names_the_solver():
-    assert naming("highspy") == {"optimiser/program/lp.py"}
+    assert naming("highspy") == {"numeric/lp.py"}
 
 
 def test_no_notion_is_asked_for_by_name_outside_of_notions():

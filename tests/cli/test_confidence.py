@@ -93,7 +93,7 @@ def test_fit_bounds_chance_as_asked(table, tmp_path, capsys, within):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--confidence", "0.95", "--within", "sphere"], "within must be one of intervals, ball, both"),
+        (["--confidence", "0.95", "--within", "sphere"], "within must be one of nested, intervals, ball, both"),
         (["--within", "ball"], "--within says how chance is bounded for --confidence"),
     ],
 )

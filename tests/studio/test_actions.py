@@ -153,5 +153,5 @@ def test_a_promise_is_kept_for_those_who_are_chosen():
     assert desk.kept_for(pf.LIP(0.5), "", "ball") == pf.LIP(0.5)
     assert desk.kept_for(pf.LIP(0.5), "0.9", "") == pf.robust(pf.LIP(0.5), 0.9)
     assert desk.kept_for(pf.LIP(0.5), "0.9", "both") == pf.robust(pf.LIP(0.5), 0.9, "both")
-    with pytest.raises(pf.PrivacyFunnelError, match="one of intervals"):
+    with pytest.raises(pf.PrivacyFunnelError, match="one of nested, intervals"):
         desk.kept_for(pf.LIP(0.5), "0.9", "<script>")

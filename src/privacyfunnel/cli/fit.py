@@ -22,7 +22,7 @@ from privacyfunnel.optimiser.program.state import Progress
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.robust import DEFAULT_WITHIN, robust
+from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.protocols.miscounting import counting_words
@@ -59,7 +59,16 @@ def fit(
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option(help="With --confidence: bound chance by intervals (the default), ball, or both."),
+        typer.Option(
+            help="With --confidence: bound chance by nested sets (the default for several columns and --objective "
+            "information), intervals, ball, or both."
+        ),
+    ] = None,
+    chain: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With nested sets: columns by which tables are cut, in this order; by default in every order."
+        ),
     ] = None,
     objective: options.ObjectiveName = "faithful",
     weight: options.WeightOption = None,
@@ -85,7 +94,7 @@ def fit(
     """
     promise = options.promise(notion, epsilon, lower, upper, known, keep)
     asked = _Asked(
-        promise=_for_population(promise, confidence, within),
+        promise=_for_population(promise, confidence, within, chain),
         keep=keep,
         objective=options.objective(objective),
         weights=options.weights(weight),
@@ -146,16 +155,18 @@ class _Asked:
 
 
 def _for_population(
-    promise: Notion | Callable[[float], Notion], confidence: float | None, within: str | None
+    promise: Notion | Callable[[float], Notion], confidence: float | None, within: str | None, chain: list[str] | None
 ) -> Notion | Callable[[float], Notion]:
     """The promise, for all that the counts leave open if a confidence is asked for."""
     if within is not None and confidence is None:
         raise InvalidInput("--within says how chance is bounded for --confidence, so it needs that, such as 0.95")
+    if chain and confidence is None:
+        raise InvalidInput("--chain says how tables are cut for --confidence, so it needs that, such as 0.95")
     if confidence is None:
         return promise
     if not isinstance(promise, Notion):
         raise InvalidInput("--keep goes by the people in the table, so it goes without --confidence")
-    return robust(promise, confidence, cast(Within, within or DEFAULT_WITHIN))
+    return robust(promise, confidence, cast(Within | None, within), [options.names(one) for one in chain or ()])
 
 
 @dataclass(frozen=True, eq=False)

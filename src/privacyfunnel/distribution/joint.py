@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -221,6 +222,30 @@ class Joint:
         return smaller
 
     @property
+    def combinations(self) -> int:
+        """How many combinations of the attributes' values there are, whether anybody has them or not."""
+        return math.prod(len(column) for column in self.columns)
+
+    @cached_property
+    def completed(self) -> Joint:
+        """The same distribution on all combinations of the attributes' values: P(x) = 0 where nobody has them.
+
+        >>> Joint([[[4, 1], [0, 2]], [[1, 1], [0, 0]]]).completed.weights.tolist()
+        [[4, 1, 0, 2], [1, 1, 0, 0]]
+        """
+        if self.n_x == self.combinations:
+            return self
+        sizes = [len(column) for column in self.columns]
+        place = np.ravel_multi_index(tuple(self.codes.T), sizes)
+        whole = Joint.__new__(Joint)
+        whole.__dict__.update({name: value for name, value in vars(self).items() if name in Joint.__annotations__})
+        whole.codes = _frozen(np.stack(np.unravel_index(np.arange(self.combinations), sizes), axis=1).astype(np.int64))
+        whole.weights, whole.p = (
+            _frozen(_spread_out(part, place, self.combinations)) for part in (self.weights, self.p)
+        )
+        return whole
+
+    @property
     def secret_readings(self) -> tuple[Reading, ...]:
         """How the columns of the secret were read, without their values."""
         return tuple(column.reading() for column in self.secret_columns)
@@ -280,6 +305,13 @@ class Joint:
         return (
             f"<Joint of {self.secret} ({self.n_s} values) and {' × '.join(self.attributes)} ({self.n_x} seen), {what}>"
         )
+
+
+def _spread_out(part: NDArray[Any], place: Integers, size: int) -> NDArray[Any]:
+    """The columns of `part` at their places among `size`, with 0 elsewhere."""
+    whole = np.zeros((len(part), size), dtype=part.dtype)
+    whole[:, place] = part
+    return whole
 
 
 def _names(attributes: Sequence[str] | None, m: int) -> tuple[str, ...]:

@@ -31,7 +31,9 @@ def bisected(
     """
     if not isinstance(notion, Robust):
         raise InvalidPromise("bisected needs a robust promise, such as robust(LIP(0.5))")
-    notion = notion.made_for(joint)
+    notion = notion.of_values_that_occur().made_for(joint)
+    if notion.within == "nested":
+        raise InvalidPromise("bisected knows values that occur only, so nested sets are not for it; use intervals")
     best = _nothing(joint, notion)
     low, high = 0.0, 1.0
     share = high

@@ -35,10 +35,14 @@ from privacyfunnel.optimiser.program.state import (
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.robust.rounding_over_set import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
+from privacyfunnel.optimiser.robust.table_programs import positive
+from privacyfunnel.optimiser.robust.table_rounding import exact_by_tables
+from privacyfunnel.optimiser.robust.table_search import search_tables
 from privacyfunnel.optimiser.several_priors import optimise_for_each
 from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair, pair_values
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.sets import Possible
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, information_kept, not_below
@@ -278,10 +282,31 @@ def _search_over(
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Protocol, Columns]:
     """`search` for a promise about every distribution of a confidence set."""
+    domain = notion.domain(joint)
+    parts = notion.possible(domain)
+    if any(part.tables for part in parts):
+        return _search_tables(domain, notion, parts, gap, time_limit, progress)
     region = region_of(joint, notion)
     with interruptible() as interrupted:
         state = State(joint.p_x, joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
         how = despite_trouble(lambda: generate_over(joint, notion, region, state))
         channel = exact_over(joint, notion, region, state.columns, state.q)
+        protocol = _protocol(joint, channel, state.upper_bound, notion, how)
+    return protocol, state.columns.take(np.flatnonzero(state.q > 0))
+
+
+def _search_tables(
+    joint: Joint,
+    notion: Notion,
+    parts: list[Possible],
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Protocol, Columns]:
+    """The same where sums of shares are known, too."""
+    with interruptible() as interrupted:
+        state = State(positive(joint.p_x), joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
+        how = despite_trouble(lambda: search_tables(joint, parts, notion.limits, state))
+        channel = exact_by_tables(joint, notion, state.columns, state.q)
         protocol = _protocol(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))

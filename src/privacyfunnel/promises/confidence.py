@@ -1,21 +1,25 @@
 """Confidence sets from counts: which distributions may n people have been drawn from?
 
 For each cell of each view, the set says what P(·|s) may be for every s, and what P(S) may be. With probability at least
-`confidence` it holds the distribution the people were drawn from. There are two families of sets, and their meet:
+`confidence` it holds the distribution the people were drawn from. There are these kinds of sets:
 
 - *intervals* of Clopper and Pearson (1934) for every P(x|s) and every P(s), exact at any count;
-- a *ball* in L1 around all shares P(·|s) together, and one around P(S), after Weissman et al. (2003).
+- a *ball* in L1 around all shares P(·|s) together, and one around P(S), after Weissman et al. (2003);
+- *both*, their meet;
+- *nested*: intervals for the share of every cell of every marginal table as well (`marginal_tables.py`), so that sums
+  are known better than their terms.
 
-Everything is conditional on X being one of the values that were seen, because only those are released. Values
-that were not seen may still have mass; what they may have at most widens the bounds of the others.
+Over intervals and balls everything is conditional on X being one of the values that were seen, because only those are
+released. Values that were not seen may still have mass; what they may have at most widens the bounds of the others.
+Nested sets speak of all combinations of the attributes' values.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +28,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidJoint, InvalidPromise
 from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, misplaced, missing_mass
 from privacyfunnel.promises.limits import View
-from privacyfunnel.promises.sets import NOBODY, SCALE, SCALE_BITS, Possible, Shares
+from privacyfunnel.promises.marginal_tables import marginal_tables, tables_given
+from privacyfunnel.promises.sets import NOBODY, SCALE, SCALE_BITS, Possible, Shares, Table
 from privacyfunnel.typing import Integers, Vector
 
 MISPLACED = 1024
@@ -34,7 +39,8 @@ MOST_INTERVALS = 40_000_000
 MOST_STATEMENTS = 1e100
 """Each may then fail with 1e-117 at least. At 1e-200, SciPy's inverse of the beta function is wrong, or none."""
 
-Within = Literal["intervals", "ball", "both"]
+Within = Literal["nested", "intervals", "ball", "both"]
+Chains = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +74,14 @@ class _Family:
     """P(x|s) and P(s), where each statement may fail with a given probability."""
 
 
-def confidence_set(joint: Joint, views: list[View], confidence: float, within: Within = "intervals") -> list[Possible]:
+def confidence_set(
+    joint: Joint, views: list[View], confidence: float, within: Within = "intervals", chains: Chains = ()
+) -> list[Possible]:
     """The set of distributions that the counts of `joint` leave open, view by view.
 
     The promise speaks of P(x|s, cell) and P(s|cell) for the cells of `views`. With β = 1 − confidence, each of the
-    m statements in all possible cells may fail with probability β/m; two families share β evenly.
+    m statements in all possible cells may fail with probability β/m; two families share β evenly, and so do the
+    marginal tables of a nested set, those of `chains` or all.
     """
     if not joint.counted:
         raise InvalidJoint("a confidence set needs counts of people; these are probabilities, which say nothing of n")
@@ -83,6 +92,8 @@ def confidence_set(joint: Joint, views: list[View], confidence: float, within: W
         raise InvalidPromise(
             f"the confidence set has {entries:,} intervals, too many; guard against fewer attackers (known=1)"
         )
+    if within == "nested":
+        return _nested_set(joint, views, sizes, 1.0 - confidence, chains)
     families = FAMILIES[within]
     tails = [(1.0 - confidence) / len(families) / _statements(family, joint.n_s, sizes, views) for family in families]
     return [_possible(joint, view, sizes, list(zip(families, tails, strict=True))) for view in views]
@@ -90,6 +101,8 @@ def confidence_set(joint: Joint, views: list[View], confidence: float, within: W
 
 def words_for(within: Within) -> str:
     """The set in a few words."""
+    if within == "nested":
+        return "an interval for every share of every marginal table"
     return " and ".join(family.words for family in FAMILIES[within])
 
 
@@ -104,6 +117,15 @@ def _statements(family: _Family, n_s: int, sizes: list[int], views: list[View]) 
 
 
 def _possible(joint: Joint, view: View, sizes: list[int], families: list[tuple[_Family, float]]) -> Possible:
+    cells, members, tally = _tallied(joint, view, sizes)
+    (given, prior), *others = [family.bounds(tally, tail) for family, tail in families]
+    for other_given, other_prior in others:
+        given, prior = given.meet(other_given), prior.meet(other_prior)
+    return Possible(view, cells, members, given, prior)
+
+
+def _tallied(joint: Joint, view: View, sizes: list[int]) -> tuple[Integers, Integers, _Tally]:
+    """The cells of a view with several values, the members of each, and its people."""
     size = np.bincount(view.cell, minlength=view.n_cells)
     cells = np.flatnonzero(size > 1)
     order = np.argsort(view.cell, kind="stable")
@@ -116,11 +138,7 @@ def _possible(joint: Joint, view: View, sizes: list[int], families: list[tuple[_
     weights = joint.weights.astype(np.float64)
     counts = np.where(real, weights.T[members].transpose(0, 2, 1), 0.0)
     possible = math.prod(float(n) for j, n in enumerate(sizes) if j not in view.known)
-    tally = _Tally(counts, real, size[cells], possible)
-    (given, prior), *others = [family.bounds(tally, tail) for family, tail in families]
-    for other_given, other_prior in others:
-        given, prior = given.meet(other_given), prior.meet(other_prior)
-    return Possible(view, cells, members, given, prior)
+    return cells, members, _Tally(counts, real, size[cells], possible)
 
 
 # --- intervals ------------------------------------------------------------------------------------
@@ -183,12 +201,60 @@ def _around(counts: Vector, move: Vector, real: NDArray[np.bool_] | None = None)
     return Shares(low, high, centre, most)
 
 
+# --- nested ---------------------------------------------------------------------------------------
+
+
+def _nested_set(joint: Joint, views: list[View], sizes: list[int], doubt: float, chains: Chains) -> list[Possible]:
+    """Intervals for all cells of marginal tables, on all combinations of values.
+
+    Every table of every view, and every view's P(S), has the same share of the doubt, and every end of every interval
+    of a table has the same share of that. No combination is left out, so that what is stated does not depend on which
+    were seen.
+    """
+    if joint.n_x < joint.combinations:
+        raise InvalidJoint("nested sets speak of all combinations of values; use joint.completed")
+    family = marginal_tables(joint.attributes, chains)
+    over = [tables_given(family, view.known, len(sizes)) for view in views]
+    share = doubt / sum(len(tables) + 1 for tables in over)
+    return [_nested(joint, view, sizes, tables, share) for view, tables in zip(views, over, strict=True)]
+
+
+def _nested(joint: Joint, view: View, sizes: list[int], tables: list[tuple[int, ...]], share: float) -> Possible:
+    cells, members, tally = _tallied(joint, view, sizes)
+    people, everybody = tally.people, tally.all_people
+    ends = 2.0 * joint.n_s * math.prod(float(sizes[j]) for j in view.known)
+    if not ends * tally.possible <= MOST_STATEMENTS:
+        raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
+    lower, upper = clopper_pearson(tally.counts, people[:, :, None], share / (ends * tally.possible))
+    given = _between(tally.counts, lower, upper, tally.real)
+    prior = _between(people, *clopper_pearson(people, everybody[:, None], share / ends))
+    coarser = []
+    for over in tables[:-1]:
+        of = np.ravel_multi_index(tuple(joint.codes[:, over].T), [sizes[j] for j in over])[members]
+        blocks = math.prod(sizes[j] for j in over)
+        counts, centre = (_summed(part, of, blocks) for part in (tally.counts, given.centre))
+        ends_of_shares = clopper_pearson(counts, people[:, :, None], share / (ends * blocks))
+        low, high = _down(ends_of_shares[0]), _up(ends_of_shares[1])
+        coarser.append(Table(over, of, np.minimum(centre, low), np.maximum(centre, high)))
+    return Possible(view, cells, members, given, prior, tuple(coarser))
+
+
+def _summed(part: NDArray[Any], of: Integers, blocks: int) -> NDArray[Any]:
+    """part[cell, s, k] summed over the members k of each block, at [cell, s, block]."""
+    total = np.zeros((len(part), blocks, part.shape[1]), dtype=part.dtype)
+    for cell, blocks_of in enumerate(of):
+        np.add.at(total[cell], blocks_of, part[cell].T)
+    return total.transpose(0, 2, 1)
+
+
 FAMILIES: dict[Within, tuple[_Family, ...]] = {
     "intervals": (_INTERVALS := _Family("an interval for every share", _interval_statements, _intervals),),
     "ball": (_BALL := _Family("a ball around all shares together", _ball_statements, _ball),),
     "both": (_INTERVALS, _BALL),
 }
-"""The sets that can be asked for, by name; of several families, what lies in all of them."""
+"""Sets of values that were seen, by name; of several families, what lies in all of them."""
+KINDS_OF_SETS: tuple[Within, ...] = ("nested", *FAMILIES)
+"""All sets that can be asked for."""
 
 
 def _centre(counts: Vector) -> Integers:

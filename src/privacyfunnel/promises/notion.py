@@ -60,6 +60,14 @@ class Notion(ABC):
         """The promise as it can be made for `joint`: in other words, where what it rests on was looked at before."""
         return self
 
+    def of_values_that_occur(self) -> Self:
+        """The promise, about no other values of X than those that occur if that was left open."""
+        return self
+
+    def domain(self, joint: Joint) -> Joint:
+        """`joint` on all values of X that the promise speaks of: those that occur, unless a notion says otherwise."""
+        return joint
+
     def times(self, share: float) -> Self:
         """The same promise with every ε in proportion."""
         scaled = {

@@ -12,7 +12,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
-from privacyfunnel.promises.robust import Robust
+from privacyfunnel.promises.robust import ONCE_THE_ONLY, Robust
 
 MOST_FAMILIES = 4096
 """Sets of attributes that an attacker may know, 2¹²: each brings rows of its own to search with and to prove."""
@@ -249,7 +249,7 @@ def notion_from(data: Mapping[str, Any]) -> Notion:
     rest = dict(data)
     name = rest.pop("notion", "")
     if name == Robust.name and isinstance(rest.get("promise"), Mapping):
-        rest["promise"] = notion_from(rest["promise"])
+        rest = {"within": ONCE_THE_ONLY, **rest, "promise": notion_from(rest["promise"])}
         return _with_parameters(Robust, rest)
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:

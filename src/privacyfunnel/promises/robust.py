@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.promises.confidence import FAMILIES, Within, confidence_set, words_for
+from privacyfunnel.promises.confidence import KINDS_OF_SETS, Chains, Within, confidence_set, words_for
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import Possible
 
-DEFAULT_WITHIN: Within = "intervals"
-"""Files do not mention it: it was the only one once."""
+ONCE_THE_ONLY: Within = "intervals"
+"""Files do not mention it."""
+MOST_COMBINATIONS = 20_000
+"""Of the attributes' values, for nested sets: protocols over these have a row for each."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,11 @@ class Robust(Notion):
     promise: Notion
     """What is promised."""
     confidence: float = 0.95
-    within: Within = DEFAULT_WITHIN
-    """Which set of distributions."""
+    within: Within | None = None
+    """Which set of distributions. None: nested, if there are several attributes with not too many combinations of
+    values, else intervals; `made_for` decides."""
+    chains: Chains = field(default=(), repr=False)
+    """Of a nested set: orders of attributes, by which tables are cut finer and finer. None: in every order."""
     chosen: Sequence[str] = field(default=(), repr=False)
     """Columns whose ranges or values were chosen from the same people, which the set does not account for."""
     epsilon: float = field(init=False, repr=False, compare=False)
@@ -46,14 +51,15 @@ class Robust(Notion):
         if min(limits.lower, limits.upper, limits.spread) <= 0:
             raise InvalidPromise("over several distributions only a constant keeps ε = 0; give a positive ε")
         object.__setattr__(self, "confidence", checked_confidence(self.confidence))
-        if not isinstance(self.within, str) or self.within not in FAMILIES:
-            raise InvalidPromise(f"within must be one of {', '.join(FAMILIES)}; got {self.within!r}")
-        names: Any = self.chosen
-        if isinstance(names, str) or not isinstance(names, Iterable):
-            raise InvalidPromise("chosen is a list of columns")
-        object.__setattr__(self, "chosen", tuple(names))
-        if not all(isinstance(name, str) for name in self.chosen):
-            raise InvalidPromise("chosen is a list of columns")
+        if self.within is not None and (not isinstance(self.within, str) or self.within not in KINDS_OF_SETS):
+            raise InvalidPromise(f"within must be one of {', '.join(KINDS_OF_SETS)}; got {self.within!r}")
+        object.__setattr__(self, "chosen", _names(self.chosen, "chosen is a list of columns"))
+        what = 'chains are lists of columns, such as [["sex", "town"]]'
+        if isinstance(self.chains, str) or not isinstance(self.chains, Iterable):
+            raise InvalidPromise(what)
+        object.__setattr__(self, "chains", tuple(_names(chain, what) for chain in self.chains))
+        if self.chains and self.within not in (None, "nested"):
+            raise InvalidPromise("chains of columns are for nested sets")
         object.__setattr__(self, "epsilon", self.promise.epsilon)
 
     @property
@@ -64,10 +70,28 @@ class Robust(Notion):
         return self.promise.views(joint)
 
     def possible(self, joint: Joint) -> list[Possible]:
-        return confidence_set(joint, self.views(joint), self.confidence, self.within)
+        return confidence_set(joint, self.views(joint), self.confidence, self.kind_of_set(joint), self.chains)
+
+    def kind_of_set(self, joint: Joint) -> Within:
+        """Which set is meant for channels from the values of `joint`: nested only where there is one for each."""
+        whole = len(joint.columns) > 1 and joint.n_x == joint.combinations
+        return self.within or ("nested" if whole or self.chains else ONCE_THE_ONLY)
+
+    def of_values_that_occur(self) -> Self:
+        return replace(self, within=self.within or ONCE_THE_ONLY)
 
     def made_for(self, joint: Joint) -> Self:
-        return replace(self, chosen=joint.chosen)
+        few = joint.combinations <= MOST_COMBINATIONS
+        if self.within == "nested" and not few:
+            raise InvalidPromise(
+                f"there are {joint.combinations:,} combinations of values, too many for a nested set "
+                f"({MOST_COMBINATIONS:,}); use fewer or coarser columns, or another set"
+            )
+        usual: Within = "nested" if self.chains or (len(joint.columns) > 1 and few) else ONCE_THE_ONLY
+        return replace(self, chosen=joint.chosen, within=self.within or usual)
+
+    def domain(self, joint: Joint) -> Joint:
+        return joint.completed if self.within == "nested" else joint
 
     @classmethod
     def at(cls, epsilon: float) -> Self:
@@ -78,13 +102,13 @@ class Robust(Notion):
 
     def as_dict(self) -> dict[str, Any]:
         content = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
-        content = content if self.within == DEFAULT_WITHIN else {**content, "within": self.within}
+        content = content if self.within == ONCE_THE_ONLY else {**content, "within": self.within}
+        content = {**content, "chains": [list(chain) for chain in self.chains]} if self.chains else content
         return {**content, "chosen": list(self.chosen)} if self.chosen else content
 
     def words(self) -> str:
-        how = (
-            "" if self.within == DEFAULT_WITHIN else f"; what chance leaves open is bounded by {words_for(self.within)}"
-        )
+        plain = self.within is None or self.within == ONCE_THE_ONLY
+        how = "" if plain else f"; what chance leaves open is bounded by {words_for(cast(Within, self.within))}"
         return (
             f"{self.promise.words()} This holds not for the counted people alone, but with "
             f"{full_percent(self.confidence)} confidence for the population of which they are a random sample"
@@ -99,15 +123,27 @@ class Robust(Notion):
         return f" {which}, which this confidence does not account for."
 
 
-def robust(notion: Notion, confidence: float = 0.95, within: Within = DEFAULT_WITHIN) -> Robust:
+def robust(notion: Notion, confidence: float = 0.95, within: Within | None = None, chains: Chains = ()) -> Robust:
     """The promise of `notion` for every distribution in the confidence set of a joint's counts.
 
-    The set is made of "intervals", one for each share, of a "ball" around all shares together, or of "both".
+    The set is made of "intervals", one for each share, of a "ball" around all shares together, of "both", or "nested":
+    of intervals for the cells of all marginal tables, or of those that `chains` of columns name. By default it is
+    nested wherever there are several columns.
 
-    >>> robust(LIP(0.5), confidence=0.99)
-    Robust(promise=LIP(epsilon=0.5), confidence=0.99, within='intervals')
+    >>> robust(LIP(0.5), confidence=0.99, within="ball")
+    Robust(promise=LIP(epsilon=0.5), confidence=0.99, within='ball')
     """
-    return Robust(notion, confidence, within)
+    return Robust(notion, confidence, within, chains)
+
+
+def _names(names: Any, what: str) -> tuple[str, ...]:
+    """A list of names, or one clear line."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidPromise(what)
+    found = tuple(names)
+    if not all(isinstance(name, str) for name in found):
+        raise InvalidPromise(what)
+    return found
 
 
 def checked_confidence(confidence: float) -> float:

@@ -1,4 +1,4 @@
-"""Sets of distributions, as data: an interval for every share, and how much mass may be moved from a centre at most."""
+"""Sets of distributions, as data: intervals for shares and for their sums, and how much may be moved from a centre."""
 
 from __future__ import annotations
 
@@ -73,6 +73,19 @@ def leant(lower: list[int], upper: list[int], centre: list[int], move: int, orde
 
 
 @dataclass(frozen=True, eq=False)
+class Table:
+    """Intervals for the shares of blocks of values that agree in some attributes, given s and a cell."""
+
+    over: tuple[int, ...]
+    """The numbers of these attributes; none of them is known in the view."""
+    of: Integers
+    """At [cell, k]: the block that member k of the cell belongs to, or NOBODY."""
+    lower: Integers
+    """At [cell, s, block], in units of 1/SCALE."""
+    upper: Integers
+
+
+@dataclass(frozen=True, eq=False)
 class Possible:
     """What counts leave open in one view, for each of its cells that holds several values of X."""
 
@@ -85,3 +98,5 @@ class Possible:
     """P(x|s) given the cell, at [cell, s, k]."""
     prior: Shares
     """P(s) given the cell, at [cell, s]."""
+    tables: tuple[Table, ...] = ()
+    """What is known of sums of P(x|s) beside: of whole rows and columns of the table, and the like."""

@@ -111,7 +111,8 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
 
 
 def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certificate:
-    """Whether `channel` keeps `notion` on `joint`, its inputs being the joint's values of X in order."""
+    """Whether `channel` keeps `notion` on `joint`, its inputs being the values of X that it speaks of, in order."""
+    joint = notion.domain(joint)
     if channel.n_inputs != joint.n_x:
         return _refused(notion, f"the channel takes {channel.n_inputs} values of X, the distribution has {joint.n_x}")
     return _check(Entries.of(channel), joint, notion)
@@ -132,6 +133,7 @@ def entries_of(protocol: Protocol, joint: Joint) -> Entries:
 def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certificate:
     if set(protocol.attributes) != set(joint.attributes):
         return _refused(notion, "the protocol and the distribution have different attributes")
+    joint = notion.domain(joint)
     inputs = np.stack([block.inputs_of(joint) for block in protocol.blocks])
     strangers = int((inputs < 0).any(axis=0).sum())
     if strangers:
@@ -164,7 +166,7 @@ def _with_draws(certificate: Certificate, protocol: Protocol, joint: Joint) -> C
 
 def room_of(protocol: Protocol, joint: Joint) -> Room:
     """The draws for values never seen that keep the promise of a protocol with one block."""
-    block = protocol.blocks[0]
+    block, joint = protocol.blocks[0], protocol.notion.domain(joint)
     return room_for(block.channel, block.inputs_of(joint), joint, protocol.notion, e_to)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise, NotCertified
-from privacyfunnel.promises.confidence import Within
+from privacyfunnel.promises.confidence import Chains, Within
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust, full_percent, robust
@@ -18,6 +18,7 @@ from privacyfunnel.promises.sets import NOBODY
 from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.certificate import Certificate, certify, entries_of
 from privacyfunnel.proof.lifts import Entries
+from privacyfunnel.protocols.coarseness import merging_words, released_by
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 
@@ -31,13 +32,17 @@ class PopulationLevel:
     confidence: float
     within: Within
     """The kind of confidence set."""
+    chains: Chains
+    """By which columns its tables are cut, if that was said."""
     sample: Certificate
     population: Certificate
     values: Integers
-    """The numbers of the joint's values of X that the worst distribution is about: all, or those of a cell."""
+    """The numbers of the joint's values of X that the worst distribution is about: all, or those of a cell. For nested
+    sets they are numbers among all combinations of values (`joint.completed`)."""
     distribution: Exact
     """P(s, x) at [s, i] for x = values[i], given what the attacker knows: exact fractions. It attains the level, or
-    comes as close to it as one likes where a secret it speaks of has probability 0."""
+    comes as close to it as one likes where a secret it speaks of has probability 0. For nested sets a linear program
+    finds it in float64; the level is proven, so it may be a little above what this distribution attains."""
 
     @property
     def sample_level(self) -> float:
@@ -86,15 +91,20 @@ def level_over(
     notion = notion or protocol.notion
     plain = plain_promise(notion)
     over = notion if isinstance(notion, Robust) else robust(notion)
-    over = robust(
-        plain, over.confidence if confidence is None else confidence, over.within if within is None else within
+    over = Robust(
+        plain,
+        over.confidence if confidence is None else confidence,
+        over.within if within is None else within,
+        over.chains if within is None else (),
     )
     population = certify(protocol, joint, over)
     if population.worst is None:
         raise NotCertified(f"nothing can be said of this table: {population.reason}")
-    values, distribution = _attained(entries_of(protocol, joint), joint, over)
+    domain = over.domain(joint)
+    values, distribution = _attained(entries_of(protocol, domain), domain, over)
     sample = certify(protocol, joint, plain)
-    return PopulationLevel(plain, over.confidence, over.within, sample, population, values, distribution)
+    within = over.kind_of_set(domain)
+    return PopulationLevel(plain, over.confidence, within, over.chains, sample, population, values, distribution)
 
 
 def plain_promise(notion: Notion) -> Notion:
@@ -137,12 +147,15 @@ class Sharpness:
 def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     """For every value of X of `joint`, whether it could be released as it is, and if not, whether for rarity alone.
 
+    For nested sets these are all combinations of values, in the order of `joint.completed`.
+
     >>> found = sharpness(Joint([[400, 20], [500, 30]]), robust(LIP(0.5)))
     >>> tuple(value.too_rare for value in found)
     (False, True)
     """
     if not isinstance(notion, Robust):
         raise InvalidPromise("sharpness needs a robust promise, such as robust(LIP(0.5))")
+    counted, joint = joint, notion.domain(joint)
     inputs = np.arange(joint.n_x)
     population = np.zeros(joint.n_x)
     for part in notion.possible(joint):
@@ -152,8 +165,9 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
                 if extreme is not None and np.isfinite(getattr(notion.limits, kind)):
                     level = notion.level_of(_only(kind, extreme.log()))
                     population[seen.output] = max(population[seen.output], level)
-    sample = [_alone(joint, notion, x) for x in range(joint.n_x)]
     people = joint.weights.sum(axis=0)
+    alone = iter([_alone(counted, notion, x) for x in range(counted.n_x)])
+    sample = [next(alone) if count else 0.0 for count in people]  # nobody tells nothing
     return tuple(
         Sharpness(
             tuple(joint.values[x].tolist()),
@@ -198,6 +212,8 @@ class PopulationFindings:
     """How many people have such values."""
     rarest: tuple[Sharpness, ...]
     """All values that are too rare, those of the fewest people first."""
+    released_by: tuple[tuple[tuple[str, ...], float], ...]
+    """Of what share of the rows the released values depend on which columns alone, the largest share first."""
 
     def words(self) -> str:
         """The levels of sample and population side by side, and what rarity costs, in a line."""
@@ -205,11 +221,13 @@ class PopulationFindings:
         return (
             f"Level: {self.sample_level:.4g} for the counted people, {self.population_level:.4g} for the population "
             f"with {full_percent(self.confidence)} confidence; {rare} are too rare to be released sharply."
+            f"{merging_words(self.released_by)}"
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers alone, for JSON: no values, which may be those of very few people."""
-        return {name: value for name, value in vars(self).items() if name != "rarest"}
+        numbers = {name: value for name, value in vars(self).items() if name not in ("rarest", "released_by")}
+        return {**numbers, "released_by": [{"columns": list(by), "rows": share} for by, share in self.released_by]}
 
 
 def population_findings(
@@ -217,7 +235,8 @@ def population_findings(
 ) -> PopulationFindings:
     """Levels on the sample and over the confidence set, and which values of X are too rare to be released sharply."""
     found = level_over(joint, protocol, confidence, within=within)
-    values = sharpness(joint, Robust(found.notion, found.confidence, found.within))
+    values = sharpness(joint, Robust(found.notion, found.confidence, found.within, found.chains))
+    values = tuple(value for value in values if value.people)
     rare = sorted((value for value in values if value.too_rare), key=lambda value: value.people)
     return PopulationFindings(
         confidence=found.confidence,
@@ -230,4 +249,5 @@ def population_findings(
         too_rare=len(rare),
         people_too_rare=sum(value.people for value in rare),
         rarest=tuple(rare),
+        released_by=released_by(protocol, joint),
     )

@@ -2,8 +2,8 @@
 
 For one output and one cell, P(y|s) = Σ_x P(x|s) w[x] is extreme where P(·|s) leans in the order of w as far as the set
 allows, and P(y) = Σ_s P(s) P(y|s) where P(S) leans in the order of P(y|s). So each lift is largest, and smallest, at a
-distribution that sorting finds. All numbers are integers: shares over SCALE, the channel over a scale of its own,
-which cancels.
+distribution that sorting finds; where sums of shares are known, too, multipliers prove how extreme P(y|s) can be. All
+numbers are integers: shares over SCALE, the channel over a scale of its own, which cancels.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares, leant
+from privacyfunnel.proof.multipliers import CellMultipliers
 from privacyfunnel.typing import Exact, Integers
 
 Side = Literal["lower", "upper", "spread"]
@@ -101,9 +102,18 @@ class OneOutput:
         falling = [*self.members.tolist(), *rest]
         table = np.empty((len(self.most), n), dtype=object)
         for t, most in enumerate(up):
-            given = self.part.given.leaning((self.place, t), falling if most else falling[::-1])
-            table[t] = [Fraction(prior[t] * p, SCALE * SCALE) for p in given[:n]]
+            given = self._given(t, falling if most else falling[::-1], most)
+            table[t] = [Fraction(prior[t], SCALE) * Fraction(p) for p in given[:n]]
         return table
+
+    def _given(self, t: int, order: list[int], most: bool) -> list[Fraction]:
+        """Shares given t that make P(y|t) extreme, for members by falling or rising w."""
+        if not self.part.tables:
+            return [Fraction(share, SCALE) for share in self.part.given.leaning((self.place, t), order)]
+        w = np.zeros(len(order))
+        w[self.members] = np.array(self.w, dtype=object) / max(self.w) * (1 if most else -1)
+        shares = [Fraction(share) for share in CellMultipliers(self.part, self.place).worst(t, w).clip(0).tolist()]
+        return [share / sum(shares) for share in shares]
 
     def _mean(self, s: int, kind: Side) -> tuple[int, list[int]]:
         """P(y) at its least (upper) or most (lower) with P(y|s) at the other end; and the P(S) that does it."""
@@ -140,12 +150,19 @@ def each_output(inputs: Integers, outputs: Integers, numerators: Exact, part: Po
     here = here[np.lexsort((place[here], outputs[here]))]
     first = np.flatnonzero(np.append(True, (np.diff(outputs[here]) != 0) | (np.diff(place[here]) != 0)))
     totals = [_totals(ends) for ends in (part.given.lower, part.given.upper, part.given.centre)]
+    sums: dict[int, CellMultipliers] = {}
     for entries in np.split(here, first[1:]) if len(here) else []:
         w = numerators[entries].tolist()
         falling = sorted(range(len(w)), key=lambda i: -w[i])
         w = [w[i] for i in falling]
         cell, members = int(place[entries[0]]), member[inputs[entries]][falling]
-        both = [_between(part.given, (cell, s), members, w, totals) for s in range(part.given.move.shape[1])]
+        secrets = range(part.given.move.shape[1])
+        if part.tables:
+            if cell not in sums:
+                sums[cell] = CellMultipliers(part, cell)
+            both = [sums[cell].between(s, members, w) for s in secrets]
+        else:
+            both = [_between(part.given, (cell, s), members, w, totals) for s in secrets]
         least, most = [low for low, _ in both], [high for _, high in both]
         yield OneOutput(part, cell, int(outputs[entries[0]]), members, w, most, least)
 

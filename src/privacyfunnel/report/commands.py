@@ -8,7 +8,7 @@ from typing import Any
 
 from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.robust import DEFAULT_WITHIN, Robust
+from privacyfunnel.promises.robust import Robust
 from privacyfunnel.protocols.protocol import Protocol
 
 LONG_LINE = 78
@@ -86,6 +86,8 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     for name, value in _options(protocol.notion).items():
         if value is not None:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
+    for chain in protocol.notion.chains if isinstance(protocol.notion, Robust) else ():
+        words += ["--chain", ",".join(chain)]
     words += ["--objective", protocol.objective]
     for name, weight in _weights(protocol).items():
         words += ["--weight", f"{name}={_plain(weight)}"]
@@ -105,14 +107,18 @@ def _options(notion: Notion) -> dict[str, Any]:
     content = notion.as_dict()
     inner = content.pop("promise", None)
     content.pop("chosen", None)  # a consequence of how columns are read, not an option
+    content.pop("chains", None)
+    if isinstance(notion, Robust):
+        content["within"] = notion.within
     return {**inner, **{name: value for name, value in content.items() if name != "notion"}} if inner else content
 
 
 def _expression(notion: Notion) -> str:
     """A promise as Python."""
     if isinstance(notion, Robust):
-        within = "" if notion.within == DEFAULT_WITHIN else f", within={notion.within!r}"
-        return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r}{within})"
+        within = f", within={notion.within!r}" if notion.within else ""
+        chains = f", chains={[list(chain) for chain in notion.chains]!r}" if notion.chains else ""
+        return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r}{within}{chains})"
     return f"pf.{notion!r}"
 
 

@@ -16,7 +16,7 @@ from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
-from privacyfunnel.promises.robust import DEFAULT_WITHIN, robust
+from privacyfunnel.promises.robust import robust
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
@@ -92,7 +92,7 @@ def notion_of(name: str, epsilon: float, known: str) -> Notion:
 
 def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
     """The promise, for the counted people if no confidence is chosen, or else for what they are a sample of."""
-    return robust(notion, float(confidence), cast(Within, within or DEFAULT_WITHIN)) if confidence else notion
+    return robust(notion, float(confidence), cast(Within | None, within or None)) if confidence else notion
 
 
 def solve(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from htmltools import Tag, tags
 from shiny import ui
 
-from privacyfunnel.promises.confidence import FAMILIES, words_for
+from privacyfunnel.promises.confidence import KINDS_OF_SETS, words_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS
-from privacyfunnel.promises.robust import DEFAULT_WITHIN, full_percent
+from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.studio.actions import FIRST_OBJECTIVE
 from privacyfunnel.studio.page import section
@@ -96,5 +96,6 @@ def for_whom() -> dict[str, str]:
 
 def chance_part() -> Tag:
     """For promises about a population: how what chance leaves open is bounded."""
-    choices: dict[str, str] = {within: f"{within}: {words_for(within)}" for within in FAMILIES}
-    return ui.input_select("within", "Chance is bounded by", choices, selected=DEFAULT_WITHIN, width="100%")
+    kinds: dict[str, str] = {one: f"{one}: {words_for(one)}" for one in KINDS_OF_SETS}
+    choices = {"": "what suits the columns", **kinds}
+    return ui.input_select("within", "Chance is bounded by", choices, selected="", width="100%")

@@ -123,7 +123,7 @@ def faithful(
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
     if len(joints) == 1:
-        notion = notion.made_for(joints[0])
+        notion = notion.of_values_that_occur().made_for(joints[0])
     with interruptible() as interrupted:
         task = _Task.of(joints, notion, weights, ordered)
         standing = Standing.begun(gap / 2, time_limit, progress, interrupted, task.program.constant)

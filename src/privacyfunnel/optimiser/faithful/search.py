@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.lp import interior
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.pair_pricing import nearest
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
-from privacyfunnel.optimiser.program.lp import interior
 from privacyfunnel.optimiser.program.state import UNHURRIED, Progress, Watched
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Integers, Matrix, Vector

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privacyfunnel.numeric.lp import Infeasible
 from privacyfunnel.optimiser.generation.pricing import Oracle
-from privacyfunnel.optimiser.program.lp import Infeasible
 from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, Polytope
 from privacyfunnel.optimiser.program.supports import HALF_ULP, independent_rows
 from privacyfunnel.typing import Integers, Matrix, Vector

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.cores import cores
+from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.boxes import RowBounds
-from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 

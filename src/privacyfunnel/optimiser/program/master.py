@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.optimiser.program.lp import TOLERANCE, LinearProgram
+from privacyfunnel.numeric.lp import TOLERANCE, LinearProgram
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.typing import Integers, Vector
 

@@ -38,7 +38,7 @@ def listed_inside(part: Possible, limits: Limits, p_x: Vector) -> Columns | None
     """Posteriors with few non-zeros that keep the limits over the set of a view with a single cell."""
     given = Leeway(part.given)
     lower, upper = given.lower[0], given.upper[0]  # all intervals together contain the set
-    rows = [row for prior in _priors(part) for row in _sufficient(limits, lower, upper, prior)]
+    rows = [row for prior in priors_of(part) for row in _sufficient(limits, lower, upper, prior)]
     if math.isfinite(limits.spread):
         apart = math.exp(-limits.spread)
         secrets = range(len(lower))
@@ -64,7 +64,7 @@ def _sufficient(limits: Limits, lower: Matrix, upper: Matrix, prior: Vector) -> 
 def bound_by_revealing(joint: Joint, part: Possible, limits: Limits, state: State) -> None:
     """Lower the bound of `state` to what could be kept if the promise were to hold for revealing distributions only."""
     P = Leeway(part.given).extreme(joint.p_x_given_s / joint.p_x, 1).at[0]
-    everything = _necessary(limits, P, _priors(part), range(joint.n_s), joint.p_x)
+    everything = _necessary(limits, P, priors_of(part), range(joint.n_s), joint.p_x)
     rank = min(joint.n_s, joint.n_x)
     if supports.candidates(everything, rank) <= MOST_CANDIDATES:
         _bound(everything, rank, state)
@@ -122,18 +122,18 @@ def _necessary(limits: Limits, P: Matrix, priors: Matrix, secrets: range | list[
     return Polytope(rows.G, p_x, rows.size, rows.terms)
 
 
-def _priors(part: Possible) -> Matrix:
-    """Corners of the set of P(S), all of them for two secrets."""
+def priors_of(part: Possible, place: int = 0) -> Matrix:
+    """Corners of the set of P(S) in a cell, all of them for two secrets."""
     n_s = part.prior.lower.shape[1]
     first = np.eye(n_s)
     orders = np.concatenate([first, -first, np.random.default_rng(0).random((max(0, PRIORS - 2 * n_s), n_s))])
-    corners = Leeway(part.prior).extreme(orders[:, None], 1).at[:, 0]
+    corners = Leeway(part.prior).extreme(orders[:, None], 1).at[:, place]
     return np.unique(corners.round(SAME_DIGITS), axis=0)
 
 
 def _middle(part: Possible) -> Vector:
     """Some P(S) from the middle of its set."""
-    return np.asarray(_priors(part).mean(axis=0))
+    return np.asarray(priors_of(part).mean(axis=0))
 
 
 def _scaled(rows: Matrix, p_x: Vector) -> Matrix:

@@ -146,7 +146,7 @@ class NestedSearch:
         least, partner, share = best_pairs(y, c.sufficient)
         some = np.flatnonzero(least < threshold)
         if len(some):
-            self._add(_pairs(some, partner, share, c.n_x))
+            self._add(pairs_of(some, partner, share, c.n_x))
         r, V = descents(starts, y, c.p, c.K, c.M)
         better = np.argsort(r, kind="stable")[: int((r < threshold).sum())]
         if len(better):
@@ -176,7 +176,7 @@ def _first_prices(joint: Joint, region: Region, state: State) -> Vector:
     return -np.log(joint.p_x) if y is None else y
 
 
-def _pairs(some: Integers, partner: Integers, share: Vector, n_x: int) -> Matrix:
+def pairs_of(some: Integers, partner: Integers, share: Vector, n_x: int) -> Matrix:
     """Posteriors on a value and its partner; a value that is its own partner has a share of 1."""
     V = np.zeros((len(some), n_x))
     rows = np.arange(len(some))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.boxes import RowBounds
-from privacyfunnel.optimiser.program.lp import LinearProgram
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Matrix, Vector
 

@@ -1,0 +1,193 @@
+"""The best protocol over a nested set: rows that are as coarse as some marginal table, of all tables together.
+
+A row that is the same in every cell of a coarse table rests on what is known of that table, which is much; a row of a
+finer table tells more and rests on less. Each table has small linear programs of its own (`table_programs.py`). First
+the best rows of each table by itself are generated, then all tables compete for one mixture: values that are too rare
+to be released sharply are released by fewer of their attributes, and others as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.generation.pricing import distinct, local_search
+from privacyfunnel.optimiser.program.master import Master
+from privacyfunnel.optimiser.program.polytope import Columns, without_dust
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.robust.conditions import Conditions
+from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
+from privacyfunnel.optimiser.robust.nested_search import pairs_of
+from privacyfunnel.optimiser.robust.region import Region
+from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive
+from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.sets import SCALE, Possible, Shares
+from privacyfunnel.typing import Matrix, Vector
+
+MOST_ROWS = 400
+"""Of a table's linear program: beyond, each takes long, and only what single cells tell is used."""
+MOST_ROUNDS = 40
+"""Of column generation, for one table and for all."""
+STARTS = 12
+"""Linear searches in a round of one table: half of them near posteriors in use, half anywhere."""
+QUICK_STARTS = 100
+"""The same for compiled ones."""
+MOST_AT_ONCE = 100
+"""Posteriors of a table that are added in a round, the best of those found."""
+ENOUGH = 20
+"""If compiled searches of one table alone find so many, linear programs can wait until they find fewer."""
+SPREAD = 0.3
+"""Posteriors to search from are Dirichlet with this parameter: some values have most of the mass."""
+WORTHWHILE = 2e-3
+"""Nats that a round must gain to be followed by another."""
+WORTH = 1e-5
+"""Nats by which a posterior must undercut its price."""
+OWN_SHARE, OTHER_SHARE, MIDDLE_SHARE = 0.4, 0.3, 0.3
+"""Searches start from a posterior in use mixed with another one and with p: better ones are like both."""
+
+
+@dataclass(eq=False)
+class _Workplace:
+    """A table, the ways to find posteriors for it, and those in use."""
+
+    cut: Cut
+    programs: TablePrograms | None
+    single_cells: Conditions | None
+    """What single cells of the table tell, without sums: for two secrets, compiled."""
+    used: Matrix
+
+    @classmethod
+    def of(cls, cut: Cut, parts: list[Possible], limits: Limits, n_s: int) -> _Workplace:
+        small = TablePrograms.size(cut, parts, n_s) <= MOST_ROWS
+        programs = TablePrograms(cut, parts, limits) if small else None
+        return cls(cut, programs, _single_cells(cut, parts, limits), cut.p[None])
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is no way to find posteriors."""
+        return self.programs is None and self.single_cells is None
+
+    def first(self, stopped: Callable[[], bool]) -> Matrix:
+        """For each cell, a posterior with much of it."""
+        found = [np.empty((0, len(self.cut.p)))]
+        if self.single_cells is not None:
+            found.append(distinct(corners(self.cut.p, self.single_cells.K, self.single_cells.M)))
+        elif self.programs is not None:
+            found += [self.programs.minimise(-row)[None] for row in np.eye(len(self.cut.p)) if not stopped()]
+        return np.concatenate(found)
+
+    def better(
+        self, y: Vector, rng: np.random.Generator, stopped: Callable[[], bool], enough: float = math.inf
+    ) -> Matrix:
+        """Posteriors that undercut their prices; if compiled searches find enough, linear programs can wait."""
+        found = [np.empty((0, len(self.cut.p)))]
+        if self.single_cells is not None:
+            c = self.single_cells
+            least, partner, share = best_pairs(y, c.sufficient)
+            found.append(pairs_of(np.flatnonzero(least < -WORTH), partner, share, c.n_x))
+            r, V = descents(self._starts(rng, QUICK_STARTS), y, c.p, c.K, c.M)
+            found.append(V[r < -WORTH])
+        if self.programs is not None and sum(map(len, found)) < enough:
+            found.append(local_search(self.programs, y, self._starts(rng, STARTS), WORTH, stopped))
+        V = without_dust(distinct(np.concatenate(found)))
+        return V[np.argsort(Columns.from_dense(V).entropy() - V @ y, kind="stable")[:MOST_AT_ONCE]]
+
+    def _starts(self, rng: np.random.Generator, count: int) -> Matrix:
+        p = self.cut.p
+        some = self.used[rng.permutation(len(self.used))[: count // 2]]
+        other = self.used[rng.integers(len(self.used), size=len(some))]
+        anywhere = rng.dirichlet(np.full(len(p), SPREAD), size=count - len(some))
+        return np.vstack([OWN_SHARE * some + OTHER_SHARE * other + MIDDLE_SHARE * p, anywhere])
+
+
+def _single_cells(cut: Cut, parts: list[Possible], limits: Limits) -> Conditions | None:
+    """The promise about two secrets by somebody who knows nothing, from what is known of the table's cells alone."""
+    (part, *others) = parts
+    if others or part.view.known or part.prior.lower.shape[1] != 2:
+        return None
+    own = [(table.lower, table.upper) for table in part.tables if table.over == cut.over]
+    lower, upper = own[0] if own else (part.given.lower, part.given.upper)
+    n = len(cut.p)
+    centre = np.zeros((n, 2), dtype=np.int64)
+    np.add.at(centre, cut.of[part.members[0]], part.given.centre[0].T)
+    if not own:
+        lower, upper = (ends[:, :, np.argsort(part.members[0])] for ends in (lower, upper))
+    shares = Shares(lower, upper, centre.T[None], np.full((1, 2), SCALE))
+    view = View((), np.zeros(n, dtype=np.int64))
+    single = Possible(view, part.cells, np.arange(n)[None], shares, part.prior)
+    return Conditions.of(Region([single], limits, cut.p))
+
+
+class TableSearch:
+    """Column generation with the rows of every marginal table; what it finds is kept in `state`."""
+
+    def __init__(self, joint: Joint, parts: list[Possible], limits: Limits, state: State) -> None:
+        self.state, self.p_x = state, positive(joint.p_x)
+        self.posteriors = 0
+        self._rng = np.random.default_rng(0)
+        self._master = Master(self.p_x)
+        everything = tuple(range(len(joint.columns)))
+        tables = sorted({table.over for part in parts for table in part.tables} | {everything}, key=len)
+        places = [_Workplace.of(Cut.by(over, joint, self.p_x), parts, limits, joint.n_s) for over in tables]
+        self.places = [place for place in places if not place.idle]
+        self.left_out = len(places) - len(self.places)
+        for place in self.places:
+            self._alone(place)
+
+    def _alone(self, place: _Workplace) -> None:
+        """The best rows of one table, which then compete with those of all others."""
+        p, stopped = place.cut.p, self.state.stopped
+        own = Master(p)
+        own.add(Columns.from_dense(place.first(stopped)))
+        before = np.inf
+        for _ in range(MOST_ROUNDS):
+            q, y, _ = own.solve()
+            place.used = own.columns.take(np.flatnonzero(q > 0)).dense(len(p))
+            value = float(y @ p)
+            if stopped() or value > before - WORTHWHILE:
+                break
+            better = place.better(y, self._rng, stopped, ENOUGH)
+            if not len(better):
+                break
+            before = value
+            own.add(Columns.from_dense(better))
+        place.used = own.mixture()[0].dense(len(p))
+        self._offer(place, place.used)
+        self._keep()
+
+    def together(self) -> None:
+        """All tables compete, until hardly anything is gained."""
+        for _ in range(MOST_ROUNDS):
+            before, state = self.state.utility, self.state
+            y = self._master.solve()[1]
+            for place in self.places:
+                if state.stopped() or state.closed():
+                    return
+                better = place.better(place.cut.prices(y, self.p_x), self._rng, state.stopped)
+                if len(better):
+                    place.used = distinct(np.concatenate([better, place.used]))[: 2 * QUICK_STARTS]
+                    self._offer(place, better)
+            self._keep()
+            if state.utility < before + WORTHWHILE:
+                break
+
+    def _offer(self, place: _Workplace, V: Matrix) -> None:
+        self.posteriors += len(V)
+        self._master.add(Columns.from_dense(place.cut.spread_out(V, self.p_x)))
+
+    def _keep(self) -> None:
+        self.state.keep(self._master.columns, self._master.solve_without_artificial())
+        self.state.report()
+
+
+def search_tables(joint: Joint, parts: list[Possible], limits: Limits, state: State) -> str:
+    """The best mixture that is found, in `state`; how, in words."""
+    search = TableSearch(joint, parts, limits, state)
+    search.together()
+    left_out = f", {search.left_out} too large" if search.left_out else ""
+    tables = f"{len(search.places)} tables{left_out}"
+    return f"rows of marginal tables over a nested confidence set: {tables}, {search.posteriors} posteriors"
