@@ -51,7 +51,7 @@ class Cut:
         return np.asarray((V / self.p)[:, self.of] * p_x)
 
     def prices(self, y: Vector, p_x: Vector) -> Vector:
-        """Prices of cells for which H(v) − y·v is that of the values: cells also pay for what their values leave open."""
+        """Prices of cells for which H(v) − y·v is that of the values: cells pay for what values leave open, too."""
         paid = np.bincount(self.of, weights=p_x * (y + np.log(p_x)), minlength=len(self.p))
         return np.asarray(paid / self.p - np.log(self.p))
 
