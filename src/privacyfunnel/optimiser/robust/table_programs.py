@@ -21,8 +21,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.robust.inside_and_outside import priors_of
-from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
-from privacyfunnel.promises.sets import NOBODY, SCALE, Possible
+from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, View
+from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LEAST_MASS = 1e-8
@@ -60,6 +60,20 @@ def positive(p_x: Vector) -> Vector:
     """P(x) with something for values that nobody has."""
     some = np.where(p_x > 0, p_x, LEAST_MASS)
     return np.asarray(some / some.sum())
+
+
+def single_cells(cut: Cut, part: Possible) -> Possible:
+    """What is known of the cells of a table, each by itself, by somebody who knows nothing else."""
+    n, n_s = len(cut.p), part.prior.lower.shape[1]
+    of = cut.of[part.members[0]]
+    own = [(table.lower, table.upper) for table in part.tables if table.over == cut.over]
+    order = np.argsort(of, kind="stable")
+    lower, upper = own[0] if own else (ends[:, :, order] for ends in (part.given.lower, part.given.upper))
+    centre = np.zeros((n, n_s), dtype=np.int64)
+    np.add.at(centre, of, part.given.centre[0].T)
+    shares = Shares(lower, upper, centre.T[None], np.full((1, n_s), SCALE))
+    view = View((), np.zeros(n, dtype=np.int64))
+    return Possible(view, part.cells, np.arange(n)[None], shares, part.prior)
 
 
 def conditions(part: Possible, place: int, limits: Limits) -> Matrix:

@@ -23,9 +23,9 @@ from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
 from privacyfunnel.optimiser.robust.nested_search import pairs_of
 from privacyfunnel.optimiser.robust.region import Region
-from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive
-from privacyfunnel.promises.limits import Limits, View
-from privacyfunnel.promises.sets import SCALE, Possible, Shares
+from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive, single_cells
+from privacyfunnel.promises.limits import Limits
+from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix, Vector
 
 MOST_ROWS = 400
@@ -109,17 +109,7 @@ def _single_cells(cut: Cut, parts: list[Possible], limits: Limits) -> Conditions
     (part, *others) = parts
     if others or part.view.known or part.prior.lower.shape[1] != 2:
         return None
-    own = [(table.lower, table.upper) for table in part.tables if table.over == cut.over]
-    lower, upper = own[0] if own else (part.given.lower, part.given.upper)
-    n = len(cut.p)
-    centre = np.zeros((n, 2), dtype=np.int64)
-    np.add.at(centre, cut.of[part.members[0]], part.given.centre[0].T)
-    if not own:
-        lower, upper = (ends[:, :, np.argsort(part.members[0])] for ends in (lower, upper))
-    shares = Shares(lower, upper, centre.T[None], np.full((1, 2), SCALE))
-    view = View((), np.zeros(n, dtype=np.int64))
-    single = Possible(view, part.cells, np.arange(n)[None], shares, part.prior)
-    return Conditions.of(Region([single], limits, cut.p))
+    return Conditions.of(Region([single_cells(cut, part)], limits, cut.p))
 
 
 class TableSearch:
