@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.robust.inside_and_outside import priors_of
@@ -25,6 +26,8 @@ from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, View
 from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares
 from privacyfunnel.typing import Integers, Matrix, Vector
 
+SHARED_FROM = 100
+"""Rows of a program from which on searches are shared among the cores."""
 LEAST_MASS = 1e-8
 """Values that nobody has count as if they had this: searches divide by it, and drop what is far smaller."""
 
@@ -110,12 +113,14 @@ class TablePrograms:
 
     def __init__(self, cut: Cut, parts: list[Possible], limits: Limits) -> None:
         self.cut, self.n_x = cut, len(cut.p)
+        self._given, self._team = (cut, parts, limits), [self]
         layout = _Layout(self.n_x)
         for part in parts:
             for place in range(len(part.cells)):
                 layout.add_cell(cut, part, place, conditions(part, place, limits))
         self._lp = layout.program(cut.p)
         self._others = layout.columns - self.n_x
+        self.n_rows = layout.rows
 
     @staticmethod
     def size(cut: Cut, parts: list[Possible], n_s: int) -> int:
@@ -133,8 +138,10 @@ class TablePrograms:
         raise NotImplementedError
 
     def team(self) -> list[TablePrograms]:
-        """This one alone."""
-        return [self]
+        """This one and others like it, one for each core, where programs are large enough to share them out."""
+        if self.n_rows >= SHARED_FROM and len(self._team) == 1:
+            self._team += [TablePrograms(*self._given) for _ in range(cores() - 1)]
+        return self._team
 
 
 def _cells_within(cut: Cut, part: Possible) -> int:
