@@ -2,8 +2,8 @@
 
 Rows stay the same in the cells of their tables: whatever is rounded in one value is rounded alike in all values of its
 cell, so that the certificate can rest on the same tables. Each row is drawn a little towards a constant one, to make
-up for rounding and for what a solver leaves open. What is then missing is nearly the same in all values, and is an
-output, too.
+up for rounding and for what a solver leaves open. What is then missing is nearly the same in all values: it is an
+output, too, or part of the most frequent one where there are as many outputs as values already.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def exact_by_tables(joint: Joint, notion: Notion, columns: Columns, q: Vector) -
     rows = _levelled(q[:, None] * columns.dense(joint.n_x) / p)
     most = rows.max(axis=1)
     worth = np.flatnonzero(most > RAREST)
-    order = worth[np.argsort(-q[worth], kind="stable")][: joint.n_x - 1]
+    order = worth[np.argsort(-q[worth], kind="stable")][: joint.n_x]
     rows, size = rows[order], np.maximum(q[order], most[order] / joint.n_x)[:, None]
     limits = notion.limits
     leeway = math.expm1(min(1.0, limits.lower, limits.upper, limits.spread))
@@ -62,11 +62,17 @@ def _levelled(W: Matrix) -> Matrix:
 
 
 def _with_remainder(targets: Matrix, nearly: float) -> Integers:
-    """The rows as integers, and what is missing in every value; that is nearly the same in all of them."""
+    """The rows as integers, and what is missing in every value; that is nearly the same in all of them.
+
+    The first row takes it where there are no fewer rows than values.
+    """
     for left in SHARES_LEFT:
         rows: Integers = np.floor((1 - left) * targets * UNIT).astype(np.int64)
         rest = UNIT - rows.sum(axis=0)
         if rest.min() > 0 and rest.max() <= (1 + nearly) * rest.min():
+            if len(rows) == rows.shape[1]:
+                rows[0] += rest
+                return rows[rows.any(axis=1)]
             return np.concatenate([rest[None], rows[rows.any(axis=1)]])
         if not rest.any():
             return rows[rows.any(axis=1)]

@@ -1,0 +1,34 @@
+"""Protocols over nested sets: they keep their promise for the truth, and more columns never keep much less."""
+
+import numpy as np
+import pytest
+
+import privacyfunnel as pf
+
+
+def independent(shape, n, seed=1):
+    """Counts of n people whose secret tells nothing of their values."""
+    p = np.random.default_rng(seed).dirichlet(np.full(np.prod(shape), 5.0)).reshape(shape)
+    return pf.Joint(np.stack([0.6 * n * p, 0.4 * n * p]).astype(np.int64))
+
+
+# --- all that can be released is released ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3), (4, 5)], ids=str)
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_where_every_value_may_be_told_as_many_outputs_as_values_are_kept(shape, epsilon):
+    joint = independent(shape, 10**6)
+    protocol = pf.optimise(joint, pf.robust(pf.LIP(epsilon)))
+    assert protocol.blocks[0].channel.n_outputs == joint.n_x
+    assert protocol.utility > 0.999 * joint.entropy
+    assert pf.certify(protocol, joint).holds
+
+
+@pytest.mark.parametrize("epsilon", [30.0, 50.0, 500.0, 10_000.0])
+@pytest.mark.parametrize("notion", [pf.LIP, pf.LDP, pf.PML, pf.SRLIP])
+def test_a_promise_that_allows_nearly_everything_lets_nearly_everything_be_released(notion, epsilon):
+    joint = independent((2, 3), 300)
+    protocol = pf.optimise(joint, pf.robust(notion(epsilon)))
+    assert protocol.utility > 0.99 * joint.entropy
+    assert pf.certify(protocol, joint).holds
