@@ -32,3 +32,13 @@ def test_a_promise_that_allows_nearly_everything_lets_nearly_everything_be_relea
     protocol = pf.optimise(joint, pf.robust(notion(epsilon)))
     assert protocol.utility > 0.99 * joint.entropy
     assert pf.certify(protocol, joint).holds
+
+
+@pytest.mark.parametrize("notion", [pf.LIP(0.5), pf.SRLIP(0.5), pf.LDP(0.5)], ids=str)
+def test_values_that_nobody_has_do_not_keep_all_others_from_being_released(notion):
+    """Mixtures once left a part of such values to artificial columns, which no channel can have."""
+    array = np.zeros((2, 3, 4), dtype=np.int64)
+    array[0, :2], array[1, :2] = [[1, 7, 2, 0], [1, 1, 4, 0]], [[4, 20, 3, 6], [3, 2, 3, 3]]
+    protocol = pf.optimise(pf.Joint(array), pf.robust(notion))
+    assert protocol.utility > 0.05
+    assert protocol.blocks[0].channel.n_outputs > 1
