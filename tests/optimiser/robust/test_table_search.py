@@ -42,3 +42,14 @@ def test_values_that_nobody_has_do_not_keep_all_others_from_being_released(notio
     protocol = pf.optimise(pf.Joint(array), pf.robust(notion))
     assert protocol.utility > 0.05
     assert protocol.blocks[0].channel.n_outputs > 1
+
+
+@pytest.mark.parametrize("notion", [pf.SRLIP(0.5), pf.SRLIP(0.5, known=1), pf.SRLDP(0.5)], ids=str)
+def test_attackers_may_know_combinations_that_nobody_has(notion):
+    rng = np.random.default_rng(3)
+    array = rng.integers(20, 90, (2, 2, 2, 3))
+    array[:, 1, 1] = array[:, 0, :, 2] = 0
+    joint = pf.Joint(array)
+    protocol = pf.optimise(joint, pf.robust(notion), time_limit=3)
+    assert pf.certify(protocol, joint).holds
+    assert protocol.draw is None
