@@ -228,3 +228,21 @@ def test_a_combination_that_was_never_seen_is_released_and_estimated(small_table
     assert len(out.read_text().splitlines()) == 101
     assert run(["estimate", str(out), "--protocol", str(where), "--by", "a"]) == 0
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_columns_of_one_value_are_released_as_they_are():
+    for array in ([[[5]], [[7]]], [[[5, 3]], [[7, 9]]]):
+        protocol = pf.optimise(pf.Joint(array), pf.robust(pf.LIP(0.5)))
+        assert pf.certify(protocol, pf.Joint(array)).holds
+        assert protocol.notion.within == "nested"
+
+
+@pytest.mark.long
+def test_a_row_for_every_person_takes_little_longer_than_its_time_limit():
+    array = np.zeros((2, 60, 60), dtype=np.int64)
+    array[np.arange(60) % 2, np.arange(60), np.arange(60)] = 1
+    joint = pf.Joint(array)
+    started = time.monotonic()
+    protocol = pf.optimise(joint, pf.robust(pf.LIP(0.5)), time_limit=2)
+    assert time.monotonic() - started < 40
+    assert pf.certify(protocol, joint).holds
