@@ -17,7 +17,7 @@ from privacyfunnel.promises.sets import Possible
 
 ONCE_THE_ONLY: Within = "intervals"
 """Files do not mention it."""
-MOST_COMBINATIONS = 20_000
+MOST_COMBINATIONS = 5_000
 """Of the attributes' values, for nested sets: protocols over these have a row for each."""
 
 
@@ -81,17 +81,21 @@ class Robust(Notion):
         return replace(self, within=self.within or ONCE_THE_ONLY)
 
     def made_for(self, joint: Joint) -> Self:
-        few = joint.combinations <= MOST_COMBINATIONS
-        if self.within == "nested" and not few:
+        several = len(joint.columns) > 1 and joint.combinations <= MOST_COMBINATIONS
+        usual: Within = "nested" if self.chains or several else ONCE_THE_ONLY
+        made = replace(self, chosen=joint.chosen, within=self.within or usual)
+        made.domain(joint)  # refused before anything is sought
+        return made
+
+    def domain(self, joint: Joint) -> Joint:
+        if self.within != "nested":
+            return joint
+        if joint.combinations > MOST_COMBINATIONS:
             raise InvalidPromise(
                 f"there are {joint.combinations:,} combinations of values, too many for a nested set "
                 f"({MOST_COMBINATIONS:,}); use fewer or coarser columns, or another set"
             )
-        usual: Within = "nested" if self.chains or (len(joint.columns) > 1 and few) else ONCE_THE_ONLY
-        return replace(self, chosen=joint.chosen, within=self.within or usual)
-
-    def domain(self, joint: Joint) -> Joint:
-        return joint.completed if self.within == "nested" else joint
+        return joint.completed
 
     @classmethod
     def at(cls, epsilon: float) -> Self:

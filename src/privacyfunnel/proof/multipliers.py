@@ -147,7 +147,8 @@ class _Program:
             prices = self.solved((w / size).astype(np.float64))[1]
         except SolverFailure:
             prices = np.zeros(self._sums)
-        units = np.rint(prices * float(size << FRACTION_BITS)).tolist()
+        units = np.rint(prices * float(size << FRACTION_BITS))
+        units = np.where(np.isfinite(units), units, 0.0).tolist()  # any multipliers will do
         multipliers = np.array([int(unit) for unit in units], dtype=object)
         left = (w << FRACTION_BITS) - multipliers[-1]
         start = 0
