@@ -7,6 +7,8 @@ where x speaks against, and does the reverse to P(x|s = 1) in proportion, as far
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
@@ -15,7 +17,7 @@ from privacyfunnel.optimiser.robust.conditions import LARGEST_FACTOR, factors_of
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.limits import HAIR
 from privacyfunnel.promises.sets import SCALE
-from privacyfunnel.typing import Vector
+from privacyfunnel.typing import Matrix, Vector
 
 INSIDE = 1 - 1e-9
 """How much of what the set allows is used, so that rounding does not lead out of it."""
@@ -40,15 +42,20 @@ def leaning_polytope(joint: Joint, region: Region) -> Polytope | None:
     less = np.minimum(centre[0] - lower[0], (upper[1] - centre[1]) * weight).clip(0)
     delta = INSIDE * _moved(joint.p_s_given_x[0], more, less, min(move[0], move[1] * weight))
     P = np.stack([centre[0] + delta, centre[1] - delta / weight])
-    first, second = factors_of(part, region.limits)
-    sides = [(P[0], _no_less(first) * P[1]), (P[1], _no_less(second) * P[0])]
-    rows, size = (np.stack([more + sign * less for more, less in sides]) / joint.p_x for sign in (-1, 1))
-    binding = (rows.max(axis=1) > 0) & (np.array([first, second]) < LARGEST_FACTOR)
+    factors = [(s, factor) for s, factor in enumerate(factors_of(part, region.limits)) if factor < LARGEST_FACTOR]
+    return polytope_for(P, [(s, factor_no_less(factor)) for s, factor in factors], joint.p_x)
+
+
+def polytope_for(P: Matrix, factors: Sequence[tuple[int, float]], p_x: Vector) -> Polytope:
+    """The posteriors with P(y|s) ≤ κ P(y|t) for given (s, κ), if P(x|s) = P[s, x]."""
+    sides = [(P[s], factor * P[1 - s]) for s, factor in factors]
+    rows, size = (np.reshape([more + sign * less for more, less in sides], (-1, len(p_x))) / p_x for sign in (-1, 1))
+    binding = rows.max(axis=1) > 0
     scale = np.abs(rows[binding]).max(axis=1, keepdims=True, initial=0.0)
-    return Polytope(rows[binding] / scale, joint.p_x, size[binding] / scale)
+    return Polytope(rows[binding] / scale, p_x, size[binding] / scale)
 
 
-def _no_less(factor: float) -> float:
+def factor_no_less(factor: float) -> float:
     """A factor rounded up: where it is large, it is one over a small difference, which has lost as many digits."""
     return factor * (1 + HAIR + ROUNDINGS * factor)
 

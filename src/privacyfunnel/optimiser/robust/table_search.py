@@ -23,6 +23,7 @@ from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
 from privacyfunnel.optimiser.robust.nested_search import pairs_of
 from privacyfunnel.optimiser.robust.region import Region
+from privacyfunnel.optimiser.robust.table_bounds import bound_by_tables
 from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive, single_cells
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.sets import Possible
@@ -194,6 +195,7 @@ def search_tables(joint: Joint, parts: list[Possible], limits: Limits, state: St
     """The best mixture that is found, in `state`; how, in words."""
     search = TableSearch(joint, parts, limits, state)
     search.together()
+    bound_by_tables(joint, parts, limits, state)
     left_out = f", {search.left_out} too large" if search.left_out else ""
     tables = f"{len(search.places)} tables{left_out}"
     return f"rows of marginal tables over a nested confidence set: {tables}, {search.posteriors} posteriors"
