@@ -88,7 +88,8 @@ def extreme(part, s, w, sign):
 
 def overstepped(part, factors, w):
     """By how much a row breaks most_s ≤ κ least_t."""
-    return max(extreme(part, s, w, 1) - factor * extreme(part, 1 - s, w, -1) for s, factor in factors)
+    over = [extreme(part, s, w, 1) - factor * extreme(part, 1 - s, w, -1) for s, factor in factors]
+    return max(over, default=0.0)
 
 
 def information(w, p):
@@ -281,15 +282,18 @@ def demo(*attributes):
 
 
 @pytest.mark.parametrize(
-    ("attributes", "known"), [(("sex", "town"), 1.848), (("sex", "town", "height"), 1.994)], ids="×".join
+    ("attributes", "known"),
+    [(("sex", "town"), 1.848), pytest.param(("sex", "town", "height"), 1.994, marks=pytest.mark.long)],
+    ids=["two columns", "three columns"],
 )
 def test_the_demo_has_its_known_bounds(attributes, known):
     assert bound_of(*problem(demo(*attributes), pf.LIP(0.2))) == pytest.approx(known, rel=0.01)
 
 
+@pytest.mark.long
 def test_a_protocol_states_the_bound_and_is_near_it():
     protocol = pf.optimise(demo("sex", "town", "height"), pf.robust(pf.LIP(0.2), within="nested"))
-    assert protocol.utility <= protocol.upper_bound <= protocol.utility + 0.1 * protocol.joint_entropy
+    assert protocol.utility <= protocol.upper_bound <= protocol.utility + 0.1 * protocol.entropy
 
 
 def test_larger_tables_have_cheaper_bounds_which_are_weaker(monkeypatch):
@@ -302,9 +306,11 @@ def test_larger_tables_have_cheaper_bounds_which_are_weaker(monkeypatch):
     assert all_of_it < caps_alone < counts_alone < task[0].entropy
 
 
-def test_time_that_is_up_leaves_the_bound_alone():
+def test_when_time_is_up_no_program_is_solved(monkeypatch):
     joint, parts, limits = problem(demo("sex", "town"), pf.LIP(0.2))
-    assert bound_of(joint, parts, limits, time_limit=0.0) == pytest.approx(joint.entropy)
+    full = bound_of(joint, parts, limits)
+    monkeypatch.setattr(lp.LinearProgram, "solve", None)
+    assert full < bound_of(joint, parts, limits, time_limit=0.0) < joint.entropy
 
 
 @pytest.mark.parametrize("left", [1, 5, 12])

@@ -36,10 +36,10 @@ def bound_by_tables(joint: Joint, parts: list[Possible], limits: Limits, state: 
     As many linear programs as there are values give a first bound, as many as there are cells of tables a second one.
     """
     cells = Cells.within(joint, parts, limits)
-    if cells is None or not cells.conditions or state.stopped():
+    if cells is None or not cells.conditions:
         return
     _bound_by_counts(cells, state)
-    if cells.n_x > MOST_VALUES or state.closed():
+    if cells.n_x > MOST_VALUES or state.closed() or state.stopped():
         return
     caps = Caps(cells)
     caps.lower(cells.single, state.stopped)
