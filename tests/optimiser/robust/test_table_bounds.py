@@ -108,8 +108,8 @@ def reached(joint, parts, limits, rng, directions):
     caps, p = Caps(cells), cells.p
 
     def best(cost):
-        caps._lp.set_costs(-cost)
-        w = caps._lp.solve()[0][: len(p)].clip(0)
+        caps.lp.set_costs(-cost)
+        w = caps.lp.solve()[0][: len(p)].clip(0)
         return w / (p @ w)
 
     some = [rng.normal(size=len(p)) * rng.exponential(size=len(p)) for _ in range(directions)]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.robust.most_revealing import polytope_for
@@ -64,5 +62,5 @@ def _bound_by_counts(cells: Cells, state: State) -> None:
 
 def _lower(state: State, bound: float) -> None:
     if not math.isnan(bound):
-        state.lower(bound + OUTWARDS * (1 + np.abs(bound)))
+        state.lower(float(bound + OUTWARDS * (1 + abs(bound))))
     state.report()

@@ -35,7 +35,7 @@ class Caps:
         self.cells = cells
         self.values: Vector = (1 + BESIDE) / cells.mass
         self._coverage: list[tuple[Integers, Integers]] = []
-        self._lp = self._program()
+        self.lp = self._program()
 
     @property
     def information(self) -> float:
@@ -56,9 +56,9 @@ class Caps:
         self.values = np.minimum(self.values, self.cells.largest(self.values[self.cells.single]))
 
     def _lower(self, cell: int, cost: Vector) -> None:
-        self._lp.set_costs(-cost)
+        self.lp.set_costs(-cost)
         try:
-            prices = self._lp.solve()[1]
+            prices = self.lp.solve()[1]
         except SolverFailure:
             return
         proven = max(1.0, self._proven(cost, prices))

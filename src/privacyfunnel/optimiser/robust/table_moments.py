@@ -68,6 +68,7 @@ class MomentProgram:
         """A bound on I(X;Y), whatever the solver returns; infinite if it returns nothing."""
         program = self.program
         lower, upper, gain = program.box()
+        # The first variables are log m and m. Bounds on all others follow from the rows: proofs need them, solvers don't.
         implied = np.arange(program.n_columns) > self._squares[-1]
         found = interior(
             -gain - np.where(implied & (lower == 0), REWARD, 0.0),
