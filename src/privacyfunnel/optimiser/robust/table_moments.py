@@ -68,7 +68,7 @@ class MomentProgram:
         """A bound on I(X;Y), whatever the solver returns; infinite if it returns nothing."""
         program = self.program
         lower, upper, gain = program.box()
-        # The first variables are log m and m. Bounds on all others follow from the rows: proofs need them, solvers don't.
+        # Bounds on all variables after ln m and m follow from the rows: the proof needs them, the solver does not.
         implied = np.arange(program.n_columns) > self._squares[-1]
         found = interior(
             -gain - np.where(implied & (lower == 0), REWARD, 0.0),
