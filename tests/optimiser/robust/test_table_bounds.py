@@ -97,15 +97,14 @@ def information(w, p):
 
 
 def mixture(rows, p):
-    """The largest Σ q I(w) with Σ q w = 1, and the prices of values."""
+    """The largest Σ q I(w) with Σ q w = 1, the prices of values, and q."""
     found = linprog([-information(w, p) for w in rows], A_eq=np.array(rows).T, b_eq=np.ones(len(p)))
-    return -found.fun, -found.eqlin.marginals
+    return -found.fun, -found.eqlin.marginals, found.x
 
 
-def reached(joint, parts, limits, rng, directions):
-    """What is kept by a mixture of rows, each of which keeps the promise by linear programs over the set itself."""
-    cells = Cells.within(joint, parts, limits)
-    caps, p = Caps(cells), cells.p
+def good_rows(caps, rng, directions):
+    """Rows that keep the promise: extreme ones in random directions, and better ones for the prices of the others."""
+    p = caps.cells.p
 
     def best(cost):
         caps.lp.set_costs(-cost)
@@ -117,13 +116,24 @@ def reached(joint, parts, limits, rng, directions):
     for _ in range(4):
         y = mixture(rows, p)[1]
         rows += [best(p * (np.log(np.maximum(w, 1e-9)) + 1) - y) for w in rows[-2 * len(p) :]]
-    seen = np.flatnonzero(joint.p_x[parts[0].members[0]] > 0)
-    for w in rows[: 2 * len(p)]:
-        whole = np.zeros(joint.n_x)
-        whole[seen] = w
-        if len(seen) == joint.n_x:
-            assert overstepped(parts[0], cells.conditions, whole) <= 1e-7 * w.max()
-    return mixture(rows, p)[0]
+    return rows
+
+
+def best_mixture(caps, rng, directions):
+    """The rows of the best mixture of good ones, and their probabilities."""
+    rows = np.array(good_rows(caps, rng, directions))
+    q = mixture(rows, caps.cells.p)[2]
+    return rows[q > 0], q[q > 0]
+
+
+def reached(joint, parts, limits, rng, directions):
+    """What is kept by a mixture of rows, each of which keeps the promise by linear programs over the set itself."""
+    cells = Cells.within(joint, parts, limits)
+    rows = good_rows(Caps(cells), rng, directions)
+    if cells.n_x == joint.n_x:
+        for w in rows[: 2 * cells.n_x]:
+            assert overstepped(parts[0], cells.conditions, w) <= 1e-7 * w.max()
+    return mixture(rows, cells.p)[0]
 
 
 def agrees(seed, directions=60):
@@ -207,6 +217,71 @@ def test_no_bound_is_below_the_optimum_over_all_vertices(seed):
     joint, parts, limits = problem(table, pf.LIP(epsilon))
     best = optimum(joint, parts[0], epsilon)
     assert best - 1e-8 <= bound_of(joint, parts, limits) <= best + 0.4 * joint.entropy
+
+
+# --- the moments of a channel are in the program ------------------------------------------------------
+
+
+def multipliers(cells, s, w, sign):
+    """Plus and minus: the best multipliers of the largest (sign 1) or the least P(y|s), for a row w."""
+    count, n = len(cells.table), cells.n_x
+    incidence = np.zeros((n, count))
+    incidence[np.arange(n), cells.of] = 1.0
+    at_upper, at_lower = (
+        [(0, 0 if u >= 1 else None) for u in cells.upper[s]],
+        [(0, 0 if v <= 0 else None) for v in cells.lower[s]],
+    )
+    plus, minus = (at_upper, at_lower) if sign > 0 else (at_lower, at_upper)
+    plus[0], minus[0] = (None, None), (0, 0)
+    ends = (cells.upper[s], cells.lower[s]) if sign > 0 else (cells.lower[s], cells.upper[s])
+    found = linprog(
+        sign * np.concatenate([ends[0], -ends[1]]),
+        A_ub=-sign * np.hstack([incidence, -incidence]),
+        b_ub=-sign * w,
+        bounds=plus + minus,
+    )
+    return found.x[:count], found.x[count:]
+
+
+def moments_of(cells, each, rows, q, with_sums):
+    """E l, E w l, and the same of sums over tables, for multipliers each[y] of the rows, as the program lists them."""
+    mean, mass = q @ each, cells.mass
+    own = np.einsum("y,yx,yxk->xk", q, rows, each[:, cells.of.T])
+    if not with_sums:
+        return np.concatenate([mean, own.ravel()])
+    sums = np.array([[(mass * one)[cells.table == k].sum() for k in range(1, cells.n_tables)] for one in each])
+    elsewhere = sums[:, None] - (mass * each)[:, cells.of.T[:, 1:]]
+    others = np.einsum("y,yx,yxk->xk", q, rows, elsewhere)
+    return np.concatenate([mean, own.ravel(), q @ sums, others.ravel()])
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("with_sums", [False, True])
+def test_the_moments_of_every_channel_are_in_the_program(seed, with_sums):
+    rng = np.random.default_rng(seed)
+    joint, parts, limits = problem(random_table(rng), pf.LIP(float(rng.choice(EPSILONS))))
+    caps = Caps(cells := Cells.within(joint, parts, limits))
+    caps.lower(range(1, len(cells.table)), lambda: False)
+    caps.lower_to_members()
+    rows, q = best_mixture(caps, rng, 40)
+    m = q @ rows**2
+    point = [np.log(m), m]
+    for s, _ in cells.conditions:
+        for secret, sign in ((s, 1.0), (1 - s, -1.0)):
+            both = [multipliers(cells, secret, w, sign) for w in rows]
+            point += [moments_of(cells, np.array(each), rows, q, with_sums) for each in zip(*both, strict=True)]
+    z = np.concatenate(point)
+    program = table_moments.MomentProgram(caps, with_sums=with_sums).program
+    (lower, upper, gain), (row_lower, row_upper) = program.box(), program.row_bounds()
+    starts, index, value = program.by_columns()
+    column = np.repeat(np.arange(program.n_columns), np.diff(starts))
+    reached = np.bincount(index, weights=value * z[column], minlength=program.n_rows)
+    room = 1e-7 * (1 + np.bincount(index, weights=np.abs(value * z[column]), minlength=program.n_rows))
+    assert (lower - 1e-7 <= z).all()
+    assert (z <= upper * (1 + 1e-7) + 1e-7).all()
+    assert (row_lower - room <= reached).all()
+    assert (reached <= row_upper + room).all()
+    assert gain @ z >= sum(weight * information(w, cells.p) for w, weight in zip(rows, q, strict=True)) - 1e-9
 
 
 # --- a solver that lies -----------------------------------------------------------------------------
