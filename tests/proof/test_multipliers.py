@@ -176,9 +176,9 @@ def level_of(cell, w):
     """Whether the bound used all that is known: not a single interval, nor a coarser table."""
     if (w > 0).sum() == 1:
         return "single"
-    whole = (w / max(w.tolist())).astype(np.float64)
     used = CellMultipliers(cell.part, cell.place)
-    return "finest" if used._level_of(whole) == len(used._levels) - 1 else "coarser"
+    (at,) = used._levels_for(w.astype(object), max(w.tolist()))
+    return "finest" if at == len(used._levels) - 1 else "coarser"
 
 
 def check_bounds(count, seed):

@@ -49,10 +49,14 @@ SPREAD = 0.3
 """Posteriors to search from are Dirichlet with this parameter: some values have most of the mass."""
 WORTHWHILE = 2e-3
 """Nats that a round must gain to be followed by another."""
+FEW, PATIENTLY = 500, 4e-4
+"""With so few values, rounds of all tables together take little, and may gain less."""
 PATIENCE = 2
 """Rounds in a row that may gain less where one table is alone."""
 WORTH = 1e-5
 """Nats by which a posterior must undercut its price."""
+SEARCHING = 0.6
+"""Of the time there is; the rest is for the bound."""
 QUICKLY_MIXED = 1_000
 """Cells of a table whose rows are still mixed when time is up; of more, that may take a minute."""
 OWN_SHARE, OTHER_SHARE, MIDDLE_SHARE = 0.4, 0.3, 0.3
@@ -168,6 +172,7 @@ class TableSearch:
 
     def together(self) -> None:
         """All tables compete, until hardly anything is gained."""
+        worthwhile = PATIENTLY if len(self.p_x) <= FEW else WORTHWHILE
         for _ in range(MOST_ROUNDS):
             before, state = self.state.utility, self.state
             y = self._master.solve()[1]
@@ -179,7 +184,7 @@ class TableSearch:
                     place.used = distinct(np.concatenate([better, place.used]))[: 2 * QUICK_STARTS]
                     self._offer(place, better)
             self._keep()
-            if state.utility < before + WORTHWHILE:
+            if state.utility < before + worthwhile:
                 break
 
     def _offer(self, place: _Workplace, V: Matrix) -> None:
@@ -193,8 +198,11 @@ class TableSearch:
 
 def search_tables(joint: Joint, parts: list[Possible], limits: Limits, state: State) -> str:
     """The best mixture that is found, in `state`; how, in words."""
+    whole = state.time_limit
+    state.time_limit = None if whole is None else SEARCHING * whole
     search = TableSearch(joint, parts, limits, state)
     search.together()
+    state.time_limit = whole
     bound_by_tables(joint, parts, limits, state)
     left_out = f", {search.left_out} too large" if search.left_out else ""
     tables = f"{len(search.places)} tables{left_out}"
