@@ -269,7 +269,7 @@ def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
 
 def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     """Every limit at every output, by a test on the people who were set aside."""
-    allowed, doubt = tested_limits(notion)
+    allowed, doubt = limits_to_test(notion)
     worst, share = Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
     found, reached = tested.tightest(entries, joint, allowed, doubt), Limits()
     (view,) = notion.views(joint)
@@ -285,7 +285,7 @@ def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate
     return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
 
 
-def tested_limits(notion: Notion) -> tuple[dict[worst_case.Side, Fraction], float]:
+def limits_to_test(notion: Notion) -> tuple[dict[worst_case.Side, Fraction], float]:
     """The factors that a test allows, each a rational below e^ε, and the chance of passing at which it is passed."""
     asked = notion.limits.granted()
     limits = {kind: getattr(asked, kind) for kind in worst_case.SIDES}

@@ -1,8 +1,8 @@
 """Learn, then test: a channel is chosen with some of the people, and tested on the others.
 
 Candidates come from those who choose alone, from coarse to fine. They are tested in this order up to the first that
-fails, and the last that passed is the channel: to release one that breaks the promise, the first such candidate must
-pass, and that happens with probability β at most, however many there are.
+fails, and the one of those that passed that keeps most is the channel: to release one that breaks the promise, the
+first such candidate must pass, and that happens with probability β at most, however many there are.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.optimiser.program.state import Watched
+from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.robust.smoothed_counts import smoothed
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof.certificate import tested_limits
+from privacyfunnel.proof.certificate import limits_to_test
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.setting_aside import SetAside
 from privacyfunnel.proof.tested import passes
 from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import information_kept
 from privacyfunnel.typing import Integers, Matrix
 
 MARGINS = (9.0, 7.5, 6.5, 5.8, 5.2, 4.7, 4.3, 4.0, 3.7, 3.4, 3.1, 2.8)
@@ -31,26 +32,28 @@ TWO = 2
 """Values of the secret: a channel is sought by the share of the second."""
 
 
-def learn_and_test(joint: Joint, notion: Notion, state: Watched) -> tuple[Channel, str]:
-    """The finest channel for all values of `joint` that passed the test, and what was done, in words."""
+def learn_and_test(joint: Joint, notion: Notion, state: State) -> tuple[Channel, str]:
+    """The best channel for all values of `joint` that passed the test, and what was done, in words."""
     if joint.n_s != TWO:
         raise InvalidPromise(
             f"a test is for secrets with two values, and this one has {joint.n_s}; use another set of distributions"
         )
     parts = SetAside.of(joint)
-    allowed, doubt = tested_limits(notion)
+    allowed, doubt = limits_to_test(notion)
     found, tried, failed = Channel.from_dense(np.ones((1, joint.n_x))), 0, False
     for candidate in _candidates(joint, notion, parts, state):
         tried += 1
         failed = not passes(Entries.of(candidate), parts, allowed, doubt)
         if failed:
             break
-        found = candidate
+        kept = information_kept(candidate, joint.p_x)
+        if kept > state.utility:
+            found, state.utility = candidate, kept
         state.report()
     return found, _words(parts, tried, failed)
 
 
-def _candidates(joint: Joint, notion: Notion, parts: SetAside, state: Watched) -> Iterator[Channel]:
+def _candidates(joint: Joint, notion: Notion, parts: SetAside, state: State) -> Iterator[Channel]:
     """Channels from coarse to fine; nothing of those who test is looked at but their number."""
     from privacyfunnel.optimiser.robust.annealed_outputs import Window, candidate
 
@@ -79,6 +82,5 @@ def _smoothed(joint: Joint, n: Integers, rng: np.random.Generator) -> Matrix:
 def _words(parts: SetAside, tried: int, failed: bool) -> str:
     people = f"chosen with {parts.choosing.sum():,} people, tested on {parts.testing.sum():,} who were set aside"
     passed = tried - failed
-    which = f"number {passed} of {len(MARGINS)} candidates, from coarse to fine" if passed else "nothing passed"
-    last = ", and the next one failed" if failed and passed else ""
-    return f"{people}: {which}{last}; no bound is known but H(X)"
+    which = f"of {tried} candidates, from coarse to fine, {passed} passed{' before one failed' if failed else ''}"
+    return f"{people}; {which}; no upper bound but H(X) is known"
