@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -15,6 +16,7 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidJoint, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.bands import Bands
+from privacyfunnel.optimiser.faithful.by_tables import HARDLY, Clock, TablePlan, average_similarity, tables_of
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, round_dense, round_plan
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.optimiser.faithful.search import Standing, generate, mend, polished
@@ -26,6 +28,7 @@ from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.search import region_of
+from privacyfunnel.optimiser.robust.table_programs import Cut
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
@@ -123,7 +126,9 @@ def faithful(
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
     if len(joints) == 1:
-        notion = notion.of_values_that_occur().made_for(joints[0])
+        notion = _for_plans(notion, joints[0]).made_for(joints[0])
+        if _has_tables(notion, joints[0]):
+            return _by_tables(joints[0], notion, weights, ordered, gap, time_limit, progress)
     with interruptible() as interrupted:
         task = _Task.of(joints, notion, weights, ordered)
         standing = Standing.begun(gap / 2, time_limit, progress, interrupted, task.program.constant)
@@ -152,10 +157,10 @@ class _Task:
         notion: Notion,
         weights: Mapping[str, float] | None,
         ordered: Collection[str] | None,
+        region: Region | None = None,
     ) -> _Task:
         mean, places = mean_of(joints) if len(joints) > 1 else (joints[0], [np.arange(joints[0].n_x)])
-        region = None
-        if notion.confidence is not None:
+        if notion.confidence is not None and region is None:
             if len(joints) > 1:
                 raise InvalidPromise("a robust promise is for the counts of one joint; give one")
             region = region_of(mean, notion)
@@ -207,6 +212,19 @@ class _Task:
             for channel in (steering, round_dense(Q)):
                 if channel is not None:
                     yield channel, f", {share:.1g} redrawn from all rows"
+
+    def table_plan(self, cut: Cut, standing: Standing) -> TablePlan:
+        """The best plan that is found, for the cells of a table."""
+        region = cast(Region, self.region)
+        self.lean(standing, region)
+        generate(self.program, self.mean, standing, region)
+        return TablePlan(cut, self.mean, region, standing.plan)
+
+    def told(self, channel: Channel, bound: float, how: str) -> Faithful | None:
+        """The release, if it passes the exact checks."""
+        if marginal_error(channel, self.mean) > MARGINAL_ERROR or not self._kept(channel):
+            return None
+        return self._told(channel, bound, how)
 
     def _kept(self, channel: Channel) -> bool:
         allowed = self.notion.epsilon or PERFECT_LEVEL
@@ -271,3 +289,58 @@ def _restricted(channel: Channel, place: Integers) -> Channel:
     starts = np.append(0, np.cumsum(sizes))
     at = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(channel.starts[place], sizes)
     return replace(channel, starts=starts, outputs=channel.outputs[at], numerators=channel.numerators[at])
+
+
+def _for_plans(notion: Notion, joint: Joint) -> Notion:
+    """The promise, over a set of values that occur where nested sets are not for plans: for attackers who know some."""
+    if len(notion.views(joint)) == 1:
+        return notion
+    if isinstance(notion, Robust) and notion.within == "nested":
+        raise InvalidPromise("for attackers who know columns, faithful releases are not sought over nested sets yet")
+    return notion.of_values_that_occur()
+
+
+def _has_tables(notion: Notion, joint: Joint) -> bool:
+    return notion.confidence is not None and any(part.tables for part in notion.possible(notion.domain(joint)))
+
+
+def _by_tables(
+    joint: Joint,
+    notion: Notion,
+    weights: Mapping[str, float] | None,
+    ordered: Collection[str] | None,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> Faithful:
+    """The best release over a nested set among those of single tables; see `by_tables`.
+
+    The bound is that of the promise for the counts alone, which are in the set.
+    """
+    domain, promise = notion.domain(joint), cast(Robust, notion).promise
+    tables = list(tables_of(domain, notion.possible(domain), notion.limits))
+    with interruptible() as interrupted:
+        clock = Clock(time_limit, len(tables) + 1)
+        similarity = Similarity.of(domain, weights, ordered)
+        found: list[tuple[float, Cut, _Task, Standing]] = []
+        for cut, cells, region in tables:
+            own = {name: weight for name, weight in (weights or {}).items() if name in cells.attributes}
+            order = None if ordered is None else [name for name in ordered if name in cells.attributes]
+            task = _Task.of([cells], notion, own, order, region)
+            standing = Standing.begun(gap / 2, clock.first_look(), None, interrupted, task.program.constant)
+            plan = task.table_plan(cut, standing)
+            found.append((plan.fidelity(average_similarity(similarity, cut, domain.p_x)), cut, task, standing))
+            if progress is not None:
+                progress(Progress(max(one[0] for one in found), 1.0, clock.spent()))
+        _, cut, task, standing = max(found, key=lambda one: one[0])
+        plain = faithful(joint, promise, weights=weights, ordered=ordered, gap=gap, time_limit=clock.left() / 2)
+        standing.time_limit, standing.started = clock.left(), time.monotonic()
+        plan = task.table_plan(cut, standing)
+    names = " × ".join(task.mean.attributes)
+    whole = _Task.of([domain], notion, weights, ordered, task.region)
+    for share in (HARDLY, *MIXES):
+        how = f"cells of {names}, other columns redrawn to go with them"
+        release = whole.told(plan.channel(domain, share), plain.fidelity_bound, how)
+        if release is not None:
+            return release
+    raise NotCertified(f"no exact channel was found that keeps {notion} and the distribution; please report this")

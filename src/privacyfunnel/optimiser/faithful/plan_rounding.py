@@ -84,8 +84,11 @@ def _balanced(plan: Plan, p: Vector) -> tuple[Integers, Integers, Vector]:
     return o, x, mass
 
 
-def rounded_columns(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:
-    """Columns rounded down, then the largest remainders up until each sums to 1. Entries are in order of x."""
+def rounded_columns(Q: Vector, x: Integers, o: Integers, n: int, outputs: int | None = None) -> Channel:
+    """Columns rounded down, then the largest remainders up until each sums to 1. Entries are in order of x.
+
+    There are as many outputs as columns, unless it is said otherwise.
+    """
     exact = Q * UNIT
     N = np.floor(exact).astype(np.int64)
     starts = np.searchsorted(x, np.arange(n + 1))
@@ -96,4 +99,4 @@ def rounded_columns(Q: Vector, x: Integers, o: Integers, n: int) -> Channel:
     whole, rest = np.divmod(missing, size)  # more than one each only if float64 lost some
     N[by_remainder] += whole[x] + (rank < rest[x])
     used = N > 0
-    return Channel.from_entries(x[used], o[used], N[used], (n, n))
+    return Channel.from_entries(x[used], o[used], N[used], (n if outputs is None else outputs, n))

@@ -18,13 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.robust.inside_and_outside import priors_of
-from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
-from privacyfunnel.promises.sets import NOBODY, SCALE, Possible
+from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, View
+from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares
 from privacyfunnel.typing import Integers, Matrix, Vector
 
+SHARED_FROM = 100
+"""Rows of a program from which on searches are shared among the cores."""
 LEAST_MASS = 1e-8
 """Values that nobody has count as if they had this: searches divide by it, and drop what is far smaller."""
 
@@ -62,6 +65,20 @@ def positive(p_x: Vector) -> Vector:
     return np.asarray(some / some.sum())
 
 
+def single_cells(cut: Cut, part: Possible) -> Possible:
+    """What is known of the cells of a table, each by itself, by somebody who knows nothing else."""
+    n, n_s = len(cut.p), part.prior.lower.shape[1]
+    of = cut.of[part.members[0]]
+    own = [(table.lower, table.upper) for table in part.tables if table.over == cut.over]
+    order = np.argsort(of, kind="stable")
+    lower, upper = own[0] if own else (ends[:, :, order] for ends in (part.given.lower, part.given.upper))
+    centre = np.zeros((n, n_s), dtype=np.int64)
+    np.add.at(centre, of, part.given.centre[0].T)
+    shares = Shares(lower, upper, centre.T[None], np.full((1, n_s), SCALE))
+    view = View((), np.zeros(n, dtype=np.int64))
+    return Possible(view, part.cells, np.arange(n)[None], shares, part.prior)
+
+
 def conditions(part: Possible, place: int, limits: Limits) -> Matrix:
     """The rows k: what Σ_s k[s] P(y|s) ≤ 0 must hold for, in one cell of a view and for all P(S) of the set."""
     priors = priors_of(part, place)
@@ -96,12 +113,14 @@ class TablePrograms:
 
     def __init__(self, cut: Cut, parts: list[Possible], limits: Limits) -> None:
         self.cut, self.n_x = cut, len(cut.p)
+        self._given, self._team = (cut, parts, limits), [self]
         layout = _Layout(self.n_x)
         for part in parts:
             for place in range(len(part.cells)):
                 layout.add_cell(cut, part, place, conditions(part, place, limits))
         self._lp = layout.program(cut.p)
         self._others = layout.columns - self.n_x
+        self.n_rows = layout.rows
 
     @staticmethod
     def size(cut: Cut, parts: list[Possible], n_s: int) -> int:
@@ -119,8 +138,10 @@ class TablePrograms:
         raise NotImplementedError
 
     def team(self) -> list[TablePrograms]:
-        """This one alone."""
-        return [self]
+        """This one and others like it, one for each core, where programs are large enough to share them out."""
+        if self.n_rows >= SHARED_FROM and len(self._team) == 1:
+            self._team += [TablePrograms(*self._given) for _ in range(cores() - 1)]
+        return self._team
 
 
 def _cells_within(cut: Cut, part: Possible) -> int:

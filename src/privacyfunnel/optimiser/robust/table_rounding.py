@@ -39,7 +39,7 @@ def exact_by_tables(joint: Joint, notion: Notion, columns: Columns, q: Vector) -
     rows = _levelled(q[:, None] * columns.dense(joint.n_x) / p)
     most = rows.max(axis=1)
     worth = np.flatnonzero(most > RAREST)
-    order = worth[np.argsort(-q[worth], kind="stable")][: joint.n_x - 1]
+    order = worth[np.argsort(-q[worth], kind="stable")][: joint.n_x]
     rows, size = rows[order], np.maximum(q[order], most[order] / joint.n_x)[:, None]
     limits = notion.limits
     leeway = math.expm1(min(1.0, limits.lower, limits.upper, limits.spread))
@@ -62,12 +62,20 @@ def _levelled(W: Matrix) -> Matrix:
 
 
 def _with_remainder(targets: Matrix, nearly: float) -> Integers:
-    """The rows as integers, and what is missing in every value; that is nearly the same in all of them."""
+    """The rows as integers, and what is missing in every value; that is nearly the same in all of them.
+
+    If there are as many rows as values already, and no name for another output, it is added to the first row: two rows
+    that keep the promise do so together.
+    """
     for left in SHARES_LEFT:
         rows: Integers = np.floor((1 - left) * targets * UNIT).astype(np.int64)
         rest = UNIT - rows.sum(axis=0)
         if rest.min() > 0 and rest.max() <= (1 + nearly) * rest.min():
-            return np.concatenate([rest[None], rows[rows.any(axis=1)]])
+            rows = rows[rows.any(axis=1)]
+            if len(rows) < targets.shape[1]:
+                return np.concatenate([rest[None], rows])
+            rows[0] += rest
+            return rows
         if not rest.any():
             return rows[rows.any(axis=1)]
     return np.full((1, targets.shape[1]), UNIT, dtype=np.int64)

@@ -23,17 +23,21 @@ from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
 from privacyfunnel.optimiser.robust.nested_search import pairs_of
 from privacyfunnel.optimiser.robust.region import Region
-from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive
-from privacyfunnel.promises.limits import Limits, View
-from privacyfunnel.promises.sets import SCALE, Possible, Shares
+from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive, single_cells
+from privacyfunnel.promises.limits import Limits
+from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix, Vector
 
 MOST_ROWS = 400
-"""Of a table's linear program: beyond, each takes long, and only what single cells tell is used."""
+"""Of a table's linear program: beyond, each takes long, and what single cells tell is used instead."""
+MOST_ROWS_OF_VIEWS = 2_500
+"""The same where there is no other way: with side channels or more than two secrets."""
+FIRST_WORK, ROUND_WORK = 20_000, 5_000
+"""Rows of all linear programs of a table together, to begin with and in a round."""
 MOST_ROUNDS = 40
 """Of column generation, for one table and for all."""
 STARTS = 12
-"""Linear searches in a round of one table: half of them near posteriors in use, half anywhere."""
+"""Linear searches in a round of one table, at most: half of them near posteriors in use, half anywhere."""
 QUICK_STARTS = 100
 """The same for compiled ones."""
 MOST_AT_ONCE = 100
@@ -44,6 +48,8 @@ SPREAD = 0.3
 """Posteriors to search from are Dirichlet with this parameter: some values have most of the mass."""
 WORTHWHILE = 2e-3
 """Nats that a round must gain to be followed by another."""
+PATIENCE = 2
+"""Rounds in a row that may gain less where one table is alone."""
 WORTH = 1e-5
 """Nats by which a posterior must undercut its price."""
 OWN_SHARE, OTHER_SHARE, MIDDLE_SHARE = 0.4, 0.3, 0.3
@@ -62,9 +68,10 @@ class _Workplace:
 
     @classmethod
     def of(cls, cut: Cut, parts: list[Possible], limits: Limits, n_s: int) -> _Workplace:
-        small = TablePrograms.size(cut, parts, n_s) <= MOST_ROWS
+        single = _single_cells(cut, parts, limits)
+        small = TablePrograms.size(cut, parts, n_s) <= (MOST_ROWS_OF_VIEWS if single is None else MOST_ROWS)
         programs = TablePrograms(cut, parts, limits) if small else None
-        return cls(cut, programs, _single_cells(cut, parts, limits), cut.p[None])
+        return cls(cut, programs, single, cut.p[None])
 
     @property
     def idle(self) -> bool:
@@ -77,7 +84,8 @@ class _Workplace:
         if self.single_cells is not None:
             found.append(distinct(corners(self.cut.p, self.single_cells.K, self.single_cells.M)))
         elif self.programs is not None:
-            found += [self.programs.minimise(-row)[None] for row in np.eye(len(self.cut.p)) if not stopped()]
+            common = np.argsort(-self.cut.p, kind="stable")[: max(1, FIRST_WORK // self.programs.n_rows)]
+            found += [self.programs.minimise(-row)[None] for row in np.eye(len(self.cut.p))[common] if not stopped()]
         return np.concatenate(found)
 
     def better(
@@ -92,7 +100,8 @@ class _Workplace:
             r, V = descents(self._starts(rng, QUICK_STARTS), y, c.p, c.K, c.M)
             found.append(V[r < -WORTH])
         if self.programs is not None and sum(map(len, found)) < enough:
-            found.append(local_search(self.programs, y, self._starts(rng, STARTS), WORTH, stopped))
+            starts = self._starts(rng, min(STARTS, max(2, ROUND_WORK // self.programs.n_rows)))
+            found.append(local_search(self.programs, y, starts, WORTH, stopped))
         V = without_dust(distinct(np.concatenate(found)))
         return V[np.argsort(Columns.from_dense(V).entropy() - V @ y, kind="stable")[:MOST_AT_ONCE]]
 
@@ -109,17 +118,7 @@ def _single_cells(cut: Cut, parts: list[Possible], limits: Limits) -> Conditions
     (part, *others) = parts
     if others or part.view.known or part.prior.lower.shape[1] != 2:
         return None
-    own = [(table.lower, table.upper) for table in part.tables if table.over == cut.over]
-    lower, upper = own[0] if own else (part.given.lower, part.given.upper)
-    n = len(cut.p)
-    centre = np.zeros((n, 2), dtype=np.int64)
-    np.add.at(centre, cut.of[part.members[0]], part.given.centre[0].T)
-    if not own:
-        lower, upper = (ends[:, :, np.argsort(part.members[0])] for ends in (lower, upper))
-    shares = Shares(lower, upper, centre.T[None], np.full((1, 2), SCALE))
-    view = View((), np.zeros(n, dtype=np.int64))
-    single = Possible(view, part.cells, np.arange(n)[None], shares, part.prior)
-    return Conditions.of(Region([single], limits, cut.p))
+    return Conditions.of(Region([single_cells(cut, part)], limits, cut.p))
 
 
 class TableSearch:
@@ -143,15 +142,17 @@ class TableSearch:
         p, stopped = place.cut.p, self.state.stopped
         own = Master(p)
         own.add(Columns.from_dense(place.first(stopped)))
-        before = np.inf
+        before, enough, idle = np.inf, float(ENOUGH), 0
         for _ in range(MOST_ROUNDS):
             q, y, _ = own.solve()
             place.used = own.columns.take(np.flatnonzero(q > 0)).dense(len(p))
             value = float(y @ p)
-            if stopped() or value > before - WORTHWHILE:
+            if value > before - WORTHWHILE:
+                idle, enough = idle + math.isinf(enough), math.inf
+            if stopped() or idle == PATIENCE:
                 break
-            better = place.better(y, self._rng, stopped, ENOUGH)
-            if not len(better):
+            better = place.better(y, self._rng, stopped, enough)
+            if not len(better) and math.isinf(enough):
                 break
             before = value
             own.add(Columns.from_dense(better))
