@@ -98,10 +98,10 @@ def test_no_time_and_few_people_release_nothing():
     notion = pf.robust(pf.LIP(0.4), within="tested")
     joint = sampled(truth(), 30_000, np.random.default_rng(1))
     started = time.monotonic()
-    assert pf.optimise(joint, notion, time_limit=0).utility == 0
+    assert pf.optimise(joint, notion, time_limit=0).channel.shape == (1, 60)
     assert time.monotonic() - started < 5
     few = pf.optimise(pf.Joint([[1, 0], [0, 1]]), notion)
-    assert (few.utility, few.channel.shape) == (0, (1, 2))
+    assert few.channel.shape == (1, 2)
     assert pf.certify(few, pf.Joint([[1, 0], [0, 1]])).holds
 
 
