@@ -19,7 +19,7 @@ ONCE_THE_ONLY: Within = "intervals"
 """Files do not mention it."""
 ALL_COMBINATIONS: dict[Within, str] = {"nested": "a nested set", "tested": "a test"}
 """What speaks of all combinations of the attributes' values, seen or not."""
-MOST_COMBINATIONS = 20_000
+MOST_COMBINATIONS = 5_000
 """Of the attributes' values, for nested sets and tests: protocols over these have a row for each."""
 
 
@@ -87,21 +87,25 @@ class Robust(Notion):
         return replace(self, within=self.within or ONCE_THE_ONLY)
 
     def made_for(self, joint: Joint) -> Self:
-        few = joint.combinations <= MOST_COMBINATIONS
-        if self.within in ALL_COMBINATIONS and not few:
+        several = len(joint.columns) > 1 and joint.combinations <= MOST_COMBINATIONS
+        usual: Within = "nested" if self.chains or several else ONCE_THE_ONLY
+        made = replace(self, chosen=joint.chosen, within=self.within or usual)
+        made.domain(joint)  # refused before anything is sought
+        return made
+
+    def domain(self, joint: Joint) -> Joint:
+        if self.within not in ALL_COMBINATIONS:
+            return joint
+        if joint.combinations > MOST_COMBINATIONS:
             raise InvalidPromise(
                 f"there are {joint.combinations:,} combinations of values, too many for "
                 f"{ALL_COMBINATIONS[self.within]} ({MOST_COMBINATIONS:,}); use fewer or coarser columns, or another set"
             )
-        usual: Within = "nested" if self.chains or (len(joint.columns) > 1 and few) else ONCE_THE_ONLY
-        return replace(self, chosen=joint.chosen, within=self.within or usual)
-
-    def domain(self, joint: Joint) -> Joint:
         if self.tested and len(self.views(joint)) > 1:
             raise InvalidPromise(
                 "a test is for attackers who know nothing beforehand; use another set for this promise"
             )
-        return joint.completed if self.within in ALL_COMBINATIONS else joint
+        return joint.completed
 
     @classmethod
     def at(cls, epsilon: float) -> Self:

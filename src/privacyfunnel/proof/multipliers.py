@@ -7,7 +7,8 @@ A linear program finds good multipliers in float64. They are then taken as integ
 whatever is missing, and the sum is exact: a solver's error makes a bound weaker, never wrong.
 
 If w is the same, or nearly so, in all values of every cell of a table, its cells are the values here: the program is
-then small. Where w differs a little in a cell, its largest there stands for it.
+then small. Where w differs a little in a cell, its largest there stands for it. For tables of very many cells, what is
+known of each by itself gives the bound, by sorting.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from privacyfunnel.typing import Exact, Integers, Vector
 
 FRACTION_BITS = 24
 """Multipliers are multiples of 2⁻²⁴ of a unit of w: finer than a solver's error."""
+LARGEST_PROGRAM = 200
+"""Cells of a table for which multipliers are sought: with more, a program takes long."""
 ALIKE = 2.0**-20
 """Of the largest w: values that differ by less are taken to have the same."""
 
@@ -50,21 +53,31 @@ class CellMultipliers:
         low, high = min(whole), max(whole)
         if low == high:
             return low * SCALE, high * SCALE
-        at = self._level_of((whole / high).astype(np.float64))
+        bounds = [(low * SCALE, high * SCALE), *(self._at(s, at, whole) for at in self._levels_for(whole, high))]
+        return max(least for least, _ in bounds), min(most for _, most in bounds)
+
+    def _at(self, s: int, at: int, w: Exact) -> tuple[int, int]:
+        """Bounds from one table and coarser ones; from its own cells alone where there are very many."""
+        level = self._levels[at]
+        lowest, highest = level.ends(w)
+        if level.n_blocks > LARGEST_PROGRAM:
+            return -level.most_by_cells(s, -lowest), level.most_by_cells(s, highest)
         program = self._program(s, at)
-        lowest, highest = self._levels[at].ends(whole)
-        return max(low * SCALE, -program.most(-lowest)), min(high * SCALE, program.most(highest))
+        return -program.most(-lowest), program.most(highest)
 
     def worst(self, s: int, w: Vector) -> Vector:
         """Shares given s with about the largest Σ_k r[k]·w[k], from all that is known, in float64."""
         return self._program(s, len(self._levels) - 1).solved(w)[0]
 
-    def _level_of(self, w: Vector) -> int:
-        """The coarsest table in whose cells w is the same."""
-        for at, level in enumerate(self._levels[:-1]):
-            if level.varies(w) <= ALIKE:
-                return at
-        return len(self._levels) - 1
+    def _levels_for(self, w: Exact, high: int) -> list[int]:
+        """The coarsest table in whose cells w is the same; where that has very many, also one where it nearly is."""
+        relative = (w / high).astype(np.float64)
+        varies = [level.varies(relative) for level in self._levels]
+        first = next(at for at, most in enumerate(varies) if most <= ALIKE)
+        if self._levels[first].n_blocks <= LARGEST_PROGRAM:
+            return [first]
+        small = [at for at, level in enumerate(self._levels) if level.n_blocks <= LARGEST_PROGRAM]
+        return [first, *sorted(small, key=lambda at: varies[at])[:1]]
 
     def _program(self, s: int, at: int) -> _Program:
         if (s, at) not in self._programs:
@@ -93,6 +106,16 @@ class _Level:
         np.minimum.at(low, self.of, w)
         np.maximum.at(high, self.of, w)
         return float((high - low).max())
+
+    def most_by_cells(self, s: int, w: Exact) -> int:
+        """The largest Σ_b r[b]·w[b] if nothing is known but the shares of single cells, and that they sum to 1."""
+        lower, upper = self.lower[s].tolist(), self.upper[s].tolist()
+        left, total = SCALE - sum(lower), 0
+        for b in sorted(range(len(w)), key=lambda b: w[b], reverse=True):
+            more = min(left, upper[b] - lower[b])
+            left -= more
+            total += (lower[b] + more) * int(w[b])
+        return total
 
     def ends(self, w: Exact) -> tuple[Exact, Exact]:
         """The least and the largest w of every block."""
@@ -124,7 +147,8 @@ class _Program:
             prices = self.solved((w / size).astype(np.float64))[1]
         except SolverFailure:
             prices = np.zeros(self._sums)
-        units = np.rint(prices * float(size << FRACTION_BITS)).tolist()
+        units = np.rint(prices * float(size << FRACTION_BITS))
+        units = np.where(np.isfinite(units), units, 0.0).tolist()  # any multipliers will do
         multipliers = np.array([int(unit) for unit in units], dtype=object)
         left = (w << FRACTION_BITS) - multipliers[-1]
         start = 0

@@ -23,6 +23,9 @@ from privacyfunnel.protocols.coarseness import merging_words, released_by
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 
+TABLES_NAMED = 4
+"""Coarser tables with rare cells that are named in a sentence."""
+
 
 @dataclass(frozen=True, eq=False)
 class PopulationLevel:
@@ -163,11 +166,7 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     population = np.zeros(joint.n_x)
     for part in notion.possible(joint):
         for seen in worst_case.each_output(inputs, inputs, np.ones(joint.n_x, dtype=np.int64), part):
-            for kind in worst_case.SIDES:
-                extreme = seen.extreme(kind)
-                if extreme is not None and np.isfinite(getattr(notion.limits, kind)):
-                    level = notion.level_of(_only(kind, extreme.log()))
-                    population[seen.output] = max(population[seen.output], level)
+            population[seen.output] = max(population[seen.output], _level(seen, notion))
     people = joint.weights.sum(axis=0)
     alone = iter([_alone(counted, notion, x) for x in range(counted.n_x)])
     sample = [next(alone) if count else 0.0 for count in people]  # nobody tells nothing
@@ -181,6 +180,45 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
         )
         for x in range(joint.n_x)
     )
+
+
+@dataclass(frozen=True)
+class RareCells:
+    """How many cells of a marginal table are too rare to be released sharply."""
+
+    columns: tuple[str, ...]
+    cells: int
+    too_rare: int
+    people: int
+    """How many people are in these cells."""
+
+
+def rare_cells(joint: Joint, notion: Robust) -> tuple[RareCells, ...]:
+    """For every table that a nested set speaks of, coarse ones first; nothing for other sets.
+
+    It is for people who know nothing else of a person. The finest table is left to `sharpness`.
+    """
+    domain = notion.domain(joint)
+    part = next(part for part in notion.possible(domain) if not part.view.known)
+    found = []
+    for table in part.tables:
+        cells = joint.over([joint.attributes[j] for j in table.over])
+        sizes = [len(column) for column in cells.columns]
+        plain, rare = plain_promise(notion), []
+        for x, block in enumerate(np.ravel_multi_index(tuple(cells.codes.T), sizes).tolist()):
+            most, least = (ends[0, :, block].tolist() for ends in (table.upper, table.lower))
+            shown = worst_case.OneOutput(part, 0, block, np.array([block]), [1], most, least)
+            if _alone(cells, plain, x) <= notion.epsilon < _level(shown, notion):
+                rare.append(x)
+        people = int(cells.weights[:, rare].sum())
+        found.append(RareCells(cells.attributes, cells.n_x, len(rare), people))
+    return tuple(found)
+
+
+def _level(shown: worst_case.OneOutput, notion: Robust) -> float:
+    """The worst level of an output over the set."""
+    extremes = [(kind, shown.extreme(kind)) for kind in worst_case.SIDES if np.isfinite(getattr(notion.limits, kind))]
+    return max((notion.level_of(_only(kind, one.log())) for kind, one in extremes if one is not None), default=0.0)
 
 
 def _alone(joint: Joint, notion: Notion, x: int) -> float:
@@ -215,6 +253,8 @@ class PopulationFindings:
     """How many people have such values."""
     rarest: tuple[Sharpness, ...]
     """All values that are too rare, those of the fewest people first."""
+    rare_cells: tuple[RareCells, ...]
+    """The same for the cells of coarser tables, where the set knows of them."""
     released_by: tuple[tuple[tuple[str, ...], float], ...]
     """Of what share of the rows the released values depend on which columns alone, the largest share first."""
     set_aside: int | None = None
@@ -226,7 +266,7 @@ class PopulationFindings:
         return (
             f"Level: {self.sample_level:.4g} for the counted people, {self.population_level:.4g} for the population "
             f"with {full_percent(self.confidence)} confidence; {self.chance_words(people)}."
-            f"{merging_words(self.released_by)}"
+            f"{self._tables()}{merging_words(self.released_by)}"
         )
 
     def chance_words(self, people: str = "") -> str:
@@ -237,9 +277,17 @@ class PopulationFindings:
             f"{self.too_rare:,} of {self.values:,} combinations of values{people} are too rare to be released sharply"
         )
 
+    def _tables(self) -> str:
+        """Which cells of coarser tables are too rare, in a sentence; as many tables as one reads."""
+        some = [table for table in self.rare_cells if table.too_rare][:TABLES_NAMED]
+        told = [f"{table.too_rare:,} of {table.cells:,} of {' × '.join(table.columns)}" for table in some]
+        return f" So are the cells of coarser tables: {', '.join(told)}." if told else ""
+
     def as_dict(self) -> dict[str, Any]:
         """The numbers alone, for JSON: no values, which may be those of very few people."""
-        numbers = {name: value for name, value in vars(self).items() if name not in ("rarest", "released_by")}
+        lists = ("rarest", "rare_cells", "released_by")
+        numbers = {name: value for name, value in vars(self).items() if name not in lists}
+        numbers["rare_cells"] = [{**vars(table), "columns": list(table.columns)} for table in self.rare_cells]
         return {**numbers, "released_by": [{"columns": list(by), "rows": share} for by, share in self.released_by]}
 
 
@@ -263,6 +311,7 @@ def population_findings(
         too_rare=len(rare),
         people_too_rare=sum(value.people for value in rare),
         rarest=tuple(rare),
+        rare_cells=() if over.tested else rare_cells(joint, over),
         released_by=released_by(protocol, joint),
         set_aside=int(SetAside.of(over.domain(joint)).testing.sum()) if over.tested else None,
     )

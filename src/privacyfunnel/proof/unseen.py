@@ -78,9 +78,11 @@ def _counted(entries: Entries, n_outputs: int, joint: Joint, view: View, notion:
         real = np.flatnonzero(prior[cell, s] > 0)
         limits.given(output[real], given[real, s], given[real, s], prior[cell[real], s])
     all_given, all_prior = given.sum(axis=1), prior.sum(axis=1)[cell]
-    limits.overall(output, all_given, all_given, all_prior)
+    real = np.flatnonzero(all_prior > 0)
+    limits.overall(output[real], all_given[real], all_given[real], all_prior[real])
     met = np.bincount(output[all_given > 0], minlength=n_outputs)
-    limits.most[met < view.n_cells] = 0  # an output that nobody in a cell has would tell that the value is new there
+    # An output that nobody in a cell has would tell that the value is new there; where nobody is, any output would.
+    limits.most[met < view.n_cells] = 0
     return limits.room()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from privacyfunnel.attacks.findings import Leakage
 from privacyfunnel.promises.confidence import words_for
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.coarseness import merging_words
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.report import charts, risks, words
 from privacyfunnel.report.account import Account, FromTable
@@ -144,7 +145,8 @@ def _proof(account: Account) -> str:
             (
                 f"For the population they are a sample of, with {percent(there.confidence)} confidence "
                 f"({words_for(there.within)})",
-                f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.chance_words()}",
+                f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.chance_words()}."
+                f"{merging_words(there.released_by)}".removesuffix("."),
             ),
         ]
     return paragraph(PROOF) + definitions([*facts, *digest])

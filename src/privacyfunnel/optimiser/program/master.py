@@ -14,7 +14,7 @@ from privacyfunnel.typing import Integers, Vector
 DEARER = 4
 """By this factor artificial columns become dearer while a mixture leans on them, up to BANISHED: ten rounds or so."""
 BANISHED = 1e6
-"""Price of an artificial column, in nats, when the mixture must do without."""
+"""Price of an artificial column, in nats, that is not raised any further."""
 
 
 class Pool:
@@ -96,11 +96,12 @@ class Master:
 
     def solve_without_artificial(self) -> Vector:
         """q[v] of the best mixture of real columns alone."""
-        self._set_penalty(BANISHED)
+        # Not at a price: that of a value which nearly nobody has would be paid gladly.
+        self._let_artificial(0.0)
         try:
             return self.solve()[0]
         finally:
-            self._set_penalty(self._penalty)
+            self._let_artificial(np.inf)
 
     def mixture(self) -> tuple[Columns, Vector]:
         """The best mixture of real columns alone: those in use, and their weights."""
@@ -113,6 +114,11 @@ class Master:
         self._penalty *= DEARER
         self._set_penalty(self._penalty)
         return self._penalty <= BANISHED
+
+    def _let_artificial(self, most: float) -> None:
+        upper = np.full(1 + len(self.p_x), most)
+        upper[0] = np.inf
+        self._lp.set_bounds(np.zeros(len(upper)), upper)
 
     def _set_penalty(self, penalty: float) -> None:
         self._lp.set_costs(np.concatenate([self._cost[:1], penalty * self.p_x, self._cost[1:]]))

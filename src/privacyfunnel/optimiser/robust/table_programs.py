@@ -104,8 +104,9 @@ def _essential(K: Matrix) -> Matrix:
     for s in range(2):
         factor = [-row[1 - s] / row[s] for row in K if row[s] > 0 and row[1 - s] <= 0]
         if factor:
-            kept.append(np.where(np.arange(2) == s, 1.0, -min(factor)))
-    return np.array(kept)
+            row = np.where(np.arange(2) == s, 1.0, -min(factor))
+            kept.append(row / np.abs(row).max())  # the factor is e^ε, and a solver refuses what is huge
+    return np.array(kept).reshape(-1, 2)
 
 
 class TablePrograms:

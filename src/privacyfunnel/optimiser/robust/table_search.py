@@ -52,6 +52,8 @@ PATIENCE = 2
 """Rounds in a row that may gain less where one table is alone."""
 WORTH = 1e-5
 """Nats by which a posterior must undercut its price."""
+QUICKLY_MIXED = 1_000
+"""Cells of a table whose rows are still mixed when time is up; of more, that may take a minute."""
 OWN_SHARE, OTHER_SHARE, MIDDLE_SHARE = 0.4, 0.3, 0.3
 """Searches start from a posterior in use mixed with another one and with p: better ones are like both."""
 
@@ -116,7 +118,7 @@ class _Workplace:
 def _single_cells(cut: Cut, parts: list[Possible], limits: Limits) -> Conditions | None:
     """The promise about two secrets by somebody who knows nothing, from what is known of the table's cells alone."""
     (part, *others) = parts
-    if others or part.view.known or part.prior.lower.shape[1] != 2:
+    if others or part.view.known or not len(part.cells) or part.prior.lower.shape[1] != 2:
         return None
     return Conditions.of(Region([single_cells(cut, part)], limits, cut.p))
 
@@ -135,7 +137,8 @@ class TableSearch:
         self.places = [place for place in places if not place.idle]
         self.left_out = len(places) - len(self.places)
         for place in self.places:
-            self._alone(place)
+            if not state.stopped():
+                self._alone(place)
 
     def _alone(self, place: _Workplace) -> None:
         """The best rows of one table, which then compete with those of all others."""
@@ -156,6 +159,8 @@ class TableSearch:
                 break
             before = value
             own.add(Columns.from_dense(better))
+        if stopped() and len(p) > QUICKLY_MIXED:
+            return  # what coarser tables tell stands
         place.used = own.mixture()[0].dense(len(p))
         self._offer(place, place.used)
         self._keep()
