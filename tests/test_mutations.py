@@ -237,6 +237,24 @@ MUTATIONS = {
         "np.floor(np.ldexp(p, SCALE_BITS) * (1 + OUTWARDS))",
         ("promises/test_confidence.py::test_ends_are_rounded_outwards",),
     ),
+    "a test whose tails are too small": Mutation(
+        "proof/tested.py",
+        "bdtr(np.maximum(edges, 0), n_, ends[1:, None])",
+        "bdtr(np.maximum(edges, 0), n_, ends[:-1, None])",
+        ("proof/test_tested.py::test_a_tail_is_at_least_the_p_value_at_every_share",),
+    ),
+    "people who test what they chose": Mutation(
+        "proof/setting_aside.py",
+        "n)[~chooses]",
+        "n)",
+        ("proof/test_tested.py::test_who_is_set_aside_stays_the_same",),
+    ),
+    "a test of a protocol that was chosen with the same people": Mutation(
+        "proof/certificate.py",
+        "if notion.tested and not (own.tested and",
+        "if notion.tested and not (True or own.tested and",
+        ("proof/test_tested.py::test_a_protocol_chosen_with_the_same_people_is_not_tested",),
+    ),
     "a marginal error that forgets a value": Mutation(
         "proof/invariance.py",
         "np.abs(released - weights * UNIT).max()",

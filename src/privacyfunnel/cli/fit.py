@@ -61,7 +61,7 @@ def fit(
         str | None,
         typer.Option(
             help="With --confidence: bound chance by nested sets (the default for several columns), intervals (the "
-            "default for one), ball, or both."
+            "default for one), ball, or both; or choose with some people and test on the others: tested."
         ),
     ] = None,
     chain: Annotated[
@@ -141,6 +141,8 @@ class _Asked:
         gap_for(self.objective, self.gap, self.weights)
         if self.keep is not None and self.blocks is not None:
             raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
+        if isinstance(self.promise, Notion) and self.promise.tested and self.objective != "information":
+            raise InvalidInput("--within tested is for --objective information")
 
     def best(self, joint: Joint, progress: Callable[[Progress], None] | None) -> tuple[Protocol, Wish | None]:
         """The protocol and, if only a share was asked for, how its ε was found."""

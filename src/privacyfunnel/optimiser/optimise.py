@@ -33,6 +33,7 @@ from privacyfunnel.optimiser.program.state import (
     interruptible,
 )
 from privacyfunnel.optimiser.program.task import check_task
+from privacyfunnel.optimiser.robust.learn_and_test import learn_and_test
 from privacyfunnel.optimiser.robust.rounding_over_set import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
 from privacyfunnel.optimiser.robust.table_programs import positive
@@ -43,7 +44,7 @@ from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair
 from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import Possible
-from privacyfunnel.proof.certificate import certify_channel
+from privacyfunnel.proof.certificate import certify, certify_channel
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, information_kept, not_below
 from privacyfunnel.typing import Vector
@@ -283,6 +284,8 @@ def _search_over(
 ) -> tuple[Protocol, Columns]:
     """`search` for a promise about every distribution of a confidence set."""
     domain = notion.domain(joint)
+    if notion.tested:
+        return _search_tested(domain, notion, gap, time_limit, progress)
     parts = notion.possible(domain)
     if any(part.tables for part in parts):
         return _search_tables(domain, notion, parts, gap, time_limit, progress)
@@ -293,6 +296,23 @@ def _search_over(
         channel = exact_over(joint, notion, region, state.columns, state.q)
         protocol = _protocol(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))
+
+
+def _search_tested(
+    joint: Joint,
+    notion: Notion,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Protocol, Columns]:
+    """The same where a test takes the place of a set."""
+    with interruptible() as interrupted:
+        state = State(positive(joint.p_x), joint.entropy, gap, time_limit, progress, interrupted)
+        channel, how = learn_and_test(joint, notion, state)
+        protocol = _protocol(joint, channel, state.upper_bound, notion, how)
+    if not certify(protocol, joint).holds:
+        raise NotCertified(f"a channel that had passed the test for {notion} did not pass again; please report this")
+    return protocol, state.columns
 
 
 def _search_tables(

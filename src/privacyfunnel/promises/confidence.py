@@ -9,6 +9,8 @@ For each cell of each view, the set says what P(·|s) may be for every s, and wh
 - *nested*: intervals for the share of every cell of every marginal table as well (`marginal_tables.py`), so that sums
   are known better than their terms.
 
+*Tested* is not a set: a channel that was chosen with some of the people is tested on the others (`proof/tested.py`).
+
 Over intervals and balls everything is conditional on X being one of the values that were seen, because only those are
 released. Values that were not seen may still have mass; what they may have at most widens the bounds of the others.
 Nested sets speak of all combinations of the attributes' values.
@@ -39,8 +41,12 @@ MOST_INTERVALS = 40_000_000
 MOST_STATEMENTS = 1e100
 """Each may then fail with 1e-117 at least. At 1e-200, SciPy's inverse of the beta function is wrong, or none."""
 
-Within = Literal["nested", "intervals", "ball", "both"]
+Within = Literal["nested", "intervals", "ball", "both", "tested"]
 Chains = Sequence[Sequence[str]]
+NO_SET = (
+    "a test on people who were set aside has no set of distributions: it is for optimise with the objective "
+    "'information', and says nothing about protocols that were chosen otherwise"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,8 @@ def confidence_set(
     m statements in all possible cells may fail with probability β/m; two families share β evenly, and so do the
     marginal tables of a nested set, those of `chains` or all.
     """
+    if within == "tested":
+        raise InvalidPromise(NO_SET)
     if not joint.counted:
         raise InvalidJoint("a confidence set needs counts of people; these are probabilities, which say nothing of n")
     sizes = [len(column) for column in joint.columns]
@@ -103,6 +111,8 @@ def words_for(within: Within) -> str:
     """The set in a few words."""
     if within == "nested":
         return "an interval for every share of every marginal table"
+    if within == "tested":
+        return "a test of every output on people who were set aside"
     return " and ".join(family.words for family in FAMILIES[within])
 
 
@@ -253,8 +263,8 @@ FAMILIES: dict[Within, tuple[_Family, ...]] = {
     "both": (_INTERVALS, _BALL),
 }
 """Sets of values that were seen, by name; of several families, what lies in all of them."""
-KINDS_OF_SETS: tuple[Within, ...] = ("nested", *FAMILIES)
-"""All sets that can be asked for."""
+KINDS_OF_SETS: tuple[Within, ...] = ("nested", *FAMILIES, "tested")
+"""All that can be asked for."""
 
 
 def _centre(counts: Vector) -> Integers:

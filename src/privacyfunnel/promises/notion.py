@@ -56,6 +56,11 @@ class Notion(ABC):
     def words(self) -> str:
         """The promise in a sentence for people who know no mathematics."""
 
+    @property
+    def tested(self) -> bool:
+        """Whether it rests on a test with people who were set aside, rather than on a set of distributions."""
+        return False
+
     def made_for(self, joint: Joint) -> Self:
         """The promise as it can be made for `joint`: in other words, where what it rests on was looked at before."""
         return self

@@ -17,8 +17,10 @@ from privacyfunnel.promises.sets import Possible
 
 ONCE_THE_ONLY: Within = "intervals"
 """Files do not mention it."""
+ALL_COMBINATIONS: dict[Within, str] = {"nested": "a nested set", "tested": "a test"}
+"""What speaks of all combinations of the attributes' values, seen or not."""
 MOST_COMBINATIONS = 5_000
-"""Of the attributes' values, for nested sets: protocols over these have a row for each."""
+"""Of the attributes' values, for nested sets and tests: protocols over these have a row for each."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Robust(Notion):
     confidence: float = 0.95
     within: Within | None = None
     """Which set of distributions. None: nested, if there are several attributes with not too many combinations of
-    values, else intervals; `made_for` decides."""
+    values, else intervals; `made_for` decides. "tested": none, but a test on people who were set aside."""
     chains: Chains = field(default=(), repr=False)
     """Of a nested set: orders of attributes, by which tables are cut finer and finer. None: in every order."""
     chosen: Sequence[str] = field(default=(), repr=False)
@@ -66,6 +68,10 @@ class Robust(Notion):
     def limits(self) -> Limits:
         return self.promise.limits
 
+    @property
+    def tested(self) -> bool:
+        return self.within == "tested"
+
     def views(self, joint: Joint) -> list[View]:
         return self.promise.views(joint)
 
@@ -88,12 +94,16 @@ class Robust(Notion):
         return made
 
     def domain(self, joint: Joint) -> Joint:
-        if self.within != "nested":
+        if self.within not in ALL_COMBINATIONS:
             return joint
         if joint.combinations > MOST_COMBINATIONS:
             raise InvalidPromise(
-                f"there are {joint.combinations:,} combinations of values, too many for a nested set "
-                f"({MOST_COMBINATIONS:,}); use fewer or coarser columns, or another set"
+                f"there are {joint.combinations:,} combinations of values, too many for "
+                f"{ALL_COMBINATIONS[self.within]} ({MOST_COMBINATIONS:,}); use fewer or coarser columns, or another set"
+            )
+        if self.tested and len(self.views(joint)) > 1:
+            raise InvalidPromise(
+                "a test is for attackers who know nothing beforehand; use another set for this promise"
             )
         return joint.completed
 
@@ -132,7 +142,8 @@ def robust(notion: Notion, confidence: float = 0.95, within: Within | None = Non
 
     The set is made of "intervals", one for each share, of a "ball" around all shares together, of "both", or "nested":
     of intervals for the cells of all marginal tables, or of those that `chains` of columns name. By default it is
-    nested wherever there are several columns.
+    nested wherever there are several columns. With "tested" there is no set: the protocol is chosen with some of the
+    people, and tested on the others.
 
     >>> robust(LIP(0.5), confidence=0.99, within="ball")
     Robust(promise=LIP(epsilon=0.5), confidence=0.99, within='ball')

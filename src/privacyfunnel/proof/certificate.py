@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
+from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof import worst_case
+from privacyfunnel.proof import tested, worst_case
 from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
 from privacyfunnel.proof.unseen import Room, room_for
@@ -36,6 +37,7 @@ LOG_ERRORS = 4
 """Units in the last place: two logarithms, the fraction made a float and a difference err by less."""
 DECIMAL_RANGE = 10**6
 """Of the exponent: e^LARGEST_EXPONENT has some 4,343 digits before the point."""
+NOT_ITS_OWN = "a test says nothing about a protocol that was chosen with the same people; optimise for it instead"
 LARGEST_EXPONENT = 10_000.0
 """e^ε is not computed beyond this ε; what is smaller is a rational below e^ε all the same."""
 
@@ -94,6 +96,7 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     if not isinstance(notion, Notion | None):
         raise InvalidPromise(f"certify needs a notion such as LIP(0.5), not {type(notion).__name__}")
     if isinstance(protocol, Protocol):
+        check_own_test(protocol, notion or protocol.notion)
         certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
         if certificate.worst is None:
             return certificate
@@ -103,11 +106,20 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
         return _with_draws(certificate, protocol, joint) if own else certificate
     if notion is None:
         raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
+    if notion.tested:
+        raise InvalidPromise(NOT_ITS_OWN)
     try:
         channel = Channel.from_dense(protocol)
     except InvalidChannel as broken:
         return _refused(notion, str(broken))
     return certify_channel(channel, joint, notion)
+
+
+def check_own_test(protocol: Protocol, notion: Notion) -> None:
+    """Refuse to test a protocol that does not say of itself that it was chosen without those who test it."""
+    own = protocol.notion
+    if notion.tested and not (own.tested and own.limits == notion.limits and own.confidence == notion.confidence):
+        raise InvalidPromise(NOT_ITS_OWN)
 
 
 def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certificate:
@@ -140,6 +152,8 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
         return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
     if len(protocol.blocks) == 1:
         return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
+    if notion.tested:
+        return _refused(notion, "a test is for protocols of one block")
     product = product_of(protocol, joint)
     if notion.confidence is not None and product.entries() > MOST_PRODUCT_ENTRIES:
         return _refused(notion, "the blocks have too many outputs together to be certified over a set of distributions")
@@ -180,7 +194,7 @@ def _check(
     """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
     if notion.confidence is not None:
         entries = shown.multiplied() if isinstance(shown, Product) else shown
-        return _check_over(entries, joint, notion)
+        return (_check_tested if notion.tested else _check_over)(entries, joint, notion)
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
     for view in notion.views(joint):
@@ -251,6 +265,32 @@ def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
                     share, worst = own, _worst(joint, part.view, place, ratio, falls=kind == "lower")
     level = notion.level_of(reached)
     return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+
+
+def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
+    """Every limit at every output, by a test on the people who were set aside."""
+    allowed, doubt = limits_to_test(notion)
+    worst, share = Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
+    found, reached = tested.tightest(entries, joint, allowed, doubt), Limits()
+    (view,) = notion.views(joint)
+    for kind, place in found.items():
+        got = _log(place.ratio)
+        reached = replace(reached, **{kind: got})
+        own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
+        if own > share:
+            at = np.array([place.output, 0, place.secret, place.against])
+            share, worst = own, _worst(joint, view, at, place.ratio, falls=kind == "lower")
+    level = notion.level_of(reached)
+    holds = all(place.passes for place in found.values())
+    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+
+
+def limits_to_test(notion: Notion) -> tuple[dict[worst_case.Side, Fraction], float]:
+    """The factors that a test allows, each a rational below e^ε, and the chance of passing at which it is passed."""
+    asked = notion.limits.granted()
+    limits = {kind: getattr(asked, kind) for kind in worst_case.SIDES}
+    doubt = (1.0 - (notion.confidence or 0.0)) * (1 - OUTWARDS)
+    return {kind: e_to(limit) for kind, limit in limits.items() if math.isfinite(limit)}, doubt
 
 
 def _worst(joint: Joint, view: View, place: Integers, ratio: Fraction | None, falls: bool) -> Worst:

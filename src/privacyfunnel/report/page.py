@@ -145,8 +145,7 @@ def _proof(account: Account) -> str:
             (
                 f"For the population they are a sample of, with {percent(there.confidence)} confidence "
                 f"({words_for(there.within)})",
-                f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.too_rare} of "
-                f"{there.values} combinations of values are too rare to be released sharply."
+                f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.chance_words()}."
                 f"{merging_words(there.released_by)}".removesuffix("."),
             ),
         ]
