@@ -19,6 +19,7 @@ from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.certificate import Certificate, certify, entries_of
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.setting_aside import SetAside
+from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.coarseness import merging_words, released_by
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
@@ -215,7 +216,17 @@ def rare_cells(joint: Joint, notion: Robust) -> tuple[RareCells, ...]:
     return tuple(found)
 
 
-def _level(shown: worst_case.OneOutput, notion: Robust) -> float:
+def broken_outputs(channel: Channel, joint: Joint, notion: Notion) -> Integers:
+    """The outputs of a channel from the values of `joint` that break a robust promise somewhere in its set."""
+    entries, broken = Entries.of(channel), set()
+    for part in notion.possible(joint):
+        for shown in worst_case.each_output(entries.inputs, entries.outputs, entries.numerators, part):
+            if _level(shown, notion) > notion.epsilon:
+                broken.add(shown.output)
+    return np.array(sorted(broken), dtype=np.int64)
+
+
+def _level(shown: worst_case.OneOutput, notion: Notion) -> float:
     """The worst level of an output over the set."""
     extremes = [(kind, shown.extreme(kind)) for kind in worst_case.SIDES if np.isfinite(getattr(notion.limits, kind))]
     return max((notion.level_of(_only(kind, one.log())) for kind, one in extremes if one is not None), default=0.0)

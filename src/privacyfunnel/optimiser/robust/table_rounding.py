@@ -18,6 +18,7 @@ from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
+from privacyfunnel.proof.over_population import broken_outputs
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -25,6 +26,7 @@ RAREST = 1e-7
 """Outputs that no value has with a larger probability are left out: rounding would change them too much."""
 DRAWN_IN = tuple(16.0**k for k in range(-7, 0))
 """Shares of a constant row, tried in turn: a solver's tolerance suffices nearly always."""
+MOST_TRIES = 3 * len(DRAWN_IN)
 UNITS = 8.0
 """Of 2⁻³² that rounding may cost a row, with room."""
 SHARES_LEFT = tuple(4.0**k for k in range(-12, 0))
@@ -43,12 +45,18 @@ def exact_by_tables(joint: Joint, notion: Notion, columns: Columns, q: Vector) -
     rows, size = rows[order], np.maximum(q[order], most[order] / joint.n_x)[:, None]
     limits = notion.limits
     leeway = math.expm1(min(1.0, limits.lower, limits.upper, limits.spread))
-    for share in DRAWN_IN:
+    drawn = np.zeros(len(rows), dtype=np.int64)
+    for _ in range(MOST_TRIES):
+        share = np.array(DRAWN_IN)[drawn][:, None]
         targets = (1 - share) * rows + share * size + UNITS / (leeway * UNIT)
         channel = Channel.from_numerators(_with_remainder(targets, NEARLY * leeway))
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= notion.epsilon:
             return channel
+        broken = broken_outputs(channel, joint, notion) - (channel.n_outputs - len(rows))
+        if not len(broken) or broken.min() < 0 or (drawn[broken] == len(DRAWN_IN) - 1).any():
+            break
+        drawn[broken] += 1
     constant = Channel.from_numerators(np.full((1, joint.n_x), UNIT, dtype=np.int64))
     if certify_channel(constant, joint, notion).holds:
         return constant

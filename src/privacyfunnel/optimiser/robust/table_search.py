@@ -17,7 +17,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.generation.pricing import distinct, local_search
 from privacyfunnel.optimiser.program.master import Master
-from privacyfunnel.optimiser.program.polytope import Columns, without_dust
+from privacyfunnel.optimiser.program.polytope import DUST, Columns
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
@@ -109,8 +109,14 @@ class _Workplace:
         if self.programs is not None and sum(map(len, found)) < enough:
             starts = self._starts(rng, min(STARTS, max(2, ROUND_WORK // self.programs.n_rows)))
             found.append(local_search(self.programs, y, starts, WORTH, stopped))
-        V = without_dust(distinct(np.concatenate(found)))
+        V = self._cleaned(distinct(np.concatenate(found)))
         return V[np.argsort(Columns.from_dense(V).entropy() - V @ y, kind="stable")[:MOST_AT_ONCE]]
+
+    def _cleaned(self, V: Matrix) -> Matrix:
+        """Posteriors without what a solver leaves behind, by their rows: values that nobody has count as much there."""
+        W = V / self.cut.p
+        W = np.where(DUST * W.max(axis=1, keepdims=True) < W, W, 0.0) * self.cut.p
+        return np.asarray(W / W.sum(axis=1, keepdims=True))
 
     def _starts(self, rng: np.random.Generator, count: int) -> Matrix:
         p = self.cut.p
