@@ -326,7 +326,14 @@ def _search_tables(
     """The same where sums of shares are known, too."""
     with interruptible() as interrupted:
         state = State(positive(joint.p_x), joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
-        how = despite_trouble(lambda: search_tables(joint, parts, notion.limits, state))
-        channel = exact_by_tables(joint, notion, state.columns, state.q)
+        found: list[Columns] = []
+
+        def searched() -> str:
+            how, columns = search_tables(joint, parts, notion.limits, state)
+            found.append(columns)
+            return how
+
+        how = despite_trouble(searched)
+        channel = exact_by_tables(joint, notion, state.columns, state.q, found[0] if found else state.columns)
         protocol = _protocol(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))

@@ -24,7 +24,7 @@ from privacyfunnel.typing import Exact, Integers, Vector
 
 FRACTION_BITS = 24
 """Multipliers are multiples of 2⁻²⁴ of a unit of w: finer than a solver's error."""
-LARGEST_PROGRAM = 200
+LARGEST_PROGRAM = 300
 """Cells of a table for which multipliers are sought: with more, a program takes long."""
 ALIKE = 2.0**-20
 """Of the largest w: values that differ by less are taken to have the same."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
+from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.promises.notion import Notion
@@ -24,9 +25,8 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 RAREST = 1e-7
 """Outputs that no value has with a larger probability are left out: rounding would change them too much."""
-DRAWN_IN = tuple(16.0**k for k in range(-7, 0))
-"""Shares of a constant row, tried in turn: a solver's tolerance suffices nearly always."""
-MOST_TRIES = 3 * len(DRAWN_IN)
+DRAWN_IN = (16.0**-7, 16.0**-5, 16.0**-3)
+"""Shares of a constant row, tried in turn for outputs that break the promise: the first suffices nearly always."""
 UNITS = 8.0
 """Of 2⁻³² that rounding may cost a row, with room."""
 SHARES_LEFT = tuple(4.0**k for k in range(-12, 0))
@@ -35,9 +35,29 @@ NEARLY = 0.25
 """Of ε: by so much the remainder may differ between two values."""
 
 
-def exact_by_tables(joint: Joint, notion: Notion, columns: Columns, q: Vector) -> Channel:
-    """The mixture rounded to a channel for all values of `joint` that passes the exact check over the whole set."""
+def exact_by_tables(joint: Joint, notion: Notion, columns: Columns, q: Vector, others: Columns) -> Channel:
+    """The mixture rounded to a channel for all values of `joint` that passes the exact check over the whole set.
+
+    Posteriors whose outputs break the promise however little is kept of them, because a certificate knows less of their
+    table than the search did, are given up, and all others that were found are mixed anew.
+    """
     p = positive(joint.p_x)
+    while len(q) > 1:
+        channel, broken = _tried(joint, notion, p, columns, q)
+        if channel is not None:
+            return channel
+        others = _without(others, columns.take(broken), joint.n_x)
+        left = Master(p)
+        left.add(others)
+        columns, q = left.mixture()
+    constant = Channel.from_numerators(np.full((1, joint.n_x), UNIT, dtype=np.int64))
+    if certify_channel(constant, joint, notion).holds:
+        return constant
+    raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
+
+
+def _tried(joint: Joint, notion: Notion, p: Vector, columns: Columns, q: Vector) -> tuple[Channel | None, Integers]:
+    """A channel that passes the exact check, or the numbers of posteriors whose outputs do not."""
     rows = _levelled(q[:, None] * columns.dense(joint.n_x) / p)
     most = rows.max(axis=1)
     worth = np.flatnonzero(most > RAREST)
@@ -45,22 +65,25 @@ def exact_by_tables(joint: Joint, notion: Notion, columns: Columns, q: Vector) -
     rows, size = rows[order], np.maximum(q[order], most[order] / joint.n_x)[:, None]
     limits = notion.limits
     leeway = math.expm1(min(1.0, limits.lower, limits.upper, limits.spread))
-    drawn = np.zeros(len(rows), dtype=np.int64)
-    for _ in range(MOST_TRIES):
-        share = np.array(DRAWN_IN)[drawn][:, None]
+    tries = np.zeros(len(rows), dtype=np.int64)
+    while True:
+        share = np.array(DRAWN_IN)[tries][:, None]
         targets = (1 - share) * rows + share * size + UNITS / (leeway * UNIT)
         channel = Channel.from_numerators(_with_remainder(targets, NEARLY * leeway))
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= notion.epsilon:
-            return channel
+            return channel, order[:0]
         broken = broken_outputs(channel, joint, notion) - (channel.n_outputs - len(rows))
-        if not len(broken) or broken.min() < 0 or (drawn[broken] == len(DRAWN_IN) - 1).any():
-            break
-        drawn[broken] += 1
-    constant = Channel.from_numerators(np.full((1, joint.n_x), UNIT, dtype=np.int64))
-    if certify_channel(constant, joint, notion).holds:
-        return constant
-    raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
+        broken = broken[broken >= 0] if (broken >= 0).any() else np.arange(len(rows))  # or else, the remainder did
+        if (tries[broken] == len(DRAWN_IN) - 1).any():
+            return None, order[broken]
+        tries[broken] += 1
+
+
+def _without(columns: Columns, some: Columns, n_x: int) -> Columns:
+    """The columns that are none of some."""
+    refused = {row.tobytes() for row in some.dense(n_x)}
+    return columns.take(np.array([i for i, row in enumerate(columns.dense(n_x)) if row.tobytes() not in refused]))
 
 
 def _levelled(W: Matrix) -> Matrix:

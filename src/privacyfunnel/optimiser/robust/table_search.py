@@ -29,19 +29,19 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix, Vector
 
-MOST_ROWS = 400
+MOST_ROWS = 600
 """Of a table's linear program: beyond, each takes long, and what single cells tell is used instead."""
 MOST_ROWS_OF_VIEWS = 2_500
 """The same where there is no other way: with side channels or more than two secrets."""
-FIRST_WORK, ROUND_WORK = 20_000, 5_000
+FIRST_WORK, ROUND_WORK = 20_000, 10_000
 """Rows of all linear programs of a table together, to begin with and in a round."""
-MOST_ROUNDS = 40
+MOST_ROUNDS = 100
 """Of column generation, for one table and for all."""
-STARTS = 12
+STARTS = 40
 """Linear searches in a round of one table, at most: half of them near posteriors in use, half anywhere."""
-QUICK_STARTS = 100
+QUICK_STARTS = 300
 """The same for compiled ones."""
-MOST_AT_ONCE = 100
+MOST_AT_ONCE = 300
 """Posteriors of a table that are added in a round, the best of those found."""
 ENOUGH = 20
 """If compiled searches of one table alone find so many, linear programs can wait until they find fewer."""
@@ -49,7 +49,7 @@ SPREAD = 0.3
 """Posteriors to search from are Dirichlet with this parameter: some values have most of the mass."""
 WORTHWHILE = 2e-3
 """Nats that a round must gain to be followed by another."""
-FEW, PATIENTLY = 500, 4e-4
+FEW, PATIENTLY = 500, 1e-4
 """With so few values, rounds of all tables together take little, and may gain less."""
 PATIENCE = 2
 """Rounds in a row that may gain less where one table is alone."""
@@ -193,6 +193,10 @@ class TableSearch:
             if state.utility < before + worthwhile:
                 break
 
+    def all_found(self) -> Columns:
+        """The posteriors of all tables."""
+        return self._master.columns.take(np.arange(len(self._master.columns)))
+
     def _offer(self, place: _Workplace, V: Matrix) -> None:
         self.posteriors += len(V)
         self._master.add(Columns.from_dense(place.cut.spread_out(V, self.p_x)))
@@ -202,8 +206,8 @@ class TableSearch:
         self.state.report()
 
 
-def search_tables(joint: Joint, parts: list[Possible], limits: Limits, state: State) -> str:
-    """The best mixture that is found, in `state`; how, in words."""
+def search_tables(joint: Joint, parts: list[Possible], limits: Limits, state: State) -> tuple[str, Columns]:
+    """The best mixture that is found, in `state`; how, in words, and all posteriors that were found."""
     whole = state.time_limit
     state.time_limit = None if whole is None else SEARCHING * whole
     search = TableSearch(joint, parts, limits, state)
@@ -212,4 +216,5 @@ def search_tables(joint: Joint, parts: list[Possible], limits: Limits, state: St
     bound_by_tables(joint, parts, limits, state)
     left_out = f", {search.left_out} too large" if search.left_out else ""
     tables = f"{len(search.places)} tables{left_out}"
-    return f"rows of marginal tables over a nested confidence set: {tables}, {search.posteriors} posteriors"
+    how = f"rows of marginal tables over a nested confidence set: {tables}, {search.posteriors} posteriors"
+    return how, search.all_found()
