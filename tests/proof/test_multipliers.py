@@ -340,3 +340,12 @@ def test_a_solver_that_lies_makes_bounds_weaker_and_never_wrong(lie, monkeypatch
         assert found[1] <= SCALE * int(w.max())
         weaker += found[0] < low or found[1] > high
     assert weaker
+
+
+def test_bounds_from_single_cells_are_bounds_as_well(monkeypatch):
+    """Tables of very many cells have no linear programs: here all have very many."""
+    monkeypatch.setattr("privacyfunnel.proof.multipliers.LARGEST_PROGRAM", 1)
+    for cell, s, w, _ in random_cases(60, 5):
+        least, most = cell.extremes(s, w.tolist())
+        low, high = bounds_on(cell, s, w)
+        assert low <= least <= most <= high
