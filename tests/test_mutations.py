@@ -237,6 +237,30 @@ MUTATIONS = {
         "np.floor(np.ldexp(p, SCALE_BITS) * (1 + OUTWARDS))",
         ("promises/test_confidence.py::test_ends_are_rounded_outwards",),
     ),
+    "multipliers that are paid the wrong ends": Mutation(
+        "proof/multipliers.py",
+        "np.where(multipliers > 0, self._upper, self._lower)",
+        "np.where(multipliers > 0, self._lower, self._upper)",
+        ("proof/test_multipliers.py::test_bounds_are_those_of_linear_programs_in_fractions",),
+    ),
+    "multipliers that do not add up to the row": Mutation(
+        "proof/multipliers.py",
+        "left = left - multipliers[start:stop][of]",
+        "left = left + 0 * multipliers[start:stop][of]",
+        ("proof/test_multipliers.py::test_bounds_are_those_of_linear_programs_in_fractions",),
+    ),
+    "sorting that forgets how much there is to give": Mutation(
+        "proof/multipliers.py",
+        "left -= more",
+        "left -= 2 * more",
+        ("proof/test_multipliers.py::test_bounds_from_single_cells_are_bounds_as_well",),
+    ),
+    "tables that each have the whole doubt": Mutation(
+        "promises/confidence.py",
+        "share = doubt / sum(len(tables) + 1 for tables in over)",
+        "share = doubt / 2",
+        ("promises/test_nested.py::test_the_doubts_of_all_statements_together_are_at_most_what_the_confidence_leaves",),
+    ),
     "a test whose tails are too small": Mutation(
         "proof/tested.py",
         "bdtr(np.maximum(edges, 0), n_, ends[1:, None])",
