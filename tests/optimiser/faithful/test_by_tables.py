@@ -53,6 +53,7 @@ def test_a_combination_that_nobody_has_is_never_released_and_yet_has_a_row(relea
     assert not np.isin(protocol.blocks[0].channel.outputs, nobody).any()
 
 
+@pytest.mark.long
 def test_fidelity_is_within_its_bound_and_above_that_of_intervals_on_rare_cells():
     joint = counted(n=1_500, shape=(2, 4, 6))
     nested = pf.optimise(joint, pf.robust(pf.LIP(0.2)), objective="faithful", time_limit=10)
