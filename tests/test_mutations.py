@@ -185,7 +185,7 @@ MUTATIONS = {
     ),
     "limits on draws that forget P(y)": Mutation(
         "proof/unseen.py",
-        "    limits.overall(output, all_given, all_given, all_prior)\n",
+        "    limits.overall(output[real], all_given[real], all_given[real], all_prior[real])\n",
         "",
         ("proof/test_unseen.py::test_the_room_is_what_the_theorem_says",),
     ),

@@ -353,8 +353,8 @@ def test_a_robust_promise_is_told_for_the_sample_and_for_the_population():
     assert "an interval for every share" in told
     typed = steps(protocol, "people.csv")
     assert "--notion lip --epsilon 0.5 --confidence 0.95" in " ".join(typed.fit.split())
-    assert "--within" not in typed.fit
-    assert "pf.robust(pf.LIP(epsilon=0.5), 0.95)" in typed.python
+    assert "--within intervals" in " ".join(typed.fit.split())
+    assert "pf.robust(pf.LIP(epsilon=0.5), 0.95, within='intervals')" in typed.python
 
 
 def test_a_ball_is_told_in_the_report_and_can_be_typed():
