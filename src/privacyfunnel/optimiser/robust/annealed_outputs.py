@@ -168,10 +168,10 @@ def _anneal(
     for step in range(steps):
         done = step / steps
         heat, stiffness = hot * (cold / hot) ** done, soft * (stiff / soft) ** done
-        i, y, kind = np.random.randint(len(place)), np.random.randint(outputs), np.random.random()  # noqa: NPY002
+        i, y, kind = np.random.randint(len(place)), np.random.randint(outputs), np.random.random()  # noqa: NPY002 — Numba's own
         x, old, j, all_parts = of[i], place[i], -1, kind < 0.2
         if kind > 0.6:  # exchange two parts
-            j = np.random.randint(len(place))  # noqa: NPY002
+            j = np.random.randint(len(place))  # noqa: NPY002 — Numba's own
             y = place[j]
         if (y == old and not all_parts) or (j >= 0 and of[j] == x):
             continue
@@ -187,7 +187,7 @@ def _anneal(
                 continue
             gain += told(parts) * size[x] / total
             gain += worth(n[y] + moved * size[x], k[y] + moved * having[x], stiffness) - worth(n[y], k[y], stiffness)
-            if gain < 0 and np.random.random() >= math.exp(gain / heat):  # noqa: NPY002
+            if gain < 0 and np.random.random() >= math.exp(gain / heat):  # noqa: NPY002 — Numba's own
                 continue
             for part in range(starts[x], starts[x + 1]):
                 o = place[part]
@@ -205,7 +205,7 @@ def _anneal(
             gain += change * size[u] / total
         gain += worth(n_old, k_old, stiffness) + worth(n_new, k_new, stiffness)
         gain -= worth(n[old], k[old], stiffness) + worth(n[y], k[y], stiffness)
-        if gain < 0 and np.random.random() >= math.exp(gain / heat):  # noqa: NPY002
+        if gain < 0 and np.random.random() >= math.exp(gain / heat):  # noqa: NPY002 — Numba's own
             continue
         n[old], k[old], n[y], k[y] = n_old, k_old, n_new, k_new
         held[x, old] -= 1
