@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from privacyfunnel.errors import InvalidJoint, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.by_tables import HARDLY, Clock, TablePlan, average_similarity, tables_of
-from privacyfunnel.optimiser.faithful.plan_rounding import mixed, round_dense, round_plan
+from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, round_dense, round_plan
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.optimiser.faithful.search import Standing, generate, mend, polished
 from privacyfunnel.optimiser.faithful.steered_rounding import steered
@@ -218,7 +218,7 @@ class _Task:
         region = cast(Region, self.region)
         self.lean(standing, region)
         generate(self.program, self.mean, standing, region)
-        return TablePlan(cut, self.mean, region, standing.plan)
+        return TablePlan(cut, self.mean, standing.plan)
 
     def told(self, channel: Channel, bound: float, how: str) -> Faithful | None:
         """The release, if it passes the exact checks."""
@@ -229,7 +229,7 @@ class _Task:
     def _kept(self, channel: Channel) -> bool:
         allowed = self.notion.epsilon or PERFECT_LEVEL
         for joint, place in zip(self.joints, self.places, strict=True):
-            found = certify_channel(_restricted(channel, place), joint, self.notion)
+            found = certify_channel(restricted(channel, place), joint, self.notion)
             if not (found.holds and found.level <= allowed):
                 return False
         return True
@@ -279,16 +279,6 @@ def _rows(joints: list[Joint], mean: Joint, places: list[Integers], notion: Noti
         return np.empty((0, mean.n_x))
     rows = [notion.granted_rows(joint) for joint in joints]
     return rows[0] if len(joints) == 1 else together(rows, joints, places, mean)
-
-
-def _restricted(channel: Channel, place: Integers) -> Channel:
-    """The channel for some of its inputs, in this order."""
-    if np.array_equal(place, np.arange(channel.n_inputs)):
-        return channel
-    sizes = np.diff(channel.starts)[place]
-    starts = np.append(0, np.cumsum(sizes))
-    at = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(channel.starts[place], sizes)
-    return replace(channel, starts=starts, outputs=channel.outputs[at], numerators=channel.numerators[at])
 
 
 def _for_plans(notion: Notion, joint: Joint) -> Notion:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
-from privacyfunnel.optimiser.faithful.plan_rounding import mixed, rounded_columns
+from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, rounded_columns
 from privacyfunnel.optimiser.faithful.search import Plan
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.table_programs import Cut, single_cells
@@ -43,26 +43,19 @@ class TablePlan:
     cut: Cut
     cells: Joint
     """The joint of the table's attributes."""
-    region: Region
     plan: Plan
 
     def channel(self, whole: Joint, share: float) -> Channel:
         """The exact channel on all values, with a share of p pᵀ mixed in; the same for all values of a cell."""
         Q = mixed(self.plan, self.cells.p_x, share)
         inside = whole.p_x / self.cut.p[self.cut.of]
-        n = whole.n_x
         released = np.flatnonzero(whole.p_x > 0)
         columns = Q[self.cut.of[released]] * inside[released, None]
         m = len(self.cells.p_x)
         x, o = np.repeat(np.arange(m), len(released)), np.tile(np.arange(len(released)), m)
         small = rounded_columns(columns.T.ravel(), x, o, m, len(released))
-        at = self.cut.of
-        sizes = np.diff(small.starts)[at]
-        starts = np.append(0, np.cumsum(sizes))
-        entries = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(small.starts[at], sizes)
-        return Channel.from_entries(
-            np.repeat(np.arange(n), sizes), released[small.outputs[entries]], small.numerators[entries], (n, n)
-        )
+        wide = restricted(small, self.cut.of)
+        return replace(wide, n_outputs=whole.n_x, outputs=released[wide.outputs])
 
     def fidelity(self, similar: Matrix) -> float:
         """Of the release, from how similar two cells are on average."""

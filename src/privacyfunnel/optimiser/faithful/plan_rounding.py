@@ -7,6 +7,8 @@ Likewise a limit D π(·, o) ≤ high·p_o is moved by less than Σ p_x |D − h
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from privacyfunnel.optimiser.faithful.search import DUST, Plan
@@ -100,3 +102,13 @@ def rounded_columns(Q: Vector, x: Integers, o: Integers, n: int, outputs: int | 
     N[by_remainder] += whole[x] + (rank < rest[x])
     used = N > 0
     return Channel.from_entries(x[used], o[used], N[used], (n if outputs is None else outputs, n))
+
+
+def restricted(channel: Channel, place: Integers) -> Channel:
+    """The channel for some of its inputs, in this order."""
+    if np.array_equal(place, np.arange(channel.n_inputs)):
+        return channel
+    sizes = np.diff(channel.starts)[place]
+    starts = np.append(0, np.cumsum(sizes))
+    at = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(channel.starts[place], sizes)
+    return replace(channel, starts=starts, outputs=channel.outputs[at], numerators=channel.numerators[at])
