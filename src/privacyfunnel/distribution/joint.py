@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.numeric.exact import as_numbers, exact_weights
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
+
+if TYPE_CHECKING:
+    from privacyfunnel.distribution.noise import Noise
 
 SMALLEST_PROBABILITY = 1e-290
 """Below this, quotients of probabilities leave the range of float64."""
@@ -48,6 +51,14 @@ class Joint:
     """Columns whose ranges or values were chosen by how often they occur among these people."""
     counted: bool
     """Whether the weights are numbers of people (rather than probabilities)."""
+    nearest: bool = False
+    """Whether combinations of values that are not listed are read as the nearest one that is."""
+    at_least: int = 0
+    """Combinations that fewer people have are read as the nearest other one."""
+    noise: Noise | None = None
+    """The noisy counts that it was computed from, if it was."""
+    secret_rows: Integers | None = None
+    """Which rows of the noisy counts its values of the secret are."""
 
     def __init__(
         self,
@@ -217,6 +228,7 @@ class Joint:
         smaller = Joint.__new__(Joint)
         smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
         smaller.secret_columns, smaller.counted = self.secret_columns, self.counted
+        smaller.nearest, smaller.at_least = self.nearest, self.at_least
         left = {*attributes, *(column.name for column in self.secret_columns)}
         smaller.chosen = tuple(name for name in self.chosen if name in left)
         return smaller

@@ -50,7 +50,7 @@ class Similarity:
         places, steps = np.full(joint.codes.shape, NOWHERE), np.zeros(len(raw))
         for j, column in enumerate(joint.columns):
             if column.kind in ORDERED_KINDS if ordered is None else column.name in ordered:
-                place = _places(column)
+                place = places_of(column)
                 places[:, j] = place[joint.codes[:, j]]
                 steps[j] = 1 / max(1, place.max())
         return cls(joint.codes, places.astype(np.int64), raw / raw.sum(), steps)
@@ -88,7 +88,7 @@ class Similarity:
         return self.at(x[:, None], x[None, :])
 
 
-def _places(column: Column) -> Integers:
+def places_of(column: Column) -> Integers:
     """The place of every label in the order of the column."""
     known: list[Label] = [
         label for label in column.labels if label is not None and not (column.other and label == OTHER)

@@ -13,13 +13,16 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from privacyfunnel.distribution.column import Column, Reading
+from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Protocol, published
 from privacyfunnel.typing import Integers
 
-SCHEMA = "privacyfunnel-protocol/2"
+SCHEMA = "privacyfunnel-protocol/3"
+OLDER_SCHEMA = "privacyfunnel-protocol/2"
+"""It knows no noisy counts and no nearest combinations; all else is as it was, so it is read."""
 OLD_SCHEMA = "privacyfunnel-protocol/1"
 """Its draws for values never seen were not proven, and it did not say how it was fitted."""
 MOST_BYTES = 256 * 2**20
@@ -32,6 +35,8 @@ LONGEST_TEXT = 10_000
 """Letters of a sentence about the protocol: the longest of ours names every attribute."""
 LONGEST_DIGEST = 100
 """Letters: "sha256:" and 64 digits, with room."""
+MOST_PEOPLE = 10**12
+"""In a cell: more than there are, and few enough that sums of them fit int64."""
 SHOWN = 60
 """Letters of a foreign schema that a message quotes."""
 DEEP = 4
@@ -52,6 +57,7 @@ class _Block(BaseModel):
     labels: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
+    nearest: bool = False
 
 
 class _Likeness(BaseModel):
@@ -64,14 +70,28 @@ class _Likeness(BaseModel):
     weights: tuple[tuple[str, float], ...] = Field(max_length=MOST_COLUMNS)
 
 
+class _Noise(BaseModel):
+    model_config = STRICT
+
+    epsilon: float = Field(gt=0, allow_inf_nan=False)
+    delta: float = Field(ge=0, lt=1)
+    people: int = Field(ge=1)
+    declared: bool
+    attributes: tuple[str, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+    combinations: tuple[tuple[int, ...], ...] | None = Field(min_length=1, max_length=MOST_VALUES)
+    counts: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    """For every value of the secret, the noisy counts of the combinations; all of them in C order if none are listed"""
+
+
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-protocol/2"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-protocol/2", "privacyfunnel-protocol/3"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     fitted: Fitted
     people: int | None = Field(ge=1)
+    at_least: int = Field(ge=0, default=0)
     secret: str = Field(max_length=LONGEST_TEXT)
     secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     utility_nats: float = Field(ge=0, allow_inf_nan=False)
@@ -81,6 +101,7 @@ class _File(BaseModel):
     likeness: _Likeness | None
     how: str = Field(max_length=LONGEST_TEXT)
     blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+    noise: _Noise | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
@@ -93,6 +114,7 @@ def to_text(protocol: Protocol) -> str:
         "promise": protocol.notion.as_dict(),
         "fitted": protocol.fitted,
         "people": protocol.people,
+        "at_least": protocol.at_least,
         "secret": protocol.secret,
         "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
         "utility_nats": float(protocol.utility),
@@ -102,6 +124,7 @@ def to_text(protocol: Protocol) -> str:
         "likeness": asdict(protocol.likeness) if protocol.likeness else None,
         "how": protocol.how,
         "blocks": [_plain_block(block) for block in protocol.blocks],
+        "noise": _plain_noise(protocol.noise) if protocol.noise is not None else None,
     }
     return _write({**content, "digest": _digest(content)})
 
@@ -132,7 +155,7 @@ def from_text(text: str, name: str = "the protocol") -> Protocol:
         raise InvalidProtocol(f"{name} is JSON, but not a protocol of privacyfunnel")
     if content["schema"] == OLD_SCHEMA:
         raise InvalidProtocol(f"{name} was written by an older version, whose draws were not proven; refit it")
-    if content["schema"] != SCHEMA:
+    if content["schema"] not in (SCHEMA, OLDER_SCHEMA):
         raise InvalidProtocol(
             f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
         )
@@ -185,6 +208,19 @@ def _plain_block(block: Block) -> dict[str, Any]:
         "labels": block.labels.tolist(),
         "marginal": block.marginal.tolist(),
         "draw": block.draw.tolist() if block.draw is not None else None,
+        "nearest": block.nearest,
+    }
+
+
+def _plain_noise(noise: Noise) -> dict[str, Any]:
+    return {
+        "epsilon": noise.epsilon,
+        "delta": noise.delta,
+        "people": noise.people,
+        "declared": noise.declared,
+        "attributes": list(noise.attributes),
+        "combinations": noise.codes.tolist() if noise.codes is not None else None,
+        "counts": noise.counts.tolist(),
     }
 
 
@@ -213,6 +249,8 @@ def _to_protocol(file: _File) -> Protocol:
         fitted=file.fitted,
         likeness=_to_likeness(file, names),
         people=file.people,
+        at_least=file.at_least,
+        noise=_to_noise(file),
     )
 
 
@@ -230,6 +268,30 @@ def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
     if any(block.labels != tuple(range(len(block.values))) for block in file.blocks):
         raise InvalidProtocol("the outputs of a faithful release are the values themselves, in order")
     return Likeness(**found.model_dump())
+
+
+def _to_noise(file: _File) -> Noise | None:
+    """The noisy counts, for the columns that are released."""
+    found, columns = file.noise, {column.name: column for block in file.blocks for column in block.columns}
+    if (found is None) == (file.fitted == "private counts"):
+        raise InvalidProtocol("noisy counts belong to private fits, and to no others")
+    if found is None:
+        return None
+    if set(found.attributes) != set(columns) or len(found.attributes) != len(columns):
+        raise InvalidProtocol("the noisy counts are not of the columns that are released")
+    if found.people != file.people:
+        raise InvalidProtocol("the noisy counts are of another number of people")
+    counts = _integers(found.counts)
+    codes = _integers(found.combinations) if found.combinations is not None else None
+    sizes = [len(columns[name]) for name in found.attributes]
+    listed = math.prod(sizes) if codes is None else len(codes)
+    if counts.shape[1] != listed or np.abs(counts).max() > MOST_PEOPLE or not (counts > 0).any():
+        raise InvalidProtocol("the noisy counts do not fit the combinations of values")
+    if codes is not None and (codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any()):
+        raise InvalidProtocol("a combination with noisy counts has a value that its column does not have")
+    if codes is not None and (len(np.unique(codes, axis=0)) < len(codes) or (counts < 0).any()):
+        raise InvalidProtocol("noisy counts are listed twice, or below a threshold")
+    return Noise(found.epsilon, found.people, found.attributes, counts, codes, found.delta, found.declared)
 
 
 def _to_block(block: _Block) -> Block:
@@ -258,7 +320,7 @@ def _to_block(block: _Block) -> Block:
     draw = _integers((block.draw,))[0] if block.draw is not None else None
     if draw is not None and (len(draw) != block.outputs or draw.min() < 0 or sum(draw.tolist()) != UNIT):
         raise InvalidProtocol("the draw for values never seen is not a distribution")
-    return Block(block.columns, codes, channel, labels, marginal, draw)
+    return Block(block.columns, codes, channel, labels, marginal, draw, block.nearest)
 
 
 def _integers(rows: tuple[tuple[int, ...], ...]) -> Integers:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column, Reading, values_of
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.nearest import nearest
+from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
@@ -23,8 +25,8 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 INFORMATION_ERROR = 1e-10
 """Nats by which I(X;Y) of a protocol may be off in float64: a sum of up to a million terms of a few nats in all."""
-Fitted = Literal["exact counts", "given probabilities"]
-"""What a protocol was computed from: the people of a table as they are, or numbers that were given."""
+Fitted = Literal["exact counts", "private counts", "given probabilities"]
+"""What a protocol was computed from: the people of a table as they are, or with noise, or numbers that were given."""
 Objective = Literal["information", "faithful"]
 """What a protocol keeps the most of: I(X;Y), or cells, with rows that have the distribution of the original ones."""
 
@@ -58,6 +60,8 @@ class Block:
     """About 2³²·P(y), as coarsely as a sample would tell it: what estimates weigh outputs by."""
     draw: Integers | None = None
     """2³²·r(y): how a value never seen when fitting may be drawn so that the promise is kept; None if it cannot."""
+    nearest: bool = False
+    """Whether combinations of known values that are no input are read as the nearest one that is."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -75,7 +79,29 @@ class Block:
             return np.arange(joint.n_x)
         places = [joint.attributes.index(name) for name in self.attributes]
         known = {values: x for x, values in enumerate(map(tuple, self.values.tolist()))}
-        return np.array([known.get(values, -1) for values in map(tuple, joint.values[:, places].tolist())])
+        found = np.array([known.get(values, -1) for values in map(tuple, joint.values[:, places].tolist())])
+        strange = np.flatnonzero(found < 0)
+        if self.nearest and strange.size:
+            found[strange] = self.nearest_to(self._codes_in(joint, strange, places))
+        return found
+
+    def nearest_to(self, codes: Integers) -> Integers:
+        """For combinations codes[i, j] that are no inputs, the input as which each is read; −1 if a value is none."""
+        found = np.full(len(codes), -1, dtype=np.int64)
+        known = (codes >= 0).all(axis=1)
+        if known.any():
+            different, of = np.unique(codes[known], axis=0, return_inverse=True)
+            found[known] = nearest(different, self.codes, self.columns)[of.ravel()]
+        return found
+
+    def _codes_in(self, joint: Joint, x: Integers, places: list[int]) -> Integers:
+        """The numbers that values x of a joint have in this block's columns; −1 for labels that these do not have."""
+        codes = np.empty((len(x), len(places)), dtype=np.int64)
+        for j, (column, place) in enumerate(zip(self.columns, places, strict=True)):
+            number = {label: i for i, label in enumerate(column.labels)}
+            of = np.array([number.get(label, -1) for label in joint.columns[place].labels], dtype=np.int64)
+            codes[:, j] = of[joint.codes[x, place]]
+        return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +132,10 @@ class Protocol:
     """Of a faithful release: its rows can be counted as they stand."""
     people: int | None = None
     """How many rows it was fitted on, if these were counted."""
+    at_least: int = 0
+    """Combinations of values that fewer people have are read as the nearest other one."""
+    noise: Noise | None = None
+    """Of a private fit: the noisy counts from which everything here follows, and with which anybody can check it."""
 
     @property
     def channel(self) -> Matrix:
@@ -260,13 +290,13 @@ def block_of(joint: Joint, channel: Channel) -> Block:
     order = np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
     marginal = coarse_marginal(q[order], joint.total if joint.counted else None)
-    return Block(joint.columns, joint.codes, ordered, labels[order], marginal)
+    return Block(joint.columns, joint.codes, ordered, labels[order], marginal, nearest=joint.nearest)
 
 
 def faithful_block(joint: Joint, channel: Channel) -> Block:
     """The block whose output number x is the value number x, with P(Y = x) = P(X = x)."""
     marginal = coarse_marginal(joint.p_x, joint.total if joint.counted else None)
-    return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal)
+    return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal, nearest=joint.nearest)
 
 
 def published(protocol: Protocol) -> Protocol:

@@ -42,6 +42,9 @@ class Sanitiser:
             codes = [column.encode(_one(batch.column(column.name))) for column in block.columns]
             found = inputs.look_up(codes)
             unseen = found == UNSEEN
+            if block.nearest and unseen.any():
+                found[unseen] = block.nearest_to(np.stack([code[unseen] for code in codes], axis=1))
+                unseen = found == UNSEEN
             if unseen.any():
                 self._note(block, codes, int(unseen.sum()))
                 strange |= unseen

@@ -29,10 +29,7 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     The draw keeps the promise on each of `joints`; there is none if no draw does. Blocks would be drawn independently
     of each other, unlike other rows: a protocol of several blocks has none.
     """
-    counted = all(joint.counted for joint in joints)
-    people = sum(joint.total for joint in joints) if counted else None
-    fitted: Fitted = "exact counts" if counted else "given probabilities"
-    protocol = replace(protocol, fitted=fitted, step=step_for(people), people=people)
+    protocol = _with_origin(protocol, joints)
     if len(protocol.blocks) > 1:
         return protocol
     block = protocol.blocks[0]
@@ -40,6 +37,18 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     for joint in joints:
         room = room.meet(room_of(protocol, joint))
     return replace(protocol, blocks=(replace(block, draw=simple_draw(room, block.marginal)),))
+
+
+def _with_origin(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
+    """The protocol with what it was fitted on. What was computed from noisy counts may be told with all its digits."""
+    at_least = max(joint.at_least for joint in joints)
+    if len(joints) == 1 and joints[0].noise is not None:
+        noise = joints[0].noise
+        return replace(protocol, fitted="private counts", people=noise.people, at_least=at_least, noise=noise)
+    counted = all(joint.counted for joint in joints)
+    people = sum(joint.total for joint in joints) if counted else None
+    fitted: Fitted = "exact counts" if counted else "given probabilities"
+    return replace(protocol, fitted=fitted, step=step_for(people), people=people, at_least=at_least)
 
 
 def simple_draw(room: Room, near: Integers) -> Integers | None:
