@@ -14,6 +14,8 @@ PrivacyFunnelError
 ├── MissingExtra            an optional dependency that is not installed
 └── NotLoaded               a library that we always need, and that cannot be loaded
 
+ExactFit is a warning: a protocol that is not for publication is being saved.
+
 Messages say what, where and what next; none quotes a record or a value of the secret.
 Each is one line that a terminal only shows: names from files may hold anything.
 """
@@ -40,6 +42,10 @@ def one_line(message: str) -> str:
     shown = printable(message)
     half = LONGEST_MESSAGE // 2
     return shown if len(shown) <= LONGEST_MESSAGE else f"{shown[:half]} … {shown[-half:]}"
+
+
+class ExactFit(UserWarning):
+    """A warning: a protocol that was fitted on exact counts is being saved, and its file tells secrets."""
 
 
 class PrivacyFunnelError(Exception):

@@ -1,18 +1,23 @@
-"""funnel audit: does a protocol keep its promise on a table?"""
+"""funnel audit: does a protocol keep its promise, on the counts that it carries or on a table?"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
+from rich.console import Console
 
-from privacyfunnel.attacks.findings import findings
+from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.cli import options, show
-from privacyfunnel.cli.attack import attack_report, show_attack
+from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.proof.certificate import Certificate
+from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
 
@@ -20,7 +25,8 @@ from privacyfunnel.tables.auditing import audit_table
 def audit(
     protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
     table: Annotated[
-        Path | None, typer.Option(help="The original table, whose people the promise was made to.  [required]")
+        Path | None,
+        typer.Option(help="The original table. Needed unless the fit was private: then the protocol carries counts."),
     ] = None,
     attack: Annotated[
         bool,
@@ -30,38 +36,99 @@ def audit(
     encoding: options.Encoding = "utf-8",
     json: options.Json = False,
 ) -> None:
-    """Check in exact arithmetic that a protocol keeps its promise on a table. Exit code 0: kept, 1: broken.
+    """Check in exact arithmetic that a protocol keeps its promise. Exit code 0: kept, 1: broken.
+
+    A private fit is checked on the noisy counts that its file carries, by anybody. One on exact counts needs the table.
 
     Example: funnel audit protocol.json --table people.csv
     """
     loaded = Protocol.load(protocol)
-    if table is None:
+    if table is None and loaded.noise is None:
         raise InvalidInput(
-            "only the original table shows whether a promise is kept: pass it with --table. What was promised, "
-            "without it: funnel report PROTOCOL --public -o statement.html"
+            "only the original table shows whether a promise is kept that was fitted on exact counts: pass it with "
+            "--table. What was promised, without it: funnel report PROTOCOL --public -o statement.html"
         )
-    joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
-    found = findings(loaded, joint, certificate)
-    attacked = attack_report(loaded, joint) if attack else None
+    if table is None and attack:
+        raise InvalidInput("an attack is scored on the people of the original table: pass it with --table")
+    public = _Audit.of(loaded, *audit_publicly(loaded)) if loaded.noise is not None else None
+    exact = None
+    if table is not None:
+        exact = _Audit.of(loaded, *audit_table(loaded, table, delimiter=delimiter, encoding=encoding))
+    attacked = attack_report(loaded, exact.joint) if attack and exact is not None else None
+    promised = cast(_Audit, public or exact)
     if json:
-        more = {"attack": attacked.as_dict()} if attacked is not None else {}
-        secret = {"secret": loaded.secret, "secret_values": joint.n_s}
-        show.as_json({**secret, **found.as_dict(), "certificate": _data(certificate), **more})
+        show.as_json(_json(loaded, promised, exact, attacked))
     else:
-        screen = show.console()
-        screen.print(f"Promise: {found.promise}", markup=False)
-        screen.print(_secret_line(loaded.secret, joint.n_s), markup=False)
-        screen.print(f"{'KEPT' if certificate.holds else 'BROKEN'}, in exact arithmetic: {certificate.reason}.")
-        screen.print(_draws_line(certificate))
-        if certificate.worst is not None:
-            lift = certificate.worst.lift
-            about = f" ≈ {float(lift):.6g}" if lift is not None else ""
-            screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}{about}.")
-        screen.print(show.findings_table(found))
-        if attacked is not None:
-            show_attack(screen, attacked)
-    if not certificate:
+        _show(loaded, public, exact, attacked)
+    if not promised.certificate:
         raise typer.Exit(BROKEN)
+
+
+@dataclass(frozen=True, eq=False)
+class _Audit:
+    """A distribution, the certificate of a protocol on it, and what it comes to."""
+
+    joint: Joint
+    certificate: Certificate
+    findings: Findings
+
+    @classmethod
+    def of(cls, protocol: Protocol, joint: Joint, certificate: Certificate) -> _Audit:
+        """With what rows tell on this distribution."""
+        return cls(joint, certificate, findings(protocol, joint, certificate))
+
+
+def _json(protocol: Protocol, promised: _Audit, exact: _Audit | None, attacked: AttackReport | None) -> dict[str, Any]:
+    """The audit of the promise; beside a private fit's, that of the exact counts."""
+    told = everything(protocol)
+    content = {
+        "secret": protocol.secret,
+        "secret_values": promised.joint.n_s,
+        "fitted": protocol.fitted,
+        "everything_published": told.as_dict() if told is not None else None,
+        **promised.findings.as_dict(),
+        "certificate": _data(promised.certificate),
+    }
+    if exact is not None and exact is not promised:
+        content["exact_counts"] = {**exact.findings.as_dict(), "certificate": _data(exact.certificate)}
+    return content if attacked is None else {**content, "attack": attacked.as_dict()}
+
+
+def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attacked: AttackReport | None) -> None:
+    screen, told = show.console(), everything(protocol)
+    whom = f" {told.whom()}" if told is not None else ""
+    screen.print(f"Promise: {protocol.notion.words()}{whom}", markup=False)
+    if public is not None:
+        screen.print(_secret_line(protocol.secret, public.joint.n_s), markup=False)
+        screen.print("On the published counts:", style="bold")
+        _show_verdict(screen, public)
+    if told is not None:
+        screen.print(told.words(), markup=False)
+    if exact is not None:
+        if public is not None:
+            screen.print(EXACT_COUNTS, style="bold")
+        else:
+            screen.print(_secret_line(protocol.secret, exact.joint.n_s), markup=False)
+        _show_verdict(screen, exact)
+    if attacked is not None:
+        show_attack(screen, attacked)
+
+
+EXACT_COUNTS = (
+    "On the exact counts of this table, which nobody else knows and the promise is not about. This is for you alone, "
+    "not for publication: it depends on single people's secrets."
+)
+
+
+def _show_verdict(screen: Console, audit: _Audit) -> None:
+    certificate = audit.certificate
+    screen.print(f"{'KEPT' if certificate.holds else 'BROKEN'}, in exact arithmetic: {certificate.reason}.")
+    screen.print(_draws_line(certificate))
+    if certificate.worst is not None:
+        lift = certificate.worst.lift
+        about = f" ≈ {float(lift):.6g}" if lift is not None else ""
+        screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}{about}.")
+    screen.print(show.findings_table(audit.findings))
 
 
 def _secret_line(name: str, values: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.cli import options, show
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
+from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.optimiser.blocks.compose import Method, compose
 from privacyfunnel.optimiser.optimise import gap_for, optimise
 from privacyfunnel.optimiser.program.state import Progress
@@ -25,9 +27,12 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
+from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.frequency_threshold import USUAL
+from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.writing import check_output
 
 
@@ -70,6 +75,30 @@ def fit(
             help="With nested sets: columns by which tables are cut, in this order; by default in every order."
         ),
     ] = None,
+    private: Annotated[
+        float | None,
+        typer.Option(
+            help="ε₀: noise on every count before anything is computed, so that the protocol may be published "
+            "(default: 1)."
+        ),
+    ] = None,
+    exact_fit: Annotated[
+        bool,
+        typer.Option(
+            "--exact-fit", help="Fit on exact counts: for research, and for protocols that nobody else will see."
+        ),
+    ] = False,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="δ₀: tell only counts above a threshold (the default, 1e-9, for domains too large)."),
+    ] = None,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            help="Read combinations of values that fewer people have as the nearest other (default: 10; none for "
+            "srlip, srldp, --confidence, --blocks and --exact-fit)."
+        ),
+    ] = None,
     objective: options.ObjectiveName = "faithful",
     weight: options.WeightOption = None,
     blocks: options.Blocks = None,
@@ -104,14 +133,18 @@ def fit(
         time_limit=time_limit,
     )
     asked.check()
+    counts = _Counts.asked(private, exact_fit, delta, at_least, _without_threshold(notion, confidence, blocks), within)
     cluster = options.cluster(engine, master)
     check_output(output, force, (table,))
     wishes = options.wishes(bins, top, dates, missing)
     counted = options.counted(table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster)
     if not json:
         show.console().print(show.columns_table(counted))
+    counted = counts.of(counted)
     found = _search(asked, counted)
-    found.protocol.save(output, force=force)
+    with warnings.catch_warnings():  # what it says is told below
+        warnings.simplefilter("ignore", ExactFit)
+        found.protocol.save(output, force=force)
     if json:
         show.as_json({"protocol": str(output), **_data(found)})
         return
@@ -156,6 +189,54 @@ class _Asked:
         return compose(joint, self.promise, options.blocks(self.blocks), self.method, **kept), None
 
 
+@dataclass(frozen=True)
+class _Counts:
+    """What is computed from: counts with noise, or exact ones; and how rare a combination may be."""
+
+    private: float | None
+    delta: float | None
+    at_least: int
+
+    @classmethod
+    def asked(
+        cls,
+        private: float | None,
+        exact: bool,
+        delta: float | None,
+        at_least: int | None,
+        without: str | None,
+        within: str | None,
+    ) -> _Counts:
+        """Refuses what does not go together; `without` is what cannot have a frequency threshold."""
+        if exact and (private is not None or delta is not None):
+            raise InvalidInput("--exact-fit is without noise, so it goes without --private and --delta")
+        if at_least is not None and at_least < 1:
+            raise InvalidInput(f"--at-least takes a number of people from 1 on; got {at_least}")
+        if at_least is not None and at_least > 1 and without is not None:
+            raise InvalidInput(f"{without}, so it goes without --at-least")
+        if not exact and within not in (None, "nested"):
+            raise InvalidInput(f"noisy counts are bounded by nested sets; --within {within} needs --exact-fit")
+        usual = 0 if exact or without is not None else USUAL
+        return cls(
+            None if exact else checked_epsilon(USUAL_EPSILON if private is None else private),
+            None if delta is None else checked_delta(delta),
+            usual if at_least is None else at_least,
+        )
+
+    def of(self, counted: Counted) -> Counted:
+        """The counts that everything else is computed from."""
+        return counted.safely(self.private, delta=self.delta, at_least=self.at_least)
+
+
+def _without_threshold(notion: str, confidence: float | None, blocks: str | None) -> str | None:
+    """Why there is no frequency threshold, if there is none."""
+    if "known" in options.kind(notion).parameters():
+        return f"{notion} is for attackers who know columns as they are"
+    if confidence is not None:
+        return "--confidence speaks of every combination of values"
+    return "--blocks reads each block by itself" if blocks is not None else None
+
+
 def _for_population(
     promise: Notion | Callable[[float], Notion], confidence: float | None, within: str | None, chain: list[str] | None
 ) -> Notion | Callable[[float], Notion]:
@@ -181,6 +262,7 @@ class _Found:
     findings: Findings
     population: PopulationFindings | None
     exposed: Exposure | None
+    everything: Everything | None
 
 
 def _search(asked: _Asked, counted: Counted) -> _Found:
@@ -194,6 +276,7 @@ def _search(asked: _Asked, counted: Counted) -> _Found:
         findings(protocol, joint, certify(protocol, joint)),
         population_findings(protocol, joint) if robustly else None,
         exposure(protocol, joint),
+        everything(protocol),
     )
 
 
@@ -206,6 +289,8 @@ def _data(found: _Found) -> dict[str, Any]:
         "found_by": protocol.how,
         "fitted": protocol.fitted,
         "exposed": found.exposed.as_dict() if found.exposed else None,
+        "everything_published": found.everything.as_dict() if found.everything else None,
+        "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
         "wish": found.wish.as_dict() if found.wish else None,
         "blocks": [list(block.attributes) for block in protocol.blocks],
         "objective": protocol.objective,
@@ -224,7 +309,11 @@ def _told(found: _Found) -> list[RenderableType]:
         lines.append(f"Not used: {', '.join(found.counted.dropped)}.")
     if found.wish is not None:
         lines.append(found.wish.words())
-    lines.append(f"Promise: {measured.promise}")
+    lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
+    if found.everything is not None:
+        lines.append(found.everything.words())
+    if found.counted.threshold is not None:
+        lines.append(found.counted.threshold.words())
     lines += show.kept_lines(protocol, measured)
     lines += show.remarks(protocol, joint, measured)
     lines += show.seldom_meant(protocol, measured, found.wish is not None)

@@ -132,6 +132,9 @@ class Joint:
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
         missing: str | Sequence[str] = (),
+        private: float | None = None,
+        delta: float | None = None,
+        at_least: int = 0,
     ) -> Joint:
         """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow or a DuckDB relation.
 
@@ -139,12 +142,17 @@ class Joint:
         equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
         `top` keeps the most frequent values of a column and calls the rest "other", `dates` says how
         precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones.
+
+        Counts are exact, and protocols fitted on them are not for publication, unless `private` gives an ε₀: then every
+        cell gets discrete Laplace noise of scale 2/ε₀ before anything is computed from it (`joint.noise`). `at_least`
+        reads combinations of values that fewer people have as the nearest other one.
         """
         from privacyfunnel.tables.counting import count_table
         from privacyfunnel.tables.fitting import Wishes
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
-        return count_table(table, secret, attributes, wishes=wishes).joint
+        counted = count_table(table, secret, attributes, wishes=wishes)
+        return counted.safely(private, delta=delta, at_least=at_least).joint
 
     @classmethod
     def from_spark(
@@ -157,6 +165,9 @@ class Joint:
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
         missing: str | Sequence[str] = (),
+        private: float | None = None,
+        delta: float | None = None,
+        at_least: int = 0,
     ) -> Joint:
         """Count a Spark DataFrame on its cluster; the rest is as for `from_table`, and so is the result.
 
@@ -166,7 +177,8 @@ class Joint:
         from privacyfunnel.tables.spark.source import count_spark
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
-        return count_spark(frame, secret, attributes, wishes=wishes).joint
+        counted = count_spark(frame, secret, attributes, wishes=wishes)
+        return counted.safely(private, delta=delta, at_least=at_least).joint
 
     @classmethod
     def from_codes(

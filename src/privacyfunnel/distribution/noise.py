@@ -19,6 +19,9 @@ from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.typing import Integers
 
+UNIT = 1024
+"""Weights are numbers of people times this: what noise leaves of a count is seldom a whole number."""
+
 
 @dataclass(frozen=True, eq=False)
 class Noise:
@@ -62,14 +65,14 @@ def noisy_joint(
 ) -> Joint:
     """The distribution that follows from noisy counts, for anybody who has them.
 
-    Of all distributions of so many people, the one nearest to the counts (`balanced`). Values of the secret that have
+    It is near to the counts, and of as many people (`balanced`). Values of the secret that have
     nobody in it are left out; combinations that have nobody, or fewer than `at_least`, are read as the nearest other.
     """
-    weights, unit = balanced(noise.counts, noise.people) if noise.codes is None else (noise.counts, 1)
+    weights = balanced(noise.counts, noise.people) if noise.codes is None else noise.counts * UNIT
     occur = weights.any(axis=1)
     labels = tuple(range(len(weights)) if secret_values is None else secret_values)
     joint = Joint.from_codes(
-        *gathered(weights[occur], noise.combinations(columns), columns, at_least * unit),
+        *gathered(weights[occur], noise.combinations(columns), columns, at_least * UNIT),
         columns,
         secret,
         [label for label, there in zip(labels, occur, strict=True) if there],
@@ -80,27 +83,35 @@ def noisy_joint(
     return joint
 
 
-def balanced(counts: Integers, people: int) -> tuple[Integers, int]:
-    """The point nearest to `counts` among those with no entry below 0 and the sum `people`, in units of 1/k person.
+def balanced(counts: Integers, people: int) -> Integers:
+    """Weights[s, i] ≥ 0 near the noisy counts, in units of 1/UNIT person, of about `people` people.
 
-    It is max(counts − t, 0) for the t at which the sum is right: t = (sum of the k largest − people) / k. Where most
-    cells are empty, noise above 0 would otherwise make up people who are not there.
+    First the totals of the secrets, then each secret's counts, are moved to the nearest point with no entry below 0 and
+    the right sum, which is max(counts − t, 0) for some t. Where most cells are empty, noise above 0 would otherwise make
+    up people who are not there.
 
-    >>> balanced(np.array([[10, 3, -2], [1, 0, 2]]), 13)
-    (array([[37,  9,  0],
-           [ 1,  0,  5]]), 4)
+    >>> balanced(np.array([[10, 3, -2], [1, 0, 2]]), 13) / UNIT
+    array([[9. , 2. , 0. ],
+           [0.5, 0. , 1.5]])
     """
-    falling = np.sort(counts.ravel())[::-1]
+    totals = _nearest_with_sum(counts.sum(axis=1), people) // UNIT
+    totals[totals.argmax()] += people - totals.sum()
+    rows = [_nearest_with_sum(row, int(total)) for row, total in zip(counts, totals, strict=True)]
+    return np.stack(rows)
+
+
+def _nearest_with_sum(counts: Integers, total: int) -> Integers:
+    """max(counts − t, 0) with the sum `total`, in units of 1/UNIT, rounded down: t = (sum of the k largest − total)/k."""
+    if total <= 0:
+        return np.zeros_like(counts)
+    falling = np.sort(counts)[::-1]
     above, k = np.cumsum(falling), np.arange(1, falling.size + 1)
-    largest = int(np.flatnonzero(falling * k > above - people)[-1])  # true of the first: people are above 0
-    unit = largest + 1
-    whole = np.maximum(counts * unit - (above[largest] - people), 0)
-    return whole.astype(np.int64), unit
+    last = int(np.flatnonzero(falling * k > above - total)[-1])  # true of the first
+    whole = UNIT * (counts * (last + 1) - (above[last] - total)) // (last + 1)
+    return np.maximum(whole, 0)
 
 
-def gathered(
-    weights: Integers, codes: Integers, columns: Sequence[Column], least: int
-) -> tuple[Integers, Integers]:
+def gathered(weights: Integers, codes: Integers, columns: Sequence[Column], least: int) -> tuple[Integers, Integers]:
     """Weights and codes of the combinations that weigh `least`, each with those that do not and are nearest to it."""
     total = weights.sum(axis=0)
     kept = total >= max(1, least)
@@ -122,8 +133,6 @@ def with_at_least(joint: Joint, people: int) -> Joint:
     if not joint.counted:
         raise InvalidJoint("a least number of people needs counts of people; these are probabilities")
     weights, codes = gathered(joint.weights, joint.codes, joint.columns, people)
-    fewer = Joint.from_codes(
-        weights, codes, joint.columns, joint.secret, joint.secret_values, joint.secret_columns
-    )
+    fewer = Joint.from_codes(weights, codes, joint.columns, joint.secret, joint.secret_values, joint.secret_columns)
     fewer.chosen, fewer.nearest, fewer.at_least = joint.chosen, True, people
     return fewer

@@ -13,7 +13,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
-from privacyfunnel.errors import InvalidPromise, NotCertified
+from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.optimiser.generation.search import generate
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.finishing import finished
@@ -44,6 +44,8 @@ def optimise_for_each(
     """The protocol that keeps the most of X under the mean of `joints`, among those that keep the promise for each."""
     if notion.confidence is not None:
         raise InvalidPromise("a robust promise is for the counts of one joint; give one, or promise without robust")
+    if any(joint.noise is not None or joint.nearest for joint in joints):
+        raise InvalidInput("several distributions are taken as they are; private counts and at_least are for one table")
     mean, places = mean_of(joints)
     sought, granted = (
         Polytope(together([notion.granted_rows(joint, share) for joint in joints], joints, places, mean), mean.p_x)

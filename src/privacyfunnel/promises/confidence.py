@@ -31,6 +31,7 @@ from privacyfunnel.errors import InvalidJoint, InvalidPromise
 from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, misplaced, missing_mass
 from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.marginal_tables import marginal_tables, tables_given
+from privacyfunnel.promises.noisy_bounds import Between, shares_between
 from privacyfunnel.promises.sets import NOBODY, SCALE, SCALE_BITS, Possible, Shares, Table
 from privacyfunnel.typing import Integers, Vector
 
@@ -91,7 +92,12 @@ def confidence_set(
     """
     if within == "tested":
         raise InvalidPromise(NO_SET)
-    if not joint.counted:
+    if joint.noise is not None and (within != "nested" or joint.at_least or joint.noise.codes is not None):
+        raise InvalidPromise(
+            "with noisy counts, a confidence rests on a nested set over the whole domain: leave --within, --at-least "
+            "and --delta away"
+        )
+    if not joint.counted and joint.noise is None:
         raise InvalidJoint("a confidence set needs counts of people; these are probabilities, which say nothing of n")
     sizes = [len(column) for column in joint.columns]
     crowded = [np.bincount(view.cell, minlength=view.n_cells) for view in views]
@@ -231,22 +237,87 @@ def _nested_set(joint: Joint, views: list[View], sizes: list[int], doubt: float,
 
 def _nested(joint: Joint, view: View, sizes: list[int], tables: list[tuple[int, ...]], share: float) -> Possible:
     cells, members, tally = _tallied(joint, view, sizes)
-    people, everybody = tally.people, tally.all_people
+    people = tally.people
     ends = 2.0 * joint.n_s * math.prod(float(sizes[j]) for j in view.known)
     if not ends * tally.possible <= MOST_STATEMENTS:
         raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
-    lower, upper = clopper_pearson(tally.counts, people[:, :, None], share / (ends * tally.possible))
+    bounds = _Counted(tally) if joint.noise is None else _Noisy.of(joint, view, members, share / ends)
+    lower, upper = bounds.shares(None, share / (ends * tally.possible))
     given = _between(tally.counts, lower, upper, tally.real)
-    prior = _between(people, *clopper_pearson(people, everybody[:, None], share / ends))
+    prior = _between(people, *bounds.secrets(share / ends))
     coarser = []
     for over in tables[:-1]:
         of = np.ravel_multi_index(tuple(joint.codes[:, over].T), [sizes[j] for j in over])[members]
         blocks = math.prod(sizes[j] for j in over)
-        counts, centre = (_summed(part, of, blocks) for part in (tally.counts, given.centre))
-        ends_of_shares = clopper_pearson(counts, people[:, :, None], share / (ends * blocks))
+        centre = _summed(given.centre, of, blocks)
+        ends_of_shares = bounds.shares((of, blocks), share / (ends * blocks))
         low, high = _down(ends_of_shares[0]), _up(ends_of_shares[1])
         coarser.append(Table(over, of, np.minimum(centre, low), np.maximum(centre, high)))
     return Possible(view, cells, members, given, prior, tuple(coarser))
+
+
+_Grouped = tuple[Integers, int]
+"""of[cell, k], the block of each member of each cell, and the number of blocks."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Bounds from people who were counted."""
+
+    tally: _Tally
+
+    def shares(self, grouped: _Grouped | None, tail: float) -> tuple[Vector, Vector]:
+        """Ends of P(x|s), or of sums of them by blocks; each end may fail with probability `tail`."""
+        counts = self.tally.counts if grouped is None else _summed(self.tally.counts, *grouped)
+        return clopper_pearson(counts, self.tally.people[:, :, None], tail)
+
+    def secrets(self, tail: float) -> tuple[Vector, Vector]:
+        """Ends of P(s), likewise."""
+        return clopper_pearson(self.tally.people, self.tally.all_people[:, None], tail)
+
+
+@dataclass(frozen=True, eq=False)
+class _Noisy:
+    """The same from noisy counts: half of every tail is for the noise."""
+
+    scale: float
+    counts: Vector
+    """counts[cell, s, k], with noise."""
+    real: Integers
+    """1 at [cell, s, k] where there is a value, else 0."""
+    people: Between
+    """At [cell, s]."""
+    everybody: Between
+    """At [cell]."""
+
+    @classmethod
+    def of(cls, joint: Joint, view: View, members: Integers, tail: float) -> _Noisy:
+        """What follows from the noise of `joint` for a view; how many people each cell has may fail with `tail`."""
+        noise, rows = joint.noise, joint.secret_rows
+        if noise is None or rows is None:
+            raise InvalidJoint("these counts have no noise")
+        real = np.broadcast_to((members != NOBODY)[:, None, :], (len(members), len(rows), members.shape[1]))
+        counts = np.where(real, noise.counts[rows].astype(np.float64).T[members].transpose(0, 2, 1), 0.0)
+        cells = real.sum(axis=2)
+        people = Between.of(counts.sum(axis=2), cells, noise.scale, tail / 4)
+        of_all = np.where(members != NOBODY, noise.counts.sum(axis=0).astype(np.float64)[members], 0.0).sum(axis=1)
+        everybody = Between.of(of_all, cells[:, 0] * len(noise.counts), noise.scale, tail / 4)
+        if not view.known:  # the number of rows is public
+            everybody = Between(np.full(len(members), float(noise.people)), np.full(len(members), float(noise.people)))
+        return cls(noise.scale, counts, real.astype(np.int64), people, everybody)
+
+    def shares(self, grouped: _Grouped | None, tail: float) -> tuple[Vector, Vector]:
+        """Ends of P(x|s), or of sums of them by blocks; each end may fail with probability `tail`."""
+        counts, cells = self.counts, self.real
+        if grouped is not None:
+            counts, cells = _summed(counts, *grouped), _summed(cells, *grouped)
+        of_all = Between(self.people.low[:, :, None], self.people.high[:, :, None])
+        return shares_between(Between.of(counts, cells, self.scale, tail / 2), of_all, tail / 2)
+
+    def secrets(self, tail: float) -> tuple[Vector, Vector]:
+        """Ends of P(s), where half of `tail` was spent on how many people there are."""
+        of_all = Between(self.everybody.low[:, None], self.everybody.high[:, None])
+        return shares_between(self.people, of_all, tail / 2)
 
 
 def _summed(part: NDArray[Any], of: Integers, blocks: int) -> NDArray[Any]:

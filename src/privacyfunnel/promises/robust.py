@@ -80,14 +80,15 @@ class Robust(Notion):
 
     def kind_of_set(self, joint: Joint) -> Within:
         """Which set is meant for channels from the values of `joint`: nested only where there is one for each."""
-        whole = len(joint.columns) > 1 and joint.n_x == joint.combinations
+        whole = (len(joint.columns) > 1 or joint.noise is not None) and joint.n_x == joint.combinations
         return self.within or ("nested" if whole or self.chains else ONCE_THE_ONLY)
 
     def of_values_that_occur(self) -> Self:
         return replace(self, within=self.within or ONCE_THE_ONLY)
 
     def made_for(self, joint: Joint) -> Self:
-        several = len(joint.columns) > 1 and joint.combinations <= MOST_COMBINATIONS
+        few = joint.combinations <= MOST_COMBINATIONS
+        several = joint.noise is not None or (len(joint.columns) > 1 and few)
         usual: Within = "nested" if self.chains or several else ONCE_THE_ONLY
         made = replace(self, chosen=joint.chosen, within=self.within or usual)
         made.domain(joint)  # refused before anything is sought

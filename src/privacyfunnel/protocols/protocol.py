@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from privacyfunnel.distribution.column import Column, Reading, values_of
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.distribution.noise import Noise
-from privacyfunnel.errors import InvalidChannel, NotCertified
+from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal, multiple_of
@@ -27,6 +28,10 @@ INFORMATION_ERROR = 1e-10
 """Nats by which I(X;Y) of a protocol may be off in float64: a sum of up to a million terms of a few nats in all."""
 Fitted = Literal["exact counts", "private counts", "given probabilities"]
 """What a protocol was computed from: the people of a table as they are, or with noise, or numbers that were given."""
+NOT_FOR_PUBLICATION = (
+    "this protocol was fitted on exact counts, so its file tells secrets of people whose combination of values few "
+    "share: keep it to yourself, or fit on private counts, Joint.from_table(…, private=1.0)"
+)
 Objective = Literal["information", "faithful"]
 """What a protocol keeps the most of: I(X;Y), or cells, with rows that have the distribution of the original ones."""
 
@@ -208,10 +213,14 @@ class Protocol:
         """Write the protocol's file: the promise, the channel, the encoders.
 
         It holds no records. But a protocol fitted on exact counts is computed from the secrets, and whoever has the
-        file can tell the secret of people whose combination of values few share: such a file is not for publication.
+        file can tell the secret of people whose combination of values few share: such a file is not for publication,
+        which a warning says. One fitted on private counts (`Joint.from_table(…, private=1.0)`) is.
         """
         from privacyfunnel.protocols.file import to_text
         from privacyfunnel.tables.writing import check_output, whole_file
+
+        if self.fitted == "exact counts":
+            warnings.warn(NOT_FOR_PUBLICATION, ExactFit, stacklevel=2)
 
         check_output(Path(path), force)
         with whole_file(Path(path), force) as file:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
+from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.tables.private_counts import private
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
 
@@ -29,6 +31,22 @@ class Counted:
     attributes: tuple[FittedColumn, ...]
     dropped: tuple[str, ...]
     """Columns of the table that play no part."""
+    threshold: Threshold | None = None
+    """What a frequency threshold did, if one was asked for."""
+
+    def safely(self, epsilon: float | None, *, delta: float | None = None, at_least: int = 0) -> Counted:
+        """The same with noise of ε₀ on every cell, if there is one, and with a frequency threshold, if that is not 0."""
+        if isinstance(at_least, bool) or not isinstance(at_least, int | np.integer) or at_least < 0:
+            raise InvalidInput(f"at_least is a number of people; got {at_least!r}")
+        if epsilon is not None:
+            joint = private(self.joint, epsilon, delta=delta, at_least=int(at_least))
+            return replace(self, joint=joint, threshold=of_noisy(joint))
+        if delta is not None:
+            raise InvalidInput("δ₀ belongs to a private fit: give its ε₀, too (private=1.0)")
+        if not at_least:
+            return self
+        joint, threshold = thresholded(self.joint, int(at_least))
+        return replace(self, joint=joint, threshold=threshold)
 
 
 def count_table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
@@ -15,6 +16,8 @@ from privacyfunnel.typing import Integers
 
 MOST_CELLS = 2_000_000
 """Cells that get noise one by one, some 7 µs each; of a larger domain only the large counts are told."""
+USUAL_EPSILON = 1.0
+"""ε₀ unless somebody chooses otherwise: what everybody else's record and the file tell of a secret is a factor e."""
 USUAL_DELTA = 1e-9
 """δ₀ where the domain is too large to go through it: far below one in the number of people of any table."""
 
@@ -84,7 +87,7 @@ def _secret_numbers(joint: Joint, secrets: tuple[Column, ...]) -> Integers:
     return np.ravel_multi_index(np.array(codes).T, [len(column) for column in secrets]).astype(np.int64)
 
 
-def _impossible(joint: Joint, secrets: tuple[Column, ...]) -> np.ndarray:
+def _impossible(joint: Joint, secrets: tuple[Column, ...]) -> NDArray[np.bool_]:
     """Cells that nobody can have, as everybody knows: those in which a column that is both has two values."""
     sizes = [len(column) for column in secrets]
     s = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)

@@ -290,6 +290,8 @@ def _check(
     check_task(joint, notion, 1.0, time_limit, None)
     if notion.confidence is not None:
         raise InvalidPromise("products of blocks are not optimised over a confidence set; use optimise, one block")
+    if joint.at_least and (blocks is None or len(blocks) > 1):
+        raise InvalidInput("at_least reads rare combinations of all columns as others, so it goes without blocks")
     if method not in get_args(Method):
         raise InvalidInput(f"method is one of {', '.join(get_args(Method))}, not {method!r}")
     names: tuple[tuple[str, ...], ...]

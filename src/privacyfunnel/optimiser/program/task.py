@@ -19,6 +19,11 @@ def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | Non
         )
     if not isinstance(notion, Notion):
         raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
+    if joint.at_least and len(notion.views(joint)) > 1:
+        raise InvalidPromise(
+            "attackers who know columns know them as they are, and at_least reads rare combinations as others; for "
+            f"{notion.name}, count without it"
+        )
     if not _is_number(gap) or not math.isfinite(gap) or gap <= 0:
         raise InvalidInput(f"gap must be a positive number, of nats or as a share of all cells; got {gap!r}")
     if time_limit is not None and (not _is_number(time_limit) or not time_limit >= 0):

@@ -1,0 +1,89 @@
+"""Everything published: what the protocol's file and all released rows tell about one person together.
+
+The promise is about a row. The file was computed from the secrets, too: a private fit bounds what it tells by e^ε₀, and
+both together by e^(ε+ε₀) (docs/theory.md). A fit on exact counts bounds nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Everything:
+    """How far a belief about somebody's secret moves at most, in nats, to those who know all other people's records."""
+
+    one_row: float
+    """ε: by the released row alone, to those who know no more than what is published."""
+    fit: float | None
+    """ε₀: by everything, if all the other columns of this person are known, too. None: there is no bound."""
+    delta: float
+    """δ₀: the probability with which ε₀ may fail."""
+    declared: bool
+    """Whether values and ranges were declared beforehand. Otherwise they come from the table, and are not protected."""
+    falls: bool
+    """Whether the promise bounds beliefs that fall as well as those that grow."""
+    robust: bool
+    """Whether it also holds for the population, with a confidence."""
+
+    @property
+    def together(self) -> float | None:
+        """ε + ε₀."""
+        return None if self.fit is None else self.one_row + self.fit
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self) | {"together": self.together}
+
+    def words(self) -> str:
+        """The level "everything published" in a few sentences."""
+        if self.fit is None or self.together is None:
+            return NO_BOUND
+        moves = "changes" if self.falls else "raises"
+        chance = f", but for a chance of {self.delta:g}" if self.delta else ""
+        text = (
+            f"Everything that is published, this protocol and all released rows together, {moves} nobody's belief "
+            f"about your secret by more than a factor {factor(self.together)} (e^(ε+ε₀), ε₀ = {self.fit:g}{chance}), "
+            "whatever they know about everybody else, if they expect of you what the published counts say of people "
+            f"{'or leave open ' if self.robust else ''}(the case that the promise covers); if they know all your other "
+            f"columns, by no more than a factor {factor(self.fit)} (e^ε₀), whatever they expect."
+        )
+        return text if self.declared else f"{text} {NOT_DECLARED}"
+
+    def whom(self) -> str:
+        """For whom the promise about a row holds."""
+        if self.fit is None:
+            return "It holds for who knows how the people of this table are distributed, and nothing else."
+        who = "It holds for everybody who knows no more than what is published: it is proven for the published counts"
+        more = ", and for all populations that these leave open" if self.robust else ""
+        return f"{who}{more}, and anybody can check that with the protocol alone (funnel audit)."
+
+
+NO_BOUND = (
+    "Everything that is published: no bound. The protocol was fitted on exact counts, so that the file itself tells "
+    "secrets of people whose combination of values few share. It is for research and for use in the house."
+)
+NOT_DECLARED = (
+    "The lists of values and the ranges were read from the table and are not protected: who is the only one with a "
+    "value shows. Declare them beforehand to protect them, too (funnel domain, fit --domain)."
+)
+
+
+def everything(protocol: Protocol) -> Everything | None:
+    """What a protocol fitted on people and its released rows tell together; None if it was not fitted on people."""
+    if protocol.fitted == "given probabilities":
+        return None
+    noise, limits = protocol.noise, protocol.notion.limits
+    return Everything(
+        one_row=protocol.notion.epsilon,
+        fit=noise.epsilon if noise is not None else None,
+        delta=noise.delta if noise is not None else 0.0,
+        declared=noise is not None and noise.declared,
+        falls=math.isfinite(limits.lower) or math.isfinite(limits.spread),
+        robust=protocol.notion.confidence is not None,
+    )

@@ -1,0 +1,69 @@
+"""The frequency threshold: combinations of values that too few people have are read as the nearest other one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.noise import noisy_joint, with_at_least
+from privacyfunnel.numeric.information import share_kept
+
+USUAL = 10
+"""The threshold that statistical offices commonly use."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What a frequency threshold did, as far as the counts at hand tell."""
+
+    at_least: int
+    combinations: int
+    """How many combinations people had before."""
+    kept: int
+    people: int
+    """About how many people's combination is read as another one."""
+    share: float
+    """Of all people."""
+    information: float
+    """The share of the information in the attributes that is lost by that."""
+    noisy: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+    def words(self) -> str:
+        """What it did in two sentences."""
+        told = "by noisy counts, about " if self.noisy else ""
+        return (
+            f"Frequency threshold: no value in the protocol stands for fewer than {self.at_least} people. Of "
+            f"{self.combinations:,} combinations {self.kept:,} are kept; the others, {told}{self.people:,} people "
+            f"({self.share:.1%}), are read as the nearest of these, which costs {self.information:.1%} of the "
+            "information. This is no cure for class disclosure (groups that all share one secret): the promise is."
+        )
+
+
+def threshold(before: Joint, after: Joint, people: int) -> Threshold:
+    """What became of the combinations of `before` in `after`, which has fewer of them."""
+    left = {codes: x for x, codes in enumerate(map(tuple, after.codes.tolist()))}
+    gone = np.array([codes not in left for codes in map(tuple, before.codes.tolist())])
+    share = float(before.p_x[gone].sum())
+    lost = 1.0 - share_kept(after.entropy, before.entropy)
+    return Threshold(after.at_least, before.n_x, after.n_x, round(share * people), share, lost, after.noise is not None)
+
+
+def thresholded(joint: Joint, at_least: int) -> tuple[Joint, Threshold]:
+    """An exact joint with a frequency threshold."""
+    fewer = with_at_least(joint, at_least)
+    return fewer, threshold(joint, fewer, joint.total)
+
+
+def of_noisy(joint: Joint) -> Threshold | None:
+    """What the threshold of a joint with noise did; None if it has none."""
+    noise = joint.noise
+    if noise is None or not joint.at_least:
+        return None
+    return threshold(noisy_joint(noise, joint.columns, joint.secret), joint, noise.people)
