@@ -69,26 +69,26 @@ def noisy_joint(
     nobody in it are left out; combinations that have nobody, or fewer than `at_least`, are read as the nearest other.
     """
     weights = balanced(noise.counts, noise.people) if noise.codes is None else noise.counts * UNIT
-    occur = weights.any(axis=1)
+    occur = np.flatnonzero(weights.any(axis=1))
     labels = tuple(range(len(weights)) if secret_values is None else secret_values)
     joint = Joint.from_codes(
         *gathered(weights[occur], noise.combinations(columns), columns, at_least * UNIT),
         columns,
         secret,
-        [label for label, there in zip(labels, occur, strict=True) if there],
+        [labels[s] for s in occur],
         secret_columns,
     )
     joint.counted, joint.nearest, joint.at_least, joint.noise = False, True, at_least, noise
-    joint.secret_rows = np.flatnonzero(occur)
+    joint.secret_rows = occur
     return joint
 
 
 def balanced(counts: Integers, people: int) -> Integers:
     """Weights[s, i] ≥ 0 near the noisy counts, in units of 1/UNIT person, of about `people` people.
 
-    First the totals of the secrets, then each secret's counts, are moved to the nearest point with no entry below 0 and
-    the right sum, which is max(counts − t, 0) for some t. Where most cells are empty, noise above 0 would otherwise make
-    up people who are not there.
+    First the totals of the secrets, then each secret's counts, are moved to the nearest point with no entry below 0
+    and the right sum, which is max(counts − t, 0) for some t. Where most cells are empty, noise above 0 would otherwise
+    make up people who are not there.
 
     >>> balanced(np.array([[10, 3, -2], [1, 0, 2]]), 13) / UNIT
     array([[9. , 2. , 0. ],
@@ -101,14 +101,17 @@ def balanced(counts: Integers, people: int) -> Integers:
 
 
 def _nearest_with_sum(counts: Integers, total: int) -> Integers:
-    """max(counts − t, 0) with the sum `total`, in units of 1/UNIT, rounded down: t = (sum of the k largest − total)/k."""
+    """max(counts − t, 0) with the sum `total`, in units of 1/UNIT, rounded down; k counts are above t.
+
+    So t = (sum of the k largest − total) / k.
+    """
     if total <= 0:
         return np.zeros_like(counts)
     falling = np.sort(counts)[::-1]
     above, k = np.cumsum(falling), np.arange(1, falling.size + 1)
     last = int(np.flatnonzero(falling * k > above - total)[-1])  # true of the first
     whole = UNIT * (counts * (last + 1) - (above[last] - total)) // (last + 1)
-    return np.maximum(whole, 0)
+    return np.maximum(whole, 0).astype(np.int64)
 
 
 def gathered(weights: Integers, codes: Integers, columns: Sequence[Column], least: int) -> tuple[Integers, Integers]:

@@ -1,8 +1,8 @@
 """Bounds from counts that have noise: what the noise leaves open, then what chance leaves open.
 
 A sum of m cells has the sum z of m independent integers as its noise, each with P(z) ∝ α^|z|, α = e^(−1/scale). By
-Chernoff, P(z ≥ b) ≤ M(t)^m e^(−tb) for every t in (0, 1/scale), M(t) = (1 − α)² / ((1 − αe^t)(1 − αe^−t)); for one cell,
-P(z ≥ b) = α^b / (1 + α). Which sums are looked at must not depend on the counts: those of a nested set do not.
+Chernoff, P(z ≥ b) ≤ M(t)^m e^(−tb) for every t in (0, 1/scale), with M(t) = (1 − α)² / ((1 − αe^t)(1 − αe^−t)); for
+one cell, P(z ≥ b) = α^b / (1 + α). Which sums are looked at must not depend on the counts: in a nested set it does not.
 """
 
 from __future__ import annotations

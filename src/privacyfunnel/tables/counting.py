@@ -35,7 +35,7 @@ class Counted:
     """What a frequency threshold did, if one was asked for."""
 
     def safely(self, epsilon: float | None, *, delta: float | None = None, at_least: int = 0) -> Counted:
-        """The same with noise of ε₀ on every cell, if there is one, and with a frequency threshold, if that is not 0."""
+        """The same with noise of ε₀ on every cell, if it is given, and a frequency threshold, if that is not 0."""
         if isinstance(at_least, bool) or not isinstance(at_least, int | np.integer) or at_least < 0:
             raise InvalidInput(f"at_least is a number of people; got {at_least!r}")
         if epsilon is not None:

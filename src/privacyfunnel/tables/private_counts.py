@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,9 +83,9 @@ def _secret_numbers(joint: Joint, secrets: tuple[Column, ...]) -> Integers:
     if not joint.secret_columns:
         return np.arange(joint.n_s)
     place = [{label: i for i, label in enumerate(column.labels)} for column in secrets]
-    values = [value if len(secrets) > 1 else (value,) for value in joint.secret_values]
+    values: list[Any] = [value if len(secrets) > 1 else (value,) for value in joint.secret_values]
     codes = [tuple(of[label] for of, label in zip(place, value, strict=True)) for value in values]
-    return np.ravel_multi_index(np.array(codes).T, [len(column) for column in secrets]).astype(np.int64)
+    return np.asarray(np.ravel_multi_index(tuple(np.array(codes).T), [len(column) for column in secrets]))
 
 
 def _impossible(joint: Joint, secrets: tuple[Column, ...]) -> NDArray[np.bool_]:
