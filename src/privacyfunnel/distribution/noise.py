@@ -111,7 +111,7 @@ def _nearest_with_sum(counts: Integers, total: int) -> Integers:
     above, k = np.cumsum(falling), np.arange(1, falling.size + 1)
     last = int(np.flatnonzero(falling * k > above - total)[-1])  # true of the first
     whole = UNIT * (counts * (last + 1) - (above[last] - total)) // (last + 1)
-    return np.maximum(whole, 0).astype(np.int64)
+    return np.asarray(np.maximum(whole, 0), dtype=np.int64)
 
 
 def gathered(weights: Integers, codes: Integers, columns: Sequence[Column], least: int) -> tuple[Integers, Integers]:
