@@ -32,9 +32,14 @@ class Everything:
     """Whether it also holds for the population, with a confidence."""
 
     @property
+    def known_columns(self) -> float:
+        """ε₀, and what having a δ₀ adds to it."""
+        return (self.fit or 0.0) - math.log1p(-self.delta)
+
+    @property
     def together(self) -> float | None:
         """ε + ε₀."""
-        return None if self.fit is None else self.one_row + self.fit
+        return None if self.fit is None else self.one_row + self.known_columns
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -51,7 +56,7 @@ class Everything:
             f"about your secret by more than a factor {factor(self.together)} (e^(ε+ε₀), ε₀ = {self.fit:g}{chance}), "
             "whatever they know about everybody else, if they expect of you what the published counts say of people "
             f"{'or leave open ' if self.robust else ''}(the case that the promise covers); if they know all your other "
-            f"columns, by no more than a factor {factor(self.fit)} (e^ε₀), whatever they expect."
+            f"columns, by no more than a factor {factor(self.known_columns)} (e^ε₀), whatever they expect."
         )
         return text if self.declared else f"{text} {NOT_DECLARED}"
 

@@ -1,0 +1,103 @@
+"""The public audit: a private fit is proven by its own file, and a file that does not follow from its counts is not."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.proof.public import audit_publicly, published_joint
+from privacyfunnel.protocols import file as protocol_file
+from privacyfunnel.tables.private_counts import private
+
+COUNTS = np.array([[[90, 30, 4], [20, 40, 1]], [[10, 60, 0], [30, 5, 25]]])
+
+
+@pytest.fixture
+def joint():
+    return pf.Joint(COUNTS, attributes=["sex", "town"])
+
+
+@pytest.mark.parametrize("objective", ["information", "faithful"])
+@pytest.mark.parametrize("promise", [pf.LIP(0.4), pf.LDP(0.7), pf.SRLIP(0.8), pf.PML(0.5), pf.robust(pf.LIP(0.9))])
+def test_anybody_can_check_a_private_fit_with_its_file_alone(joint, promise, objective, tmp_path):
+    at_least = 0 if len(promise.views(joint)) > 1 or promise.confidence else 10
+    protocol = pf.optimise(private(joint, 1.0, at_least=at_least), promise, objective=objective)
+    protocol.save(tmp_path / "protocol.json")
+    loaded = pf.Protocol.load(tmp_path / "protocol.json")
+    found, certificate = audit_publicly(loaded)
+    assert certificate
+    assert found.n_x == protocol.blocks[0].channel.n_inputs or promise.confidence
+    assert loaded.fitted == "private counts"
+    assert loaded.people == COUNTS.sum()
+
+
+def test_blocks_are_checked_together(joint):
+    protocol = pf.compose(private(joint, 1.0), pf.SRLIP(0.8), time_limit=5)
+    text = protocol_file.to_text(protocol)
+    assert audit_publicly(protocol_file.from_text(text))[1]
+
+
+def test_a_channel_that_does_not_follow_from_the_counts_fails(joint):
+    protocol = pf.optimise(private(joint, 1.0), pf.LIP(0.2))
+    leaky = pf.optimise(private(joint, 1.0), pf.LIP(3.0))
+    assert not audit_publicly(replace(protocol, blocks=leaky.blocks, noise=leaky.noise))[1]
+
+
+def test_a_fit_on_exact_counts_cannot_be_checked_without_its_table(joint):
+    with pytest.raises(InvalidProtocol, match="original table"):
+        published_joint(pf.optimise(joint, pf.LIP(0.5)))
+
+
+def test_everything_in_the_file_is_computed_from_the_noisy_counts(joint, monkeypatch):
+    """Two tables with the same number of people and the same noisy counts give the same file, to the last digit."""
+    noisy = private(joint, 1.0).noise.counts
+    monkeypatch.setattr("privacyfunnel.tables.private_counts.noised", lambda counts, epsilon: noisy.copy())
+    other = pf.Joint(COUNTS[::-1], attributes=["sex", "town"])
+    for objective in ("information", "faithful"):
+        for promise, at_least in ((pf.LIP(0.4), 10), (pf.SRLIP(0.8), 0), (pf.robust(pf.LIP(0.9)), 0)):
+            files = [
+                protocol_file.to_text(pf.optimise(private(one, 1.0, at_least=at_least), promise, objective=objective))
+                for one in (joint, other)
+            ]
+            assert files[0] == files[1]
+
+
+def test_a_joint_of_noisy_counts_cannot_get_noise_again(joint):
+    with pytest.raises(ValueError, match="noise already"):
+        private(private(joint, 1.0), 1.0)
+
+
+def test_rare_combinations_and_side_channels_do_not_go_together(joint):
+    with pytest.raises(ValueError, match="at_least"):
+        pf.optimise(private(joint, 1.0, at_least=10), pf.SRLIP(0.5))
+    with pytest.raises(ValueError, match="at_least"):
+        pf.compose(private(joint, 1.0, at_least=10), pf.LIP(0.5))
+    with pytest.raises(ValueError, match="at-least"):
+        pf.optimise(private(joint, 1.0, at_least=10), pf.robust(pf.LIP(0.5)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"noise": None},
+        {"fitted": "exact counts"},
+        {"people": 5},
+        lambda c: c["noise"]["counts"][0].append(1),
+        lambda c: c["noise"]["counts"].append([0]),
+        lambda c: c["noise"].update(attributes=["sex", "age"]),
+        lambda c: c["noise"].update(combinations=[[9, 9]] * 6),
+        lambda c: c["noise"].update(epsilon=0),
+        lambda c: c["noise"].update(delta=1),
+        lambda c: c["noise"]["counts"][0].__setitem__(0, 10**15),
+    ],
+)
+def test_noisy_counts_that_do_not_fit_are_refused(joint, change):
+    content = json.loads(protocol_file.to_text(pf.optimise(private(joint, 1.0), pf.LIP(0.4))))
+    content.pop("digest")
+    content.update(change) if isinstance(change, dict) else change(content)
+    text = protocol_file._write({**content, "digest": protocol_file._digest(content)})
+    with pytest.raises(InvalidProtocol):
+        protocol_file.from_text(text)
