@@ -29,7 +29,7 @@ def test_noise_exceeds_its_bound_as_rarely_as_is_said(cells, scale, tail):
     if cells == 1:
         assert tail_of_sum(cells, scale, bound - 1) > tail  # and the bound is no larger than it must be
     else:
-        assert tail_of_sum(cells, scale, bound / 2) > tail
+        assert tail_of_sum(cells, scale, 0.4 * bound) > tail
 
 
 def test_ends_hold_every_count_that_is_left_open():
