@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,9 @@ from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.numeric.exact import as_numbers, exact_weights
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
+
+if TYPE_CHECKING:
+    from privacyfunnel.tables.domain import Domain
 
 SMALLEST_PROBABILITY = 1e-290
 """Below this, quotients of probabilities leave the range of float64."""
@@ -46,6 +50,8 @@ class Joint:
     """How the secret was read, if it was read from a table."""
     chosen: tuple[str, ...] = ()
     """Columns whose ranges or values were chosen by how often they occur among these people."""
+    declared: bool = False
+    """Whether all columns, the secret's too, have the values that a domain declares, whoever these people are."""
     counted: bool
     """Whether the weights are numbers of people (rather than probabilities)."""
 
@@ -121,19 +127,22 @@ class Joint:
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
         missing: str | Sequence[str] = (),
+        domain: Domain | str | Path | None = None,
     ) -> Joint:
         """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow or a DuckDB relation.
 
         Without `attributes`, every column but the secret is one. Numbers are cut into bins of about
         equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
         `top` keeps the most frequent values of a column and calls the rest "other", `dates` says how
-        precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones.
+        precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones. With a
+        `domain`, or the path of its file, no value or border is taken from the table: columns have
+        the values that are declared, and by default the attributes are the declared columns.
         """
         from privacyfunnel.tables.counting import count_table
         from privacyfunnel.tables.fitting import Wishes
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
-        return count_table(table, secret, attributes, wishes=wishes).joint
+        return count_table(table, secret, attributes, wishes=wishes, domain=domain).joint
 
     @classmethod
     def from_spark(
@@ -146,16 +155,14 @@ class Joint:
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
         missing: str | Sequence[str] = (),
+        domain: Domain | str | Path | None = None,
     ) -> Joint:
-        """Count a Spark DataFrame on its cluster; the rest is as for `from_table`, and so is the result.
-
-        Only different values and their counts come to the driver.
-        """
+        """As `from_table`, for a Spark DataFrame on its cluster: only different values and counts go to the driver."""
         from privacyfunnel.tables.fitting import Wishes
         from privacyfunnel.tables.spark.source import count_spark
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
-        return count_spark(frame, secret, attributes, wishes=wishes).joint
+        return count_spark(frame, secret, attributes, wishes=wishes, domain=domain).joint
 
     @classmethod
     def from_codes(
@@ -216,7 +223,8 @@ class Joint:
             np.add.at(row, of.ravel(), own)
         smaller = Joint.__new__(Joint)
         smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
-        smaller.secret_columns, smaller.counted = self.secret_columns, self.counted
+        smaller.secret_columns = self.secret_columns
+        smaller.counted, smaller.declared = self.counted, self.declared
         left = {*attributes, *(column.name for column in self.secret_columns)}
         smaller.chosen = tuple(name for name in self.chosen if name in left)
         return smaller
