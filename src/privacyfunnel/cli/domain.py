@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -54,4 +55,5 @@ def domain(
         why = "" if columns is not None else " (nearly every row has a text of its own; --columns takes them, too)"
         screen.print(f"Left out: {', '.join(left_out)}{why}.", markup=False)
     screen.print(EDIT_WORDS)
-    screen.print(f"Written: {output}. Next: edit it, then funnel fit {table} --domain {output} …", markup=False)
+    then = shlex.join(["funnel", "fit", str(table), "--domain", str(output)])
+    screen.print(f"Written: {output}. Next: edit it, then {then} …", markup=False)

@@ -32,6 +32,10 @@ FREQUENT_WORDS = (
     "Of many values, these are the most frequent in the table, which is no reason to list them. Replace them by a "
     'public list; all others are "other".'
 )
+NUMBER_WORDS = (
+    "These numbers occur in the table. Declare all that there can be, delete what belongs to one person, or make "
+    'ranges of them: "kind": "bins" with "edges" instead of "values".'
+)
 ROUND_WORDS = (
     "These borders lie where most numbers of the table are. Replace them by round ones that were decided without "
     "looking at it; null leaves an end open."
@@ -73,6 +77,8 @@ def _declared(column: Column) -> DeclaredColumn:
     gone = None in column.labels
     own = tuple(label for label in column.labels if label is not None and not (column.other and label == OTHER))
     words = FREQUENT_WORDS if column.other else LIST_WORDS
+    if column.kind in ("integer", "number"):
+        words = NUMBER_WORDS
     if column.kind == "boolean":
         own, words = (False, True), BOTH_WORDS
     if column.kind == "bins":
