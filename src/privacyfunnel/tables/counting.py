@@ -23,7 +23,8 @@ MOST_CELLS = 5_000_000
 NOT_FITTED = ("values that were not there when fitting", "")
 NOT_DECLARED = (
     "values that the domain does not declare",
-    '; declare them (missing ones by "missing": true, numbers by wider or open bins), or say "outside": "other" of an attribute',
+    '; declare them (missing ones by "missing": true, numbers by wider or open bins), '
+    'or say "outside": "other" of an attribute',
 )
 """What is said of rows that cannot be counted, and what to do about them."""
 
@@ -105,7 +106,7 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
 def _check_wishes(wishes: Wishes) -> None:
     if wishes.columns():
         raise InvalidTable(
-            "a domain declares the values of every column, so it goes without --bins, --top and --dates; edit the domain"
+            "a domain declares the values of columns, so it goes without --bins, --top and --dates; edit the domain"
         )
     if wishes.markers:
         raise InvalidTable(
