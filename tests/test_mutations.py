@@ -33,7 +33,44 @@ class Mutation:
     tests: tuple[str, ...]
 
 
+FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_files_of_neighbouring_tables_are_alike",)
 MUTATIONS = {
+    "noise on cells that are not empty only": Mutation(
+        "tables/private_counts.py",
+        "noisy[_impossible(joint, secrets)] = 0",
+        "noisy[counts == 0] = 0",
+        FILES_ALIKE,
+    ),
+    "one exact number in the file": Mutation(
+        "tables/private_counts.py",
+        "noisy[_impossible(joint, secrets)] = 0",
+        "noisy[0, 0] = counts[0, 0]",
+        FILES_ALIKE,
+    ),
+    "borders from the data, whatever is declared": Mutation(
+        "tables/counting.py",
+        "if domain is not None:  # the table is read once, to be counted",
+        "if False:",
+        FILES_ALIKE,
+    ),
+    "half the noise": Mutation(
+        "drawing/laplace.py",
+        'l1_distance(T="i64")), CHANGED / epsilon',
+        'l1_distance(T="i64")), 1 / epsilon',
+        ("drawing/test_laplace.py::test_noise_has_the_scale_two_over_epsilon_and_no_other",),
+    ),
+    "an audit that believes the file": Mutation(
+        "proof/public.py",
+        "return joint, certify(protocol, joint)",
+        "return joint, certify(protocol, joint, protocol.notion.at(50.0))",
+        ("proof/test_public.py::test_a_channel_that_does_not_follow_from_the_counts_fails",),
+    ),
+    "noise that a confidence does not know of": Mutation(
+        "promises/noisy_bounds.py",
+        "most = largest_noise(cells, scale, tail)",
+        "most = np.zeros(np.shape(cells))",
+        ("promises/test_noisy_bounds.py::test_counts_are_never_below_nothing",),
+    ),
     "e^ε rounded up": Mutation(
         "proof/certificate.py",
         "value * (1 - Fraction(1, 10 ** (PRECISION - 1)))",
