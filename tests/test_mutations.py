@@ -34,6 +34,18 @@ class Mutation:
 
 
 MUTATIONS = {
+    "borders and values from the table in spite of a domain": Mutation(
+        "tables/counting.py",
+        "_declared_secrets(domain, secrets), _declared(domain, attributes)",
+        "_declared_secrets(domain, secrets), fit_columns(source, attributes, wishes)",
+        ("tables/test_domain.py::test_whoever_is_in_the_table_the_columns_are_those_declared",),
+    ),
+    "values of the secret from the table in spite of a domain": Mutation(
+        "tables/counting.py",
+        "_declared_secrets(domain, secrets), _declared(domain, attributes)",
+        "fit_columns(source, secrets, wishes, secret=True), _declared(domain, attributes)",
+        ("tables/test_domain.py::test_whoever_is_in_the_table_the_columns_are_those_declared",),
+    ),
     "e^ε rounded up": Mutation(
         "proof/certificate.py",
         "value * (1 - Fraction(1, 10 ** (PRECISION - 1)))",
