@@ -33,7 +33,7 @@ class Mutation:
     tests: tuple[str, ...]
 
 
-FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_files_of_neighbouring_tables_are_alike",)
+FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouring_tables_are_alike",)
 MUTATIONS = {
     "noise on cells that are not empty only": Mutation(
         "tables/private_counts.py",
@@ -70,6 +70,18 @@ MUTATIONS = {
         "most = largest_noise(cells, scale, tail)",
         "most = np.zeros(np.shape(cells))",
         ("promises/test_noisy_bounds.py::test_counts_are_never_below_nothing",),
+    ),
+    "borders and values from the table in spite of a domain": Mutation(
+        "tables/counting.py",
+        "_declared_secrets(domain, secrets), _declared(domain, attributes)",
+        "_declared_secrets(domain, secrets), fit_columns(source, attributes, wishes)",
+        ("tables/test_domain.py::test_whoever_is_in_the_table_the_columns_are_those_declared",),
+    ),
+    "values of the secret from the table in spite of a domain": Mutation(
+        "tables/counting.py",
+        "_declared_secrets(domain, secrets), _declared(domain, attributes)",
+        "fit_columns(source, secrets, wishes, secret=True), _declared(domain, attributes)",
+        ("tables/test_domain.py::test_whoever_is_in_the_table_the_columns_are_those_declared",),
     ),
     "e^ε rounded up": Mutation(
         "proof/certificate.py",

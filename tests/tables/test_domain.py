@@ -504,6 +504,53 @@ def test_an_edited_file_is_a_domain_whose_columns_can_be_read_or_refused_in_a_li
         )
 
 
+OF_KIND = {
+    "text": st.text(max_size=3),
+    "integer": st.integers(-(2**64), 2**64),
+    "number": st.floats() | st.integers(-(2**54), 2**54),
+    "boolean": st.booleans(),
+    "bins": st.none(),
+    "year": st.from_regex(r"[0-9]{3,5}", fullmatch=True),
+    "month": st.from_regex(r"[0-9]{4}-[01][0-9]", fullmatch=True),
+    "day": st.from_regex(r"[0-9]{4}-[01][0-9]-[0-3][0-9]", fullmatch=True),
+}
+
+
+@st.composite
+def likely(draw):
+    """A column as somebody may write it: all fields of the right type, and what is in them nearly so."""
+    kind = draw(st.sampled_from(sorted(OF_KIND)))
+    column = {"name": "x", "kind": kind, "missing": draw(st.booleans())}
+    if kind == "bins":
+        ends = st.none() | st.floats(-1e9, 1e9)
+        inner = draw(st.lists(st.integers(-100, 100) | st.floats(-100, 100), max_size=4))
+        return column | {"edges": [draw(ends), *sorted(inner), draw(ends)]}
+    column["values"] = draw(st.lists(OF_KIND[kind], max_size=4))
+    texts = st.lists(st.text(max_size=2), max_size=2)
+    return column | {"outside": draw(st.sampled_from(["refuse", "other"])), "missing_texts": draw(texts)}
+
+
+@settings(max_examples=400)
+@given(likely(), st.lists(st.none() | st.text(max_size=3) | st.integers().map(str), max_size=5))
+def test_a_column_that_is_nearly_right_is_read_as_declared_or_refused(column, entries):
+    try:
+        domain = domain_of(column)
+    except InvalidDomain:
+        return
+    assert Domain.from_text(domain.to_text()) == domain
+    read = domain.column("x")
+    own = [label for label in read.labels[: len(column.get("values", ()))] if column["kind"] != "bins"]
+    assert own == column.get("values", [])
+    assert (None in read.labels) == column["missing"]
+    codes = read.encode(pa.array(entries, pa.string()))
+    gone = [code for code, entry in zip(codes.tolist(), entries, strict=True) if _means_missing(entry, column)]
+    assert set(gone) <= {len(read) - 1 if column["missing"] else -1}
+
+
+def _means_missing(entry, column):
+    return not entry or entry in column.get("missing_texts", ())
+
+
 # --- the page ----------------------------------------------------------------------------------------
 
 
