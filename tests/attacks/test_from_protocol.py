@@ -32,8 +32,8 @@ def thin_table(seed, c=2, common=30, rare=150, pairs=40):
     shares = rng.dirichlet(np.full(c, 2.0), common)
     many = np.stack([rng.multinomial(rng.integers(40, 400), share) for share in shares]).T
     alone = np.eye(c, dtype=int)[:, rng.integers(0, c, rare)]
-    few = np.stack([rng.multinomial(rng.integers(2, 6), share) for share in rng.dirichlet(np.ones(c), pairs)]).T
-    return np.concatenate([many, alone, few], axis=1)
+    few = [rng.multinomial(rng.integers(2, 6), share) for share in rng.dirichlet(np.ones(c), pairs)]
+    return np.concatenate([many, alone, np.reshape(few, (pairs, c)).T.astype(int)], axis=1)
 
 
 def by_name(found, group="alone"):
@@ -91,9 +91,16 @@ def test_other_promises_tell_as_much(notion):
     assert by_luck(found["two colours"]) < LUCK
 
 
+@pytest.mark.parametrize("within", ["nested", "intervals"])
+def test_a_confidence_is_no_cure_for_those_whose_neighbours_are_all_known(within):
+    joint = pf.Joint(thin_table(5, common=6, rare=10, pairs=0))
+    found = by_name(from_protocol(pf.optimise(joint, pf.robust(pf.LIP(0.5), within=within), time_limit=3), joint))
+    assert found["testing both secrets"].right == found["testing both secrets"].people == 10
+
+
 def test_of_more_than_two_secrets_both_is_all():
     joint = pf.Joint(thin_table(6, c=3, common=10, rare=40, pairs=5))
-    found = by_name(from_protocol(pf.optimise(joint, pf.LIP(0.3), time_limit=10), joint))
+    found = by_name(from_protocol(pf.optimise(joint, pf.LIP(0.3), time_limit=5), joint))
     assert set(found) == {"two colours", "testing both secrets"}
     assert found["testing both secrets"].right == 40
 
@@ -140,7 +147,7 @@ def test_the_level_with_another_secret_is_that_of_the_certificate(seed, notion, 
     joint = pf.Joint(weights, attributes=["u", "v"])
     N = rng.multinomial(2**32, rng.dirichlet(np.ones(3)), joint.n_x).T
     protocol = Protocol(notion, (block_of(joint, Channel.from_numerators(N)),), 0.0, 0.0, 0.0, "by hand", "S")
-    trial = Trial.of(Outcomes.of(protocol, joint), joint, notion)
+    trial = Trial.of(protocol, joint, Outcomes.of(protocol, joint))
     for s, x in np.argwhere(joint.weights > 0):
         for other in range(c):
             changed = joint.weights.copy()

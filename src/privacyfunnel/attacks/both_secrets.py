@@ -1,14 +1,16 @@
 """Both secrets: who knows everybody else's record writes down the table with either secret of the one person left.
 
 The protocol was made for one of these tables: on that one its promise holds, and is used to the full. The level on
-each is that of `certify`, in float64 and without going through what stays the same. Any promise will do, and any
-number of secrets. A promise for the population is tried as the same promise for the table.
+each is that of `certify`, in float64 and without going through what stays the same; for promises with a confidence it
+is the certificate itself, for a few people. Any promise will do, and any number of secrets.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +19,8 @@ from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 SAME = 1e-12
@@ -24,41 +28,92 @@ SAME = 1e-12
 
 MOST_NUMBERS = 2_000_000_000
 """Shares that are gone through for one group of people: a few seconds."""
+MOST_CERTIFICATES = 10
+"""Tables that are certified as a whole for one group of people, where the promise has a confidence: each takes from a
+tenth of a second to ten seconds."""
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A table and a protocol, ready to be asked what level it has if one person had another secret."""
+class Trial(ABC):
+    """A protocol and a table, ready to be asked for the level that there is if one person had another secret."""
 
-    notion: Notion
-    shown: tuple[_Shares, ...]
+    epsilon: float
+    """What the levels are compared with: the ε of the promise."""
 
-    @classmethod
-    def of(cls, outcomes: Outcomes, joint: Joint, notion: Notion) -> Trial:
-        """What everybody sees whom the promise is about."""
-        return cls(notion, tuple(_Shares.of(outcomes, joint, view) for view in notion.views(joint)))
+    @staticmethod
+    def of(protocol: Protocol, joint: Joint, outcomes: Outcomes) -> Trial:
+        """The fast way if the promise is about this table, the certificate itself if it is about a set of them."""
+        notion = protocol.notion
+        if notion.confidence is not None:
+            return _Certified(notion.epsilon, protocol, joint)
+        shown = tuple(_Shares.of(outcomes, joint, view) for view in notion.views(joint))
+        return _Recomputed(notion.epsilon or PERFECT_LEVEL, notion, shown)
 
     @property
+    @abstractmethod
     def affordable(self) -> int:
-        """People on whom every secret can be tried in a few seconds."""
-        numbers = sum(int(each.share.size) * len(each.prior.T) for each in self.shown)
-        return max(1, MOST_NUMBERS // numbers)
+        """People of a group on whom every secret can be tried in a reasonable time."""
 
+    @abstractmethod
     def level(self, x: int, s: int, other: int) -> float:
         """The level if one of those who have x and s had the secret `other` instead."""
-        reached = [each.reached(x, s, other, math.isfinite(self.notion.limits.spread)) for each in self.shown]
-        factors = np.max(reached, axis=0)
-        return self.notion.level_of(Limits(*(math.log(factor) for factor in factors.tolist())))
 
     def names(self, x: int, s: int, usual: Integers) -> int:
         """The secret of somebody with x and s, as whoever knows all others finds it; `usual` orders secrets for ties.
 
-        Their table has a gap, and each secret fills it. The promise is tight on the table that it was made for, so
-        the level closest to ε gives it away.
+        Their table has a gap, and each secret fills it. On the table that it was made for the promise holds, and is
+        tight: of the secrets with which it holds, or of all if it does with none, the level closest to ε gives it away.
         """
-        asked = self.notion.epsilon or PERFECT_LEVEL
-        off = np.array([abs(self.level(x, s, int(other)) - asked) for other in usual])
+        above = np.array([self.level(x, s, int(other)) for other in usual]) - self.epsilon
+        holds = above <= SAME
+        off = np.where(holds | ~holds.any(), np.abs(above), math.inf)
         return int(usual[np.flatnonzero(off <= off.min() + SAME)[0]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Certified(Trial):
+    """Every table is certified as a whole."""
+
+    epsilon: float
+    protocol: Protocol
+    joint: Joint
+
+    @property
+    def affordable(self) -> int:
+        return max(1, MOST_CERTIFICATES // max(1, self.joint.n_s - 1))
+
+    @cached_property
+    def _as_it_is(self) -> float:
+        return certify(self.protocol, self.joint).level
+
+    def level(self, x: int, s: int, other: int) -> float:
+        if s == other:
+            return self._as_it_is
+        joint, weights = self.joint, self.joint.weights.copy()
+        weights[s, x] -= 1
+        weights[other, x] += 1
+        if not weights[s].any():  # then the protocol is not for a table with these secrets
+            return math.inf
+        columns = joint.columns, joint.secret, joint.secret_values, joint.secret_columns
+        return certify(self.protocol, Joint.from_codes(weights, joint.codes, *columns)).level
+
+
+@dataclass(frozen=True, eq=False)
+class _Recomputed(Trial):
+    """Only what one person changes is computed again."""
+
+    epsilon: float
+    notion: Notion
+    shown: tuple[_Shares, ...]
+
+    @property
+    def affordable(self) -> int:
+        numbers = sum(int(each.share.size) * len(each.prior.T) for each in self.shown)
+        return max(1, MOST_NUMBERS // numbers)
+
+    def level(self, x: int, s: int, other: int) -> float:
+        reached = [each.reached(x, s, other, math.isfinite(self.notion.limits.spread)) for each in self.shown]
+        factors = np.max(reached, axis=0)
+        return self.notion.level_of(Limits(*(math.log(factor) for factor in factors.tolist())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +147,7 @@ class _Shares:
         chance = (outcomes.numerators / outcomes.scale).astype(np.float64)
         pairs, row = np.unique(np.stack([cell, outcomes.outputs]), axis=1, return_inverse=True)
         row = row.ravel()
-        mass = np.stack([np.bincount(row, chance * own[outcomes.inputs]) for own in weights], axis=1)
+        mass = np.stack([np.bincount(row, chance * own[outcomes.inputs]) for own in weights], axis=1).astype(np.float64)
         total = mass.sum(axis=1)
         starts = np.searchsorted(pairs[0], np.arange(view.n_cells + 1))
         prior = np.stack([np.bincount(view.cell, own, view.n_cells) for own in weights], axis=1).astype(np.float64)

@@ -58,7 +58,8 @@ def from_protocol(
 
     `joint` has the exact counts of the table; of probabilities, which are nobody's, nothing is told. `learned` also
     trains a model, which needs scikit-learn and at least FEWEST_EXAMPLES values; `seed` makes its folds repeatable.
-    Balance of pairs is for two secrets. Groups that nobody is in are left out.
+    Balance of pairs is for two secrets. Of a promise with a confidence, both secrets are tested on a few people only.
+    Groups that nobody is in are left out.
 
     >>> joint = Joint([[30, 9, 1, 0], [10, 50, 0, 1]])
     >>> tuple((found.attack, found.right, found.people) for found in from_protocol(optimise(joint, LIP(0.1)), joint))
@@ -71,7 +72,7 @@ def from_protocol(
         return ()
     outcomes = Outcomes.of(protocol, joint)
     names = _names(protocol, joint, outcomes, people, learned, seed)
-    trial, found = Trial.of(outcomes, joint, protocol.notion), []
+    trial, found = Trial.of(protocol, joint, outcomes), []
     for group, members in groups.items():
         weights = joint.weights[:, members].astype(np.int64)
         found += [_named(attack, group, weights, named[members]) for attack, named in names.items()]
