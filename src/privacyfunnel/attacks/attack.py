@@ -1,4 +1,4 @@
-"""attack: what attackers gain from released rows, compared with the original rows and with nothing."""
+"""attack: what attackers gain from released rows, compared with the original rows and with nothing; and from none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from privacyfunnel.attacks.bayes import Attacker, bayes, reached_by
+from privacyfunnel.attacks.from_protocol import Named, from_protocol
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
@@ -29,6 +30,8 @@ class Attack:
     """The first one knows nothing but the released row."""
     learned: Learned | None = None
     """How well models do that were trained on rows."""
+    named: tuple[Named, ...] = ()
+    """How many people's secrets the protocol tells by itself, where few share their combination of values."""
 
     @property
     def blind(self) -> Attacker:
@@ -43,6 +46,7 @@ class Attack:
             "level": self.level,
             "attackers": [attacker.as_dict() for attacker in self.attackers],
             "learned": self.learned.as_dict() if self.learned is not None else None,
+            "named": [each.as_dict() for each in self.named],
         }
 
 
@@ -52,13 +56,17 @@ def attack(
     *,
     known: int | Sequence[str] | None = None,
     learned: bool = False,
+    protocol_alone: bool = True,
     seed: int | None = None,
 ) -> Attack:
     """What an attacker gains: the Bayes attacker exactly, with and without knowing attributes beforehand.
 
+    From the protocol alone, without a released row, people are named whose combination of values few share, if `joint`
+    counts people and `protocol_alone` is not switched off.
+
     `known` says what attackers may know: any so many attributes, or any of those listed; without it, what the
     promise guards against, and every attribute by itself. `learned` also trains models on
-    rows, which needs scikit-learn; `seed` makes their folds and draws repeatable.
+    rows, and one on the protocol, which needs scikit-learn; `seed` makes their folds and draws repeatable.
 
     >>> joint = Joint([[30, 10], [10, 50]])
     >>> found = attack(joint, optimise(joint, LIP(0.1)))
@@ -72,10 +80,11 @@ def attack(
         from privacyfunnel.attacks.learned import learn
 
         model = learn(joint, protocol, seed=seed)
+    named = from_protocol(protocol, joint, learned=learned, seed=seed) if protocol_alone and joint.counted else ()
     promised = [attacker for attacker in found if attacker.promised]
     level = protocol.notion.level_of(reached_by(promised))
     within = all(attacker.within for attacker in promised)
-    return Attack(protocol.notion.words(), within, level, tuple(found), model)
+    return Attack(protocol.notion.words(), within, level, tuple(found), model, named)
 
 
 def joint_of(joint_or_table: Any, protocol: Protocol) -> Joint:

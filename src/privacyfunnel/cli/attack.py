@@ -12,6 +12,7 @@ from rich.table import Table
 
 from privacyfunnel.attacks.attack import Attack, attack
 from privacyfunnel.attacks.bayes import Attacker
+from privacyfunnel.attacks.from_protocol import Named
 from privacyfunnel.attacks.learned import Learned
 from privacyfunnel.attacks.repetition import Repeated, repeated
 from privacyfunnel.distribution.joint import Joint
@@ -54,11 +55,13 @@ def attack_report(protocol: Protocol, joint: Joint) -> AttackReport:
 
 
 def show_attack(screen: Console, found: AttackReport) -> None:
-    """Three tables: the Bayes attackers, the learned ones, and repeated releases."""
+    """Four tables: the Bayes attackers, the learned ones, repeated releases, and what the protocol tells by itself."""
     screen.print(_bayes(found.attack))
     if found.attack.learned is not None:
         screen.print(_learned(found.attack.learned, found.attack.blind))
     screen.print(_repeated(found.repeated))
+    if found.attack.named:
+        screen.print(_named(found.attack.named))
     for remark in found.remarks:
         screen.print(remark, markup=False)
 
@@ -101,4 +104,16 @@ def _repeated(found: tuple[Repeated, ...]) -> Table:
         times = f"{each.releases:g}" if math.isfinite(each.releases) else "ever more"
         level = f"{each.level:.4g}" if math.isfinite(each.level) else "no limit"
         table.add_row(times, level, "kept" if each.within else "BROKEN", f"{float(each.best_guess):.1%}")
+    return table
+
+
+def _named(found: tuple[Named, ...]) -> Table:
+    title = "From the protocol file alone: people whose secret is named"
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for heading in ("attack", "shared by", "people", "named right", "by guessing"):
+        table.add_column(heading, justify="left" if heading in ("attack", "shared by") else "right")
+    for each in found:
+        shared = "nobody" if each.group == "alone" else f"{each.group} people"
+        shares = [f"{count:,} ({count / each.people:.0%})" for count in (each.right, each.guessing)]
+        table.add_row(each.attack, shared, f"{each.people:,}", *shares)
     return table

@@ -30,7 +30,9 @@ def audit(
     ] = None,
     attack: Annotated[
         bool,
-        typer.Option("--attack", help="Also attack it: exactly, with models that learn from rows, and released twice."),
+        typer.Option(
+            "--attack", help="Also attack it: exactly, with models that learn, released twice, and the file by itself."
+        ),
     ] = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",

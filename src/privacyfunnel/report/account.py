@@ -244,7 +244,7 @@ def _attack(protocol: Protocol, joint: Joint) -> tuple[Attack | None, tuple[Repe
     remarks: list[str] = []
     again: list[Repeated] = []
     try:
-        found = attack(joint, protocol)
+        found = attack(joint, protocol, protocol_alone=False)
     except InvalidInput as reason:
         return None, (), (f"Attackers were not computed: {reason}.",)
     for k in RELEASES:
