@@ -9,25 +9,32 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from privacyfunnel.attacks.exposure import exposure
+from privacyfunnel.attacks.both_secrets import Trial
 from privacyfunnel.attacks.findings import Findings, findings
+from privacyfunnel.attacks.from_protocol import from_protocol
+from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.cli import show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.optimiser.optimise import optimise
-from privacyfunnel.population import OBESE, as_csv, people
+from privacyfunnel.population import OBESE, TOWNS, as_csv, people
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.promises.notions import LIP, SRLIP
 from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.auditing import audit_table
 from privacyfunnel.tables.counting import count_table
+from privacyfunnel.tables.domain import DeclaredColumn, Domain
 from privacyfunnel.tables.fitting import Wishes
+from privacyfunnel.tables.frequency_threshold import USUAL
+from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.sources import open_source
 
@@ -45,6 +52,17 @@ SIDE_SECONDS = 5.0
 SIDE_GAP = 0.02
 """The story needs a good SRLIP protocol, not the proof that it is the best."""
 WISHES = Wishes(bins={"height": HEIGHTS, "weight": WEIGHTS})
+DOMAIN = Domain(
+    schema="privacyfunnel-domain/1",
+    columns=(
+        DeclaredColumn(name="obese", kind="text", values=("no", "yes")),
+        DeclaredColumn(name="sex", kind="text", values=("female", "male")),
+        DeclaredColumn(name="town", kind="text", values=TOWNS),
+        DeclaredColumn(name="height", kind="bins", edges=tuple(map(float, HEIGHTS))),
+        DeclaredColumn(name="weight", kind="bins", edges=tuple(map(float, WEIGHTS))),
+    ),
+)
+"""What everybody may know of the columns without looking at anybody."""
 
 
 def demo(
@@ -83,7 +101,9 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
     screen.print(_first_rows(original, "The table (made up)"))
 
     screen.rule("2. The best protocol")
-    counted = count_table(original, "obese", list(ATTRIBUTES), wishes=WISHES)
+    (folder / "domain.json").write_text(DOMAIN.to_text(), encoding="utf-8")
+    exact = count_table(original, "obese", list(ATTRIBUTES), domain=DOMAIN)
+    counted = exact.safely(USUAL_EPSILON, at_least=USUAL)
     screen.print(show.columns_table(counted))
     with show.search_progress("faithful") as progress:
         protocol = optimise(counted.joint, promise, objective="faithful", progress=progress)
@@ -93,25 +113,27 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
         "Of all ways to redraw rows that keep it [bold]and[/bold] leave their distribution exactly as it is, this one "
         "changes the fewest cells."
     )
-    exposed = exposure(protocol, counted.joint)
-    if exposed is not None:
-        screen.print(f"[bold]The file itself.[/bold] {exposed.words()}")
+    told, about = everything(protocol), whom_it_tells(exact.joint, protocol, original, promise)
+    screen.print(f"[bold]The file itself.[/bold] {about.words()}")
+    if told is not None:
+        screen.print(f"[bold]Everything published.[/bold] {told.words()}")
 
     screen.rule("3. The released table")
     release: Release = Protocol.load(published).sanitise(original, released)
     screen.print(f"{release.rows:,} rows released, in shuffled order; dropped: {', '.join(release.dropped)}.")
     screen.print(_first_rows(released, "What everybody may see"))
-    before, after = _original_shares(counted.joint), _counted_shares(released)
+    before, after = _original_shares(exact.joint), _counted_shares(released)
     screen.print("No tool is needed to read it: rows can be counted as they stand, also by several columns at once.")
     screen.print(_side_by_side(before, after))
     screen.print(counting_words(protocol, counted.joint))
 
     screen.rule("4. The proof")
-    joint, certificate = audit_table(protocol, original)
+    joint, certificate = audit_publicly(Protocol.load(published))
     found = findings(protocol, joint, certificate)
     verdict = "KEPT" if found.holds else "BROKEN"
     screen.print(
-        f"Checked in exact arithmetic, for every output and every value of the secret: [bold]{verdict}[/bold]."
+        f"Checked in exact arithmetic, for every output and every value of the secret: [bold]{verdict}[/bold]. This "
+        "took the protocol alone, which carries the noisy counts: anybody can do it."
     )
     screen.print(show.findings_table(found))
     screen.print(_in_words(found))
@@ -119,14 +141,76 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
         screen.print(line)
 
     screen.rule("5. When something is known already")
-    side = side_channel(counted.joint.over(["height", "weight"]), promise.epsilon)
+    side = side_channel(exact.joint.over(["height", "weight"]), promise.epsilon)
     screen.print(_in_short(side, promise))
     if json:
         readers = show.readers_data(protocol, counted.joint) | {"original": before, "counted": after}
         content = {"people": PEOPLE, "rows": release.rows, "readers": readers, **found.as_dict()}
-        show.as_json({**content, "side_channel": asdict(side)})
+        show.as_json({**content, "side_channel": asdict(side), "told_by_the_file": asdict(about)})
     if not found.holds:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class ToldByTheFile:
+    """What a protocol tells by itself about people whose combination of values nobody shares."""
+
+    person: str
+    """One of them."""
+    values: tuple[str, ...]
+    secret: str
+    named: str
+    """What the exact file says that they have, to who knows everybody else's record."""
+    alone: int
+    exact: int
+    """How many of those who are alone the exact file names right."""
+    private: int
+    """And the private one, by the best of all attacks."""
+    guessing: int
+
+    def words(self) -> str:
+        """The story in a few sentences."""
+        right = "which is right" if self.named == self.secret else "which is wrong"
+        return (
+            f"{self.person} is the only one with {', '.join(self.values)}. Had the protocol been fitted on exact "
+            "counts, whoever knows everybody else could have tried both answers, and seen which one the file fits: "
+            f"obese: {self.named}, {right}. So for {self.exact} of the {self.alone} people who are alone like that. "
+            f"This one was fitted on counts with noise: the best attack on it names {self.private} of {self.alone} "
+            f"right, and who guesses the same for all of them {self.guessing}."
+        )
+
+
+def whom_it_tells(joint: Joint, private: Protocol, table: Path, promise: LIP) -> ToldByTheFile:
+    """Attack the protocol that exact counts would have given, and the private one."""
+    exact = optimise(joint, promise, objective="faithful")
+    from_exact, from_private = (
+        [found for found in from_protocol(protocol, joint) if found.group == "alone"] for protocol in (exact, private)
+    )
+    x = int(np.flatnonzero(joint.weights.sum(axis=0) == 1)[0])
+    s = int(joint.weights[:, x].argmax())
+    named = Trial.of(exact, joint, Outcomes.of(exact, joint)).names(x, s, np.argsort(-joint.p_s, kind="stable"))
+    values = tuple(f"{name} {value}" for name, value in zip(joint.attributes, joint.values[x], strict=True))
+    return ToldByTheFile(
+        person=_who(table, joint, x),
+        values=values,
+        secret=str(joint.secret_values[s]),
+        named=str(joint.secret_values[named]),
+        alone=from_exact[0].people,
+        exact=max(found.right for found in from_exact),
+        private=max(found.right for found in from_private),
+        guessing=from_exact[0].guessing,
+    )
+
+
+def _who(table: Path, joint: Joint, x: int) -> str:
+    """The name of the one person who has the values x."""
+    source = open_source(table)
+    for batch in source.batches(["name", *joint.attributes]):
+        codes = [column.encode(batch.column(column.name)) for column in joint.columns]
+        here = np.flatnonzero(np.all([code == joint.codes[x, j] for j, code in enumerate(codes)], axis=0))
+        if here.size:
+            return str(batch.column("name")[int(here[0])].as_py())
+    return "Somebody"
 
 
 @dataclass(frozen=True)
