@@ -19,7 +19,7 @@ LEAST_POINTS = 0.01
 
 @dataclass(frozen=True)
 class ShareErrors:
-    """Standard errors of the shares of single values that are counted in a release, by drawing alone."""
+    """Standard errors of the shares of single values that are counted in a release: by drawing, and by noise if any."""
 
     typical: float
     """The median over all values of all columns."""
@@ -41,13 +41,17 @@ def share_errors(protocol: Protocol, joint: Joint) -> ShareErrors | None:
     """How far the shares counted in a release of `joint` are off.
 
     The share of rows with a value a in one column is right in expectation, and its standard error is
-    √(Σ_x p_x e_x (1 − e_x) / n) for n rows and e_x = P(x′ has a | x). None where rows cannot be counted as they stand,
-    or where it is not known how many there are.
+    √(Σ_x p_x e_x (1 − e_x) / n) for n rows and e_x = P(x′ has a | x). After a private fit it is right for the noisy
+    distribution; that differs from the people's by about the noise of each x, which adds Σ_x v_x (e_x − 1[x has a])²
+    / n², v_x = 2c·scale² for c secrets. None where rows cannot be counted as they stand, or where it is not known how
+    many there are.
     """
-    if protocol.likeness is None or not joint.counted:
+    people = joint.noise.people if joint.noise is not None else joint.total
+    if protocol.likeness is None or not (joint.counted or joint.noise is not None):
         return None
+    noise = 2 * joint.noise.scale**2 * len(joint.noise.counts) if joint.noise is not None else 0.0
     errors = {
-        block.attributes[j]: np.sqrt(_variances(block, j, joint) / joint.total)
+        block.attributes[j]: np.sqrt(_variances(block, j, joint) / people + noise * _moved(block, j, joint) / people**2)
         for block in protocol.blocks
         for j in range(len(block.columns))
     }
@@ -74,6 +78,16 @@ def _variances(block: Block, j: int, joint: Joint) -> Vector:
     variances = np.bincount(pairs % size, weights=p_x[pairs // size] * e * (1 - e), minlength=size)
     there = np.bincount(block.codes[:, j], weights=p_x, minlength=size) > 0
     return variances[there].astype(np.float64)
+
+
+def _moved(block: Block, j: int, joint: Joint) -> Vector:
+    """Σ_x (e_x − 1[x has a])² for every value a that the attribute j has in `joint`."""
+    size, entries = len(block.columns[j]), block.channel
+    of = entries.inputs * size + block.codes[block.labels[entries.outputs], j]
+    e = np.bincount(of, weights=entries.numerators / UNIT, minlength=entries.n_inputs * size)
+    e[np.arange(entries.n_inputs) * size + block.codes[:, j]] -= 1.0
+    there = np.bincount(block.codes[block.inputs_of(joint), j], weights=joint.p_x, minlength=size) > 0
+    return np.asarray((e.reshape(-1, size) ** 2).sum(axis=0)[there])
 
 
 def reader_words(protocol: Protocol, joint: Joint) -> str | None:
