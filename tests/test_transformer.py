@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, UnseenValues
+from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.transformer import SECRET
 
 RANDOM = "the draw of a row depends on the rows before it: a released row is random, not a function of the row"
@@ -284,3 +285,13 @@ def test_a_frame_without_a_column_of_the_protocol_is_refused_by_its_name():
     fitted = pf.PrivacyFunnel(secret="s").fit(frame)
     with pytest.raises(InvalidTable, match="'u'"):
         fitted.transform(pd.DataFrame({"w": ["p", "q"]}))
+
+
+def test_a_private_transformer_has_a_protocol_that_anybody_can_check():
+    rng = np.random.default_rng(1)
+    X = np.stack([rng.choice(["a", "b", "c"], 600), rng.choice(["x", "y"], 600)], axis=1)
+    funnel = pf.PrivacyFunnel(private=1.0, at_least=10).fit(X, rng.choice(["ill", "well"], 600))
+    assert funnel.protocol_.fitted == "private counts"
+    assert audit_publicly(funnel.protocol_)[1]
+    assert funnel.transform(X).shape == X.shape
+    assert pf.PrivacyFunnel().fit(X, X[:, 1]).protocol_.fitted == "exact counts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.counting import count_table
+from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Bins, Precision, Wishes
 from privacyfunnel.tables.sanitiser import Sanitiser, check_unseen
 from privacyfunnel.tables.writing import plain
@@ -61,6 +63,11 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     blocks : lists of columns, each released on its own: pf.compose(…, blocks=blocks, method=method)
     bins : by column, or one for all columns of numbers: edges, a number, "width:5", "each"
     top, dates, missing : as for Joint.from_table
+    private : ε₀ of noise on every count before anything is computed from it; None: exact counts, whose protocol is not
+        for publication
+    at_least : combinations of values that fewer people have are read as the nearest other one
+    domain : a pf.Domain or the path of its file, so that no value or border comes from the rows; it declares the
+        secret, too, so that is a column of X then
     output : "values", as released tables hold them, or "codes", the number of each value in its column
     unseen : "refuse" rows that were not there when fitting, or "draw" them such that the promise is kept whoever
         they are; where no such draw is known (side channels, several blocks), `fit` refuses
@@ -69,7 +76,8 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    protocol_ : the Protocol, which can be published; the counts it was fitted on are not kept
+    protocol_ : the Protocol. It is for publication only if `private` was given: fitted on exact counts, as it is by
+        default, its file tells secrets of people whose combination of values few share
 
     >>> X, ill = np.array([["A"], ["A"], ["B"], ["B"]] * 50), ["yes", "no", "no", "no"] * 50
     >>> funnel = PrivacyFunnel(epsilon=0.2).fit(X, ill)
@@ -93,6 +101,9 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Precision] | None = None,
         missing: str | Sequence[str] = (),
+        private: float | None = None,
+        at_least: int = 0,
+        domain: Domain | str | Path | None = None,
         output: Literal["values", "codes"] = "values",
         unseen: Literal["refuse", "draw"] = "refuse",
         gap: float | None = None,
@@ -111,6 +122,9 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.top = top
         self.dates = dates
         self.missing = missing
+        self.private = private
+        self.at_least = at_least
+        self.domain = domain
         self.output = output
         self.unseen = unseen
         self.gap = gap
@@ -133,8 +147,8 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             secret = self.secret
         attributes = [name for name in table.column_names if name != secret]
         wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
-        joint = count_table(table, secret, attributes, wishes=wishes).joint
-        protocol = self._best(joint)
+        counted = count_table(table, secret, attributes, wishes=wishes, domain=self.domain)
+        protocol = self._best(counted.safely(self.private, at_least=self.at_least).joint)
         check_unseen(protocol, self.unseen)
         self.protocol_ = protocol
         return self

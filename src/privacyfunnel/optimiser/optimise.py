@@ -80,6 +80,10 @@ def optimise(
     original ones, so that they can be counted as they stand. Among such protocols it is the one that leaves the most
     cells as they are; `weights` says how much the cells of some attributes count, 1 for all others.
 
+    The joint's counts are taken as they are. A protocol fitted on exact counts is not for publication: its numbers tell
+    secrets of people whose combination of values few share. Count with `Joint.from_table(…, private=1.0)` for one that
+    is; everything in it is then computed from noisy counts.
+
     Several joints are several distributions that may be the true one: the promise is kept for each of them, and
     utility is that of their mean. With `robust(notion)` it is kept for all that the counts leave open.
 
