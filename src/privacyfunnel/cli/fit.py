@@ -315,6 +315,8 @@ def _told(found: _Found) -> list[RenderableType]:
     lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
     if found.everything is not None:
         lines.append(found.everything.words())
+    if joint.noise is not None and joint.noise.codes is not None:
+        lines.append(show.large_domain_line(joint))
     if found.counted.threshold is not None:
         lines.append(found.counted.threshold.words())
     lines += show.kept_lines(protocol, measured)

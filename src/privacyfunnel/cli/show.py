@@ -185,6 +185,16 @@ def remarks(protocol: Protocol, joint: Joint, found: Findings) -> list[str]:
     return lines
 
 
+def large_domain_line(joint: Joint) -> str:
+    """That only large counts were told, of a domain that is too large for noise in every cell or by choice."""
+    told = 0.0 if joint.noise is None else float(joint.noise.counts.sum()) / joint.noise.people
+    return (
+        f"The columns have {joint.combinations:,} combinations of values. Noise was added only where there are people, "
+        f"and only counts above a threshold are told, so that the fit is (ε₀, δ₀)-private: {joint.n_x:,} combinations, "
+        f"with about {min(1.0, told):.0%} of the people. Fewer columns, wider ranges or --blocks may keep more."
+    )
+
+
 def chosen_line(columns: Sequence[str]) -> str:
     """A warning that a confidence leaves out how the ranges and values of some columns were chosen."""
     return (
