@@ -95,7 +95,7 @@ class CountingMeter(Meter):
         return np.asarray(self.rows / min(self.rows, self.people) + drawing * self.rows / max(self.rows, self.people))
 
 
-def share_between(counts: Vector, whole: float, excess: Vector, tail: float) -> tuple[Vector, Vector]:
+def share_between(counts: Vector, whole: float | Vector, excess: Vector, tail: float) -> tuple[Vector, Vector]:
     """Intervals of shares, from counts among `whole` rows with `excess` times the variance of a sample.
 
     They are as for counts/excess among whole/excess rows: quantiles of the beta distribution.

@@ -96,6 +96,10 @@ class Meter:
         """Which of targets[t, x] of block k the released rows tell."""
         return self.scorers[k].identified(targets)
 
+    def written(self, k: int) -> Integers:
+        """The place of what each output of block k is written as in the rows of targets."""
+        return self.scorers[k].block.labels
+
     def shares(self, blocks: Sequence[int]) -> NDArray[np.float64]:
         """f[y, y′, …]: the observed frequencies of the outputs of some blocks."""
         shape = tuple(self.scorers[k].n_outputs for k in blocks)
