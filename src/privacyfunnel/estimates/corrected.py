@@ -15,21 +15,29 @@ the number of people is known, so is the sum of all noise: 1_A and e_x are centr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.estimates.counted import CountingMeter, share_between
-from privacyfunnel.estimates.measuring import PSEUDO_ROWS, Measured, Scores, Targets
+from privacyfunnel.estimates.measuring import AT_ONCE, PSEUDO_ROWS, Measured, Scores, Targets
 from privacyfunnel.estimates.noisy_counts import LAPLACE_KURTOSIS, NoisyCounts, is_share, reach
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Matrix, Vector
 
+SAME_GROUP = 0.5
+"""The least part of a group's size, as it is best told, that a quotient may take for it: less is nothing but noise."""
+
+NOT_SURE = 1e-6
+"""Stands in for 0 where the group may be empty as far as is known, so that intervals are everything."""
+
 
 class CorrectingMeter(CountingMeter):
     """Counts the released rows of a private fit; rows of targets go over the combinations of the noisy counts."""
+
+    sticks_out = True
 
     def __init__(self, tally: Tally, scorers: Sequence[Scorer], noisy: Sequence[NoisyCounts]) -> None:
         super().__init__(tally, scorers, noisy[0].people)
@@ -45,19 +53,23 @@ class CorrectingMeter(CountingMeter):
         """Every quotient of numbers of people, targets / given; without `given`, of all people.
 
         What sampling leaves open and what drawing and noise do are independent: their distances from the estimate are
-        added as squares (Zou and Donner 2008). People whose combinations are not listed may have any.
+        added as squares (Zou and Donner 2008). Where noise leaves the size of the group open by z times a part v of it,
+        quotients are off by up to 1/(1 − z²v²) times as much (Fieller 1954). People whose combinations are not listed
+        may have any.
         """
         (k,) = {*targets, *(given or {})}
         whole = np.ones((1, len(self.noisy[k].codes)))
         own, group = targets.get(k, whole), whole if given is None else given[k]
-        found = self._corrected(k, own, group, ends)
+        some = np.array_split(own, min(len(own), 1 + own.size // AT_ONCE))
+        found = _Corrected.joined([self._corrected(k, rows, group, ends) for rows in some])
         counted = bool(is_share(own).all())
         errors = np.hypot(self._sampling_error(k, found, counted), found.deviation) / found.size
 
         def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
             middle = np.clip(found.values, *ends)
             low, high = self._sampled(k, found, middle, tail) if counted else self._sampled_mean(k, found, tail, ends)
-            off = reach(found.deviation, found.kurtosis, tail) / found.size
+            sure = np.maximum(1 - reach(found.vague, 0.0, tail) ** 2, NOT_SURE)
+            off = reach(found.deviation, found.kurtosis, tail) / found.size / sure
             left_open = (ends[1] - ends[0]) * self.noisy[k].unlisted(tail) / self.people / found.size
             lowest = np.clip(middle - np.hypot(low, off) - left_open, *ends)
             highest = np.clip(middle + np.hypot(high, off) + left_open, *ends)
@@ -83,22 +95,38 @@ class CorrectingMeter(CountingMeter):
         w, e = (noisy.centred(rows - theta[:, None] * of) for rows, of in ((own, group), (kept[0], kept[1])))
         drawing = self._drawing(k, *seen, theta)
         part = self._weight(noisy, w, e, drawing)
+        known = np.zeros(len(own))
+        if (group != 1).any():  # whose size must not be lost in noise that the quotients themselves do not mind
+            alone = self._corrected(k, group, np.ones_like(group), (0.0, 1.0))
+            part = np.where(quotient(part)[1] < SAME_GROUP * alone.values, alone.part, part)
+            nothing = np.zeros(1)
+            parts = noisy.centred(group), noisy.centred(kept[1]), self._drawing(k, seen[1], seen[1], nothing)
+            known = np.sqrt(self._uncertain(noisy, part, *parts)[0])
+        variance, kurtosis = self._uncertain(noisy, part, w, e, drawing)
+        values, size = quotient(part)
+        return _Corrected(values, size, known / size, part, np.sqrt(variance), kurtosis, *seen)
+
+    def _uncertain(
+        self, noisy: NoisyCounts, part: Vector, w: Matrix, e: Matrix, drawing: Vector
+    ) -> tuple[Vector, Vector]:
+        """Variance and excess kurtosis of what noise and drawing do to sums of w, with so much of released rows."""
         left = (w - part[:, None] * e) ** 2
         scale = noisy.variance / self.people**2
         variance = scale * (left @ noisy.cells) + part**2 * drawing
         fourth = LAPLACE_KURTOSIS * scale**2 * (left**2 @ noisy.cells)
-        kurtosis = np.divide(fourth, variance**2, out=np.zeros(len(own)), where=variance > 0)
-        values, size = quotient(part)
-        return _Corrected(values, size, np.sqrt(variance), kurtosis, *seen)
+        return variance, np.divide(fourth, variance**2, out=np.zeros(len(part)), where=variance > 0)
 
     def _weight(self, noisy: NoisyCounts, w: Matrix, e: Matrix, drawing: Vector) -> Vector:
-        """The λ with the least variance; 1 where not all people are listed, so that only few are left open."""
+        """The λ from 0 to 1 with the least variance; 1 where not all people are listed, so that few are left open.
+
+        A larger one would undo how rows are drawn, with errors that only an exact p would tell.
+        """
         if not noisy.whole:
             return np.ones(len(w))
         scale = noisy.variance / self.people**2
         straight, square = (scale * ((e * other) @ noisy.cells) for other in (w, e))
         whole = square + drawing
-        return np.divide(straight, whole, out=np.zeros(len(w)), where=whole > 0)
+        return np.clip(np.divide(straight, whole, out=np.zeros(len(w)), where=whole > 0), 0.0, 1.0)
 
     def _drawing(self, k: int, own: Matrix, group: Matrix, theta: Vector) -> Vector:
         """The variance that drawing gives the mean of w = own − θ·group over released rows, by the published p."""
@@ -129,9 +157,7 @@ class CorrectingMeter(CountingMeter):
         low, high = share_between(middle * people, people, np.ones(len(middle)), tail)
         return middle - low, high - middle
 
-    def _sampled_mean(
-        self, k: int, found: _Corrected, tail: float, ends: tuple[float, float]
-    ) -> tuple[Vector, Vector]:
+    def _sampled_mean(self, k: int, found: _Corrected, tail: float, ends: tuple[float, float]) -> tuple[Vector, Vector]:
         """The same of means, for which released rows stand for the sample."""
         f, far = self.shares([k]), np.full(len(found.values), ends[1] - ends[0])
         size = float((found.group @ f).item())
@@ -151,6 +177,10 @@ class _Corrected:
     values: Vector
     size: Vector
     """The share of the group, as each quotient takes it."""
+    vague: Vector
+    """The standard deviation of that size by drawing and noise, as a part of it."""
+    part: Vector
+    """λ: how much of the released rows is in each."""
     deviation: Vector
     """Standard deviation by drawing and noise, of the numerator less the quotient times the denominator."""
     kurtosis: Vector
@@ -158,3 +188,10 @@ class _Corrected:
     own: Matrix
     """The targets and the group, over outputs."""
     group: Matrix
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Corrected]) -> _Corrected:
+        """Those of several sets of targets in one group."""
+        names = [field.name for field in fields(cls) if field.name != "group"]
+        each = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return cls(**each, group=parts[0].group)

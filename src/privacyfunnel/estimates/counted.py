@@ -31,6 +31,7 @@ class CountingMeter(Meter):
     """Counts the released rows of a faithful release; for quantities of one block."""
 
     way: Way = "counted"
+    sticks_out = False
 
     def __init__(self, tally: Tally, scorers: Sequence[Scorer], people: int | None) -> None:
         super().__init__(tally, scorers)

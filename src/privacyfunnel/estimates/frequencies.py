@@ -117,7 +117,7 @@ def frequencies(reader: Reader, names: Sequence[str]) -> Frequencies:
     chance = wish.tail(int(measured.identified.sum()))
     told = measured.told(chance, VAGUE)
     lows, highs = measured.between(chance, told)
-    moved = wish.project and meter.way == "channel" and bool(told.all())
+    moved = wish.project and meter.sticks_out and bool(told.all())
     shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
     counted, likely = _counted(meter, rows, group), _likely(meter, rows, group) if wish.model else None
     found: dict[tuple[int, ...], Estimate] = {}

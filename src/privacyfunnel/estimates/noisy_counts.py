@@ -69,7 +69,7 @@ class NoisyCounts:
     @cached_property
     def share(self) -> Vector:
         """Of the noisy cells, behind each combination."""
-        return self.cells / self.cells.sum()
+        return np.asarray(self.cells / self.cells.sum())
 
     def centred(self, rows: Matrix) -> Matrix:
         """rows[t, i] less their mean: how many people there are is known, so noise that all cells share is, too.
@@ -93,7 +93,7 @@ class NoisyCounts:
         return min(float(self.people), max(0.0, self.people - float(self.counts.sum())) + float(off))
 
     def expected(self, moves: csr_array) -> tuple[Vector, Vector]:
-        """Of rows with moves[A, x] = P(x′ in A | input x): how many are expected in A, and the variance of the noise."""
+        """The expected number of released rows in A, moves[A, x] = P(x′ in A | input x), and the variance by noise."""
         n = moves.shape[1]
         counts, cells = (np.bincount(self.read_as, values, n) for values in (self.counts, self.cells))
         mean = (moves @ cells) / cells.sum() if self.whole else np.zeros(moves.shape[0])

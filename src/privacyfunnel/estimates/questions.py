@@ -11,6 +11,7 @@ import numpy as np
 
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.measuring import check_size
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -37,6 +38,7 @@ class Asker:
     """
 
     def __init__(self, protocol: Protocol, codes: Sequence[Integers] | None = None) -> None:
+        self._listed = codes is not None
         self._codes = [block.codes for block in protocol.blocks] if codes is None else codes
         self.columns: dict[str, Column] = {c.name: c for block in protocol.blocks for c in block.columns}
         self._place = {name: (k, j) for k, b in enumerate(protocol.blocks) for j, name in enumerate(b.attributes)}
@@ -89,6 +91,8 @@ class Asker:
             if not own:
                 continue
             codes, cell = np.unique(of[:, own], axis=0, return_inverse=True)
+            if self._listed:
+                check_size((len(codes), len(of)))
             rows = np.zeros((len(codes), len(of)))
             rows[cell.ravel(), np.arange(len(of))] = 1.0
             rows = rows * group[k] if k in group else rows

@@ -34,17 +34,13 @@ Rows = Literal["fitted", "other"]
 
 _COUNTED = "they are counted as they stand"
 _CHANNEL = "shares are worked back from how the protocol draws rows"
-_CORRECTED = (
-    "It was fitted privately, so shares are set right by the noisy counts in its file, and intervals hold their noise."
-)
-_READ_AS = "are read as the nearest other: shares worked back, or counted without correction, are of values as read"
+_CORRECTED = "they are counted, and set right by the noisy counts in its file, whose noise the intervals hold"
+_READ_AS = "are read as the nearest other, and shares worked back are of values as read"
 
 
 def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:
     """Whether released rows can be counted as they stand, and in words: why, and what of rare combinations."""
     way, why = _way(protocol, tally, rows)
-    if way == "counted" and protocol.noise is not None:
-        why = f"{why} {_CORRECTED}"
     if way == "channel" or len(protocol.blocks) > 1 or protocol.noise is None:
         why = f"{why} {_reading(protocol)}".rstrip()
     return way, why
@@ -55,7 +51,7 @@ def _reading(protocol: Protocol) -> str:
     if not any(block.nearest for block in protocol.blocks):
         return ""
     if protocol.noise is None:
-        return f"Combinations that fewer than {protocol.at_least:,} people had {_READ_AS}."
+        return f"Combinations that fewer than {protocol.at_least:,} people had are read and counted as the nearest other."
     moved, people = read_otherwise(protocol), protocol.noise.people
     whom = f"about {moved:,} of the {people:,} people that it was fitted on, by its noisy counts"
     return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}."
@@ -78,7 +74,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
         return "channel", f"The protocol keeps information, not the distribution of rows: {_CHANNEL}."
     if rows == "other":
         return "channel", f"These are said to be other rows than the protocol was fitted on: {_CHANNEL}."
-    people = protocol.people
+    people, counted = protocol.people, _COUNTED if protocol.noise is None else _CORRECTED
     as_many = people is not None and tally.rows == people
     noisy = [NoisyCounts.of(protocol, k) if protocol.noise else None for k in range(len(protocol.blocks))]
     fitting = as_many and all(
@@ -87,7 +83,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
     )
     if rows == "fitted":
         though = "" if fitting or not as_many else ", though their counts hardly fit"
-        return "counted", f"These are said to be the rows that the protocol was fitted on{though}: {_COUNTED}."
+        return "counted", f"These are said to be the rows that the protocol was fitted on{though}: {counted}."
     if people is None:
         return "channel", f"The protocol does not say how many rows it was fitted on, or on which: {_CHANNEL}."
     if not as_many:
@@ -101,7 +97,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
             f'{told}. {_CHANNEL.capitalize()}. If you know that they are, say so: rows="fitted", or --rows fitted.',
         )
     these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
-    return "counted", f"{these}, and it keeps their distribution: {_COUNTED}."
+    return "counted", f"{these}, and it keeps their distribution: {counted}."
 
 
 def fits(block: Block, counts: Integers, people: int, noisy: NoisyCounts | None = None) -> bool:
