@@ -8,8 +8,9 @@ x of the domain, the expected number of released rows in A is Σ N_x e_x, and N_
 
 is an unbiased estimate of the number of people in A. Its variance given the table is λ² times that of drawing, plus
 v Σ (1_A(x) − λe_x)² for cells with noise of variance v: small where rows stay as they are. With λ = 0 it is what the
-noisy counts tell alone, with λ = 1 what the released rows tell, corrected; the λ with the least variance is taken. As
-the number of people is known, so is the sum of all noise: 1_A and e_x are centred.
+noisy counts tell alone, with λ = 1 what the released rows tell, corrected; the λ with the least error is taken. As the
+number of people is known, so is the sum of all noise: 1_A and e_x are centred. Which combinations are read as others
+was decided by the noise itself, so that theirs is too low on average: what that may do counts as an error, too.
 """
 
 from __future__ import annotations
@@ -63,14 +64,16 @@ class CorrectingMeter(CountingMeter):
         some = np.array_split(own, min(len(own), 1 + own.size // AT_ONCE))
         found = _Corrected.joined([self._corrected(k, rows, group, ends) for rows in some])
         counted = bool(is_share(own).all())
-        errors = np.hypot(self._sampling_error(k, found, counted), found.deviation) / found.size
+        spread = self._sampling_error(k, found, counted) ** 2 + found.deviation**2 + found.lean**2
+        errors = np.sqrt(spread) / found.size
 
         def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
             middle = np.clip(found.values, *ends)
             low, high = self._sampled(k, found, middle, tail) if counted else self._sampled_mean(k, found, tail, ends)
             sure = np.maximum(1 - reach(found.vague, 0.0, tail) ** 2, NOT_SURE)
             off = reach(found.deviation, found.kurtosis, tail) / found.size / sure
-            left_open = (ends[1] - ends[0]) * self.noisy[k].unlisted(tail) / self.people / found.size
+            unlisted = (ends[1] - ends[0]) * self.noisy[k].unlisted(tail) / self.people
+            left_open = (unlisted + found.lean) / found.size
             lowest = np.clip(middle - np.hypot(low, off) - left_open, *ends)
             highest = np.clip(middle + np.hypot(high, off) + left_open, *ends)
             return np.where(wanted, lowest, np.nan), np.where(wanted, highest, np.nan)
@@ -94,7 +97,8 @@ class CorrectingMeter(CountingMeter):
         theta = np.clip(quotient(np.ones(len(own)))[0], *ends)
         w, e = (noisy.centred(rows - theta[:, None] * of) for rows, of in ((own, group), (kept[0], kept[1])))
         drawing = self._drawing(k, *seen, theta)
-        part = self._weight(noisy, w, e, drawing)
+        lean = np.abs((e - w) @ noisy.leaning) / self.people
+        part = self._weight(noisy, w, e, drawing + lean**2)
         known = np.zeros(len(own))
         if (group != 1).any():  # whose size must not be lost in noise that the quotients themselves do not mind
             alone = self._corrected(k, group, np.ones_like(group), (0.0, 1.0))
@@ -104,7 +108,7 @@ class CorrectingMeter(CountingMeter):
             known = np.sqrt(self._uncertain(noisy, part, *parts)[0])
         variance, kurtosis = self._uncertain(noisy, part, w, e, drawing)
         values, size = quotient(part)
-        return _Corrected(values, size, known / size, part, np.sqrt(variance), kurtosis, *seen)
+        return _Corrected(values, size, known / size, part, part * lean, np.sqrt(variance), kurtosis, *seen)
 
     def _uncertain(
         self, noisy: NoisyCounts, part: Vector, w: Matrix, e: Matrix, drawing: Vector
@@ -181,6 +185,8 @@ class _Corrected:
     """The standard deviation of that size by drawing and noise, as a part of it."""
     part: Vector
     """λ: how much of the released rows is in each."""
+    lean: Vector
+    """By how much it may lean to one side, because noise decided which combinations became inputs."""
     deviation: Vector
     """Standard deviation by drawing and noise, of the numerator less the quotient times the denominator."""
     kurtosis: Vector

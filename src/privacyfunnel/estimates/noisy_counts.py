@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import log_ndtr
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.noise import UNIT, Noise, balanced
@@ -22,6 +23,8 @@ MOST_LISTED = 50_000
 """Combinations of a block's values that are looked at one by one: tables of shares have a number for each of them."""
 LAPLACE_KURTOSIS = 3.0
 """Excess kurtosis of Laplace noise; of a sum it is smaller."""
+STEPS = 30
+"""Of an iteration towards a number that only widens intervals: a rough value will do."""
 FISHER = 24.0
 """Cornish and Fisher: a kurtosis κ moves the quantile z by (z³ − 3z)κ/24."""
 
@@ -83,6 +86,26 @@ class NoisyCounts:
         missing = self.people - float(self.counts.sum())
         known = (rows @ self.share) * missing if self.whole else 0.0
         return np.asarray(rows @ self.counts + known)
+
+    @cached_property
+    def leaning(self) -> Vector:
+        """About the noise that is expected of combinations that did not become inputs; 0 for those that did.
+
+        Where noise decides it, it is too low on average: with normal noise of standard deviation σ and a threshold T,
+        E(z | N + z < T) = −σφ(a)/Φ(a), a = (T − N)/σ. They are taken to have all the same N, that which gives them the
+        counts that they have on average.
+        """
+        rare = np.ones(len(self.codes), dtype=bool)
+        rare[self.inputs] = False
+        if not rare.any():
+            return np.zeros(len(self.codes))
+        least = float(np.sort(self.counts)[int(rare.sum())])  # as many lie below it
+        mean, deviation = float(self.counts[rare].mean()), math.sqrt(self.variance * float(self.cells[rare].mean()))
+        people = mean
+        for _ in range(STEPS):
+            a = (least - people) / deviation
+            people = mean + deviation * math.exp(-(a**2) / 2 - float(log_ndtr(a))) / math.sqrt(2 * math.pi)
+        return np.where(rare, mean - people, 0.0)
 
     def unlisted(self, tail: float) -> float:
         """No more people have other combinations, but for the chance `tail`."""

@@ -51,7 +51,9 @@ def _reading(protocol: Protocol) -> str:
     if not any(block.nearest for block in protocol.blocks):
         return ""
     if protocol.noise is None:
-        return f"Combinations that fewer than {protocol.at_least:,} people had are read and counted as the nearest other."
+        return (
+            f"Combinations that fewer than {protocol.at_least:,} people had are read and counted as the nearest other."
+        )
     moved, people = read_otherwise(protocol), protocol.noise.people
     whom = f"about {moved:,} of the {people:,} people that it was fitted on, by its noisy counts"
     return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}."
