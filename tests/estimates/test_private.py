@@ -166,6 +166,19 @@ def test_a_value_that_was_merged_away_is_told_with_its_noise():
     assert all(0 <= e.share <= 1 for e in moved.estimates)
 
 
+def test_the_file_of_a_private_fit_tells_all_that_estimates_need(tmp_path):
+    rng = np.random.default_rng(11)
+    joint = sample(rng, 10_000)
+    cells = np.repeat(np.arange(joint.n_x), joint.weights.sum(axis=0))
+    table = pd.DataFrame(joint.codes[cells], columns=NAMES)
+    protocol = fitted(joint)
+    protocol.save(tmp_path / "protocol.json")
+    open_table = protocol.sanitise(table, seed=1)
+    here, there = (pf.estimate(open_table, p) for p in (protocol, pf.Protocol.load(tmp_path / "protocol.json")))
+    assert here == there
+    assert here.way == "counted"
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_rows_of_a_private_fit_are_recognised_and_others_are_not(epsilon):
     rng = np.random.default_rng(4)
