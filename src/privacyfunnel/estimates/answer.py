@@ -8,10 +8,12 @@ from typing import Any
 
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.corrected import CorrectingMeter
 from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Frequencies, Presentation, Reader, frequencies, named
 from privacyfunnel.estimates.intervals import tail
 from privacyfunnel.estimates.measuring import Meter, Way
+from privacyfunnel.estimates.noisy_counts import NoisyCounts
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import Summary, has_mean, summary
@@ -84,7 +86,8 @@ def estimate(
     distribution, the only answer where the released rows do not tell.
 
     Rows of a faithful release of the fitted table are counted as they stand, with intervals that hold both what the
-    table is a sample of and how rows were drawn. All others are worked back from how the channel draws them. Which of
+    table is a sample of and how rows were drawn; those of a private fit are set right by the noisy counts in its file,
+    whose noise the intervals hold, too. All others are worked back from how the channel draws them. Which of
     the two is found out from the number of rows and their counts, unless `rows` says it, "fitted" or "other", which is
     needed where a strict promise leaves too little to see.
 
@@ -115,7 +118,7 @@ def estimate(
     for group in _groups(asker, by):
         fixed = {**kept, **group}
         try:
-            tables += [frequencies(Reader(meters.of([*names, *fixed]), asker, fixed, wish), names) for names in asked]
+            tables += [frequencies(meters.reader(names, fixed, wish), names) for names in asked]
         except InvalidTable as trouble:
             if not group:
                 raise
@@ -123,7 +126,7 @@ def estimate(
             continue
         single = [names[0] for names in asked if len(names) == 1]
         numeric = [name for name in single if has_mean(asker.columns[name])]
-        summaries += [summary(Reader(meters.of([name, *fixed]), asker, fixed, wish), name) for name in numeric]
+        summaries += [summary(meters.reader([name], fixed, wish), name) for name in numeric]
     return Estimates(counts.rows, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
 
 
@@ -132,13 +135,19 @@ class _Meters:
 
     def __init__(self, protocol: Protocol, counts: Tally, way: Way, asker: Asker) -> None:
         scorers = [Scorer(block) for block in protocol.blocks]
-        self._channel, self._asker = Meter(counts, scorers), asker
-        self._counted = CountingMeter(counts, scorers, protocol.people) if way == "counted" else None
+        self._channel: tuple[Meter, Asker] = Meter(counts, scorers), asker
+        self._counted: tuple[Meter, Asker] | None = None
+        if way == "counted" and protocol.noise is not None:
+            noisy = [NoisyCounts.of(protocol, k) for k in range(len(protocol.blocks))]
+            self._counted = CorrectingMeter(counts, scorers, noisy), Asker(protocol, [each.codes for each in noisy])
+        elif way == "counted":
+            self._counted = CountingMeter(counts, scorers, protocol.people), asker
 
-    def of(self, names: Sequence[str]) -> Meter:
-        """How a question about these attributes is measured."""
-        alone = len(self._asker.blocks(names)) == 1
-        return self._counted if self._counted is not None and alone else self._channel
+    def reader(self, names: Sequence[str], fixed: Mapping[str, Sequence[int]], wish: Presentation) -> Reader:
+        """How a question about these attributes, in a group, is measured."""
+        alone = len(self._channel[1].blocks([*names, *fixed])) == 1
+        meter, asker = self._counted if self._counted is not None and alone else self._channel
+        return Reader(meter, asker, fixed, wish)
 
 
 def _kept(asker: Asker, where: Mapping[str, Any]) -> dict[str, Sequence[int]]:

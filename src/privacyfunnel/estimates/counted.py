@@ -31,6 +31,7 @@ class CountingMeter(Meter):
     """Counts the released rows of a faithful release; for quantities of one block."""
 
     way: Way = "counted"
+    sticks_out = False
 
     def __init__(self, tally: Tally, scorers: Sequence[Scorer], people: int | None) -> None:
         super().__init__(tally, scorers)
@@ -95,7 +96,7 @@ class CountingMeter(Meter):
         return np.asarray(self.rows / min(self.rows, self.people) + drawing * self.rows / max(self.rows, self.people))
 
 
-def share_between(counts: Vector, whole: float, excess: Vector, tail: float) -> tuple[Vector, Vector]:
+def share_between(counts: Vector, whole: float | Vector, excess: Vector, tail: float) -> tuple[Vector, Vector]:
     """Intervals of shares, from counts among `whole` rows with `excess` times the variance of a sample.
 
     They are as for counts/excess among whole/excess rows: quantiles of the beta distribution.

@@ -117,7 +117,7 @@ def frequencies(reader: Reader, names: Sequence[str]) -> Frequencies:
     chance = wish.tail(int(measured.identified.sum()))
     told = measured.told(chance, VAGUE)
     lows, highs = measured.between(chance, told)
-    moved = wish.project and meter.way == "channel" and bool(told.all())
+    moved = wish.project and meter.sticks_out and bool(told.all())
     shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
     counted, likely = _counted(meter, rows, group), _likely(meter, rows, group) if wish.model else None
     found: dict[tuple[int, ...], Estimate] = {}
@@ -154,7 +154,7 @@ def check_group(reader: Reader, group: Mapping[int, Matrix], fixed: Mapping[str,
         raise InvalidTable(f"the released rows do not tell how many have {who}; ask for a coarser group")
     chance = float(ndtr(-SMALLEST_GROUP))
     low, _ = found.between(chance, found.identified)
-    if meter.way == "counted" and low.item() == 0:
+    if meter.way == "counted" and found.values.item() == 0:
         raise InvalidTable(f"no released row has {who}; ask for a larger group")
     if low.item() == 0 or not found.told(chance, found.plan.values.item() if found.plan else np.inf).all():
         raise InvalidTable(
@@ -189,7 +189,7 @@ def _counted(meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matri
     """The shares of the labels of released rows."""
     blocks = sorted(rows)
     f = meter.shares(blocks)
-    labels = {k: meter.scorers[k].block.labels for k in blocks}
+    labels = {k: meter.written(k) for k in blocks}
     shares = contract(f, [rows[k][:, labels[k]] for k in blocks])
     within = [group[k][:, labels[k]] if k in group else np.ones((1, len(labels[k]))) for k in blocks]
     whole = float(contract(f, within).item())

@@ -82,6 +82,8 @@ class Meter:
     """Measures on the tally of a released table, by working back from how the channel draws rows."""
 
     way: Way = "channel"
+    sticks_out = True
+    """Whether shares may lie below 0 or above 1."""
 
     def __init__(self, tally: Tally, scorers: Sequence[Scorer]) -> None:
         self.tally, self.scorers = tally, scorers
@@ -96,10 +98,14 @@ class Meter:
         """Which of targets[t, x] of block k the released rows tell."""
         return self.scorers[k].identified(targets)
 
+    def written(self, k: int) -> Integers:
+        """The place of what each output of block k is written as in the rows of targets."""
+        return self.scorers[k].block.labels
+
     def shares(self, blocks: Sequence[int]) -> NDArray[np.float64]:
         """f[y, y′, …]: the observed frequencies of the outputs of some blocks."""
         shape = tuple(self.scorers[k].n_outputs for k in blocks)
-        _check_size(shape)
+        check_size(shape)
         f = np.zeros(shape)
         np.add.at(f, tuple(self.tally.outputs[:, k] for k in blocks), self.tally.counts / self.rows)
         return f
@@ -124,7 +130,7 @@ class Meter:
         blocks = sorted({*targets, *(given or {})})
         own = [targets[k] if k in targets else self._all(k) for k in blocks]
         group = [given[k] if given and k in given else self._all(k) for k in blocks]
-        _check_size(tuple(len(rows) for rows in own))
+        check_size(tuple(len(rows) for rows in own))
         scorers = [self.scorers[k] for k in blocks]
         A = [scorer.scores(rows) for scorer, rows in zip(scorers, own, strict=True)]
         D = [
@@ -258,7 +264,8 @@ def _outer(vectors: Sequence[Vector]) -> NDArray[np.float64]:
     return found
 
 
-def _check_size(shape: tuple[int, ...]) -> None:
+def check_size(shape: tuple[int, ...]) -> None:
+    """Refuse tables that are too large to be held."""
     if np.prod(shape, dtype=np.float64) > MOST_NUMBERS:
         cells = " × ".join(map(str, shape))
         raise InvalidInput(f"a table of {cells} cells is too large; ask for fewer attributes at a time")

@@ -11,6 +11,7 @@ import numpy as np
 
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.measuring import check_size
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -31,10 +32,14 @@ class Cells:
 
 
 class Asker:
-    """Knows where the attributes of a protocol are."""
+    """Knows where the attributes of a protocol are.
 
-    def __init__(self, protocol: Protocol) -> None:
-        self.protocol = protocol
+    Rows go over the inputs of each block, or over other combinations of its values, if `codes` lists these.
+    """
+
+    def __init__(self, protocol: Protocol, codes: Sequence[Integers] | None = None) -> None:
+        self._listed = codes is not None
+        self._codes = [block.codes for block in protocol.blocks] if codes is None else codes
         self.columns: dict[str, Column] = {c.name: c for block in protocol.blocks for c in block.columns}
         self._place = {name: (k, j) for k, b in enumerate(protocol.blocks) for j, name in enumerate(b.attributes)}
 
@@ -66,7 +71,7 @@ class Asker:
     def values(self, name: str, by_code: Vector) -> tuple[int, Vector]:
         """The block of an attribute, and by_code[code of x] for every input x of it."""
         k, j = self._place[name]
-        return k, by_code[self.protocol.blocks[k].codes[:, j]]
+        return k, by_code[self._codes[k][:, j]]
 
     def group(self, fixed: Mapping[str, Sequence[int]]) -> dict[int, Matrix]:
         """For each block that matters, the row that is 1 for inputs whose attributes have one of the fixed values."""
@@ -81,13 +86,15 @@ class Asker:
     def cells(self, names: Sequence[str], group: Mapping[int, Matrix]) -> dict[int, Cells]:
         """For each block with some of the attributes, the combinations of their values that can occur in the group."""
         found = {}
-        for k, block in enumerate(self.protocol.blocks):
+        for k, of in enumerate(self._codes):
             own = [self._place[name][1] for name in names if self._place[name][0] == k]
             if not own:
                 continue
-            codes, cell = np.unique(block.codes[:, own], axis=0, return_inverse=True)
-            rows = np.zeros((len(codes), len(block.codes)))
-            rows[cell.ravel(), np.arange(len(block.codes))] = 1.0
+            codes, cell = np.unique(of[:, own], axis=0, return_inverse=True)
+            if self._listed:
+                check_size((len(codes), len(of)))
+            rows = np.zeros((len(codes), len(of)))
+            rows[cell.ravel(), np.arange(len(of))] = 1.0
             rows = rows * group[k] if k in group else rows
             possible = rows.any(axis=1)
             found[k] = Cells(codes[possible], rows[possible])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import chdtri
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.measuring import Way
+from privacyfunnel.estimates.noisy_counts import LAPLACE_KURTOSIS, NoisyCounts, reach, read_otherwise
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.digits import MARGINAL_PEOPLE
 from privacyfunnel.protocols.protocol import Block, Protocol
@@ -24,15 +26,40 @@ MOST_SETS = 200
 """Values of a column that are looked at one by one; the others are too rare to show by themselves."""
 CHANCE = 1e-6
 """How rarely rows that were fitted on may be taken for others. Others of the same number are rare, too."""
+SINGLE_ROW = 1.0
+"""A variance that no number of rows is held to be below: where nothing is drawn or noisy there would be none at all."""
 
 Rows = Literal["fitted", "other"]
 """What a reader knows of the released rows: they are those that the protocol was fitted on, or others."""
 
 _COUNTED = "they are counted as they stand"
 _CHANNEL = "shares are worked back from how the protocol draws rows"
+_CORRECTED = "they are counted, and set right by the noisy counts in its file, whose noise the intervals hold"
+_READ_AS = "are read as the nearest other, and shares worked back are of values as read"
 
 
 def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:
+    """Whether released rows can be counted as they stand, and in words: why, and what of rare combinations."""
+    way, why = _way(protocol, tally, rows)
+    if way == "channel" or len(protocol.blocks) > 1 or protocol.noise is None:
+        why = f"{why} {_reading(protocol)}".rstrip()
+    return way, why
+
+
+def _reading(protocol: Protocol) -> str:
+    """What is said of shares where rows with rare combinations are read as others."""
+    if not any(block.nearest for block in protocol.blocks):
+        return ""
+    if protocol.noise is None:
+        return (
+            f"Combinations that fewer than {protocol.at_least:,} people had are read and counted as the nearest other."
+        )
+    moved, people = read_otherwise(protocol), protocol.noise.people
+    whom = f"about {moved:,} of the {people:,} people that it was fitted on, by its noisy counts"
+    return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}."
+
+
+def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:
     """Whether released rows can be counted as they stand, and why in a sentence.
 
     They can if the release is faithful and they come from the rows that it was fitted on: `rows` says so, or they are
@@ -49,50 +76,53 @@ def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, st
         return "channel", f"The protocol keeps information, not the distribution of rows: {_CHANNEL}."
     if rows == "other":
         return "channel", f"These are said to be other rows than the protocol was fitted on: {_CHANNEL}."
-    people = protocol.people
+    people, counted = protocol.people, _COUNTED if protocol.noise is None else _CORRECTED
     as_many = people is not None and tally.rows == people
+    noisy = [NoisyCounts.of(protocol, k) if protocol.noise else None for k in range(len(protocol.blocks))]
     fitting = as_many and all(
-        fits(block, _counts(tally, k, len(block.labels)), tally.rows) for k, block in enumerate(protocol.blocks)
+        fits(block, _counts(tally, k, len(block.labels)), tally.rows, noisy[k])
+        for k, block in enumerate(protocol.blocks)
     )
     if rows == "fitted":
         though = "" if fitting or not as_many else ", though their counts hardly fit"
-        return "counted", f"These are said to be the rows that the protocol was fitted on{though}: {_COUNTED}."
+        return "counted", f"These are said to be the rows that the protocol was fitted on{though}: {counted}."
     if people is None:
         return "channel", f"The protocol does not say how many rows it was fitted on, or on which: {_CHANNEL}."
     if not as_many:
         return "channel", f"The protocol was fitted on {people:,} rows, and these are {tally.rows:,}: {_CHANNEL}."
     if not fitting:
         return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}."
-    if max(hidden(block, people) for block in protocol.blocks) > HIDDEN:
+    if max(map(hidden, protocol.blocks, repeat(people), noisy)) > HIDDEN:
         told = "Whether these are the rows that the protocol was fitted on does not show: too many are redrawn"
         return (
             "channel",
             f'{told}. {_CHANNEL.capitalize()}. If you know that they are, say so: rows="fitted", or --rows fitted.',
         )
     these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
-    return "counted", f"{these}, and it keeps their distribution: {_COUNTED}."
+    return "counted", f"{these}, and it keeps their distribution: {counted}."
 
 
-def fits(block: Block, counts: Integers, people: int) -> bool:
+def fits(block: Block, counts: Integers, people: int, noisy: NoisyCounts | None = None) -> bool:
     """Whether counts[x] of released rows can come from the people that the block was fitted on, but for bad luck.
 
     All values are looked at, and those of each column. For a set A of values, the number of fitted rows is known as
     precisely as the published marginal tells it, and the released number differs from it by drawing, with variance
     n Σ p_x e_x(1−e_x). Divided by their standard deviations, the differences of disjoint sets have a normalised graph
     Laplacian as covariance: eigenvalues of at most 2. So the sum of the squares of k of them exceeds a quantile of
-    2χ²(k/2) more rarely than its chance.
+    2χ²(k/2) more rarely than its chance. Of a private fit, the noisy counts tell what is expected, and what their noise
+    may do is left open.
     """
-    return all(_Look.at(block, cell, people).apart(counts) <= _limit(cell) for cell in _partitions(block))
+    return all(_Look.at(block, cell, people, noisy).apart(counts) <= _limit(cell) for cell in _partitions(block))
 
 
-def hidden(block: Block, people: int) -> float:
+def hidden(block: Block, people: int, noisy: NoisyCounts | None = None) -> float:
     """The most by which a share of a column may differ from that of the fitted rows and yet look the same.
 
     Released shares of a column differ by E d if the original ones differ by d, with E[A, B] = P(x′ in A | x in B). That
     is noticed from a certain size on, but E may make much of d small: a strict promise leaves little to see.
     """
     columns = [_commonest(cell, block.marginal) for cell in _partitions(block)[-block.codes.shape[1] :]]
-    return max(_Look.at(block, cell, people).hidden(block) for cell in columns)
+    return max(_Look.at(block, cell, people, noisy).hidden(block) for cell in columns)
 
 
 def _commonest(cell: Integers, marginal: Integers) -> Integers:
@@ -131,13 +161,25 @@ class _Look:
     """What the differences are not held against."""
 
     @classmethod
-    def at(cls, block: Block, cell: Integers, people: int) -> _Look:
+    def at(cls, block: Block, cell: Integers, people: int, noisy: NoisyCounts | None = None) -> _Look:
         p = block.marginal / UNIT
+        if noisy is not None:
+            return cls._private(block, cell, people, noisy)
         unit = max(1.0, people / MARGINAL_PEOPLE)
         near = np.bincount(cell, (people - unit * len(p) / 2) * p + unit / 2).astype(np.float64)
         drawn = people * _drawing(block, cell, p)
         left_open = (unit / 2 * (np.bincount(cell) + len(p) * np.bincount(cell, p))).astype(np.float64)
         return cls(cell, people, near, drawn + unit / 3 * near, left_open)
+
+    @classmethod
+    def _private(cls, block: Block, cell: Integers, people: int, noisy: NoisyCounts) -> _Look:
+        moves = _moves(block, cell)
+        near, noise = noisy.expected(moves)
+        chance = CHANCE / len(near)
+        kurtosis = LAPLACE_KURTOSIS * np.minimum(1.0, noisy.variance / np.maximum(noise, noisy.variance))
+        left_open = reach(np.sqrt(noise), kurtosis, chance) + noisy.unlisted(chance)
+        drawn = people * _drawing(block, cell, block.marginal / UNIT)
+        return cls(cell, people, near, drawn + noise + SINGLE_ROW, left_open)
 
     def apart(self, counts: Integers) -> float:
         """Σ (difference / standard deviation)² over the sets of values."""
