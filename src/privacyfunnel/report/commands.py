@@ -10,6 +10,7 @@ from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.frequency_threshold import usual_threshold
 
 LONG_LINE = 78
 """Letters: two fewer than the 80 of an old terminal, for its prompt."""
@@ -27,11 +28,15 @@ class Steps:
 
 
 def steps(protocol: Protocol, table: str, file: str = "protocol.json", released: str = "released.csv") -> Steps:
-    """The commands and the lines of Python that make this protocol again from its table."""
+    """The commands and the lines of Python that make this protocol again from its table.
+
+    A private fit draws its noise afresh, so that they make one like it; and everybody audits it without the table.
+    """
+    audit = ["funnel", "audit", file]
     return Steps(
         _fit(protocol, table, file),
         shlex.join(["funnel", "sanitise", table, "--protocol", file, "-o", released]),
-        shlex.join(["funnel", "audit", file, "--table", table]),
+        shlex.join(audit if protocol.noise is not None else [*audit, "--table", table]),
         _python(protocol, table, file, released),
     )
 
@@ -88,6 +93,7 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
     for chain in protocol.notion.chains if isinstance(protocol.notion, Robust) else ():
         words += ["--chain", ",".join(chain)]
+    words += _counts(protocol)
     words += ["--objective", protocol.objective]
     for name, weight in _weights(protocol).items():
         words += ["--weight", f"{name}={_plain(weight)}"]
@@ -100,6 +106,26 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     if len(protocol.blocks) > 1:
         words += ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
     return shlex.join([*words, "-o", file])
+
+
+def _counts(protocol: Protocol) -> list[str]:
+    """What it was computed from, as options of funnel fit."""
+    noise, least = protocol.noise, protocol.at_least
+    words = ["--exact-fit"] if noise is None else ["--private", _plain(noise.epsilon)]
+    if noise is not None and noise.delta:
+        words += ["--delta", f"{noise.delta:g}"]
+    if noise is not None and not least and len(protocol.blocks) == 1:
+        least = 1 if usual_threshold(protocol.notion) else 0  # or there would be the usual one
+    return [*words, "--at-least", str(least)] if least else words
+
+
+def _counts_in_python(protocol: Protocol) -> dict[str, Any]:
+    """The same for Joint.from_table."""
+    noise = protocol.noise
+    given: dict[str, Any] = {"private": noise.epsilon} if noise is not None else {}
+    if noise is not None and noise.delta:
+        given["delta"] = noise.delta
+    return given | ({"at_least": protocol.at_least} if protocol.at_least else {})
 
 
 def _options(notion: Notion) -> dict[str, Any]:
@@ -149,6 +175,7 @@ def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
     given += [f"    {name}={asked!r}," for name, asked in _wishes(protocol).items() if asked]
     if _missing(protocol):
         given.append(f"    missing={_missing(protocol)!r},")
+    given += [f"    {name}={value!r}," for name, value in _counts_in_python(protocol).items()]
     return "\n".join(
         [
             "import privacyfunnel as pf",

@@ -10,10 +10,12 @@ from shiny import ui
 
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Objective
-from privacyfunnel.report.account import Account, text_of
+from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.html import code, paragraph
-from privacyfunnel.report.page import attack_part, columns_part, glance_part, promise_part, side_channels_part
+from privacyfunnel.report.measured import text_of
+from privacyfunnel.report.page import attack_part, columns_part, side_channels_part
+from privacyfunnel.report.promised import glance_part, promise_part
 from privacyfunnel.report.words import how_to_count, kept_words, percent
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
 from privacyfunnel.tables.counting import Counted

@@ -10,9 +10,18 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import noisy_joint, with_at_least
 from privacyfunnel.numeric.information import share_kept
+from privacyfunnel.promises.notion import Notion
 
 USUAL = 10
 """The threshold that statistical offices commonly use."""
+
+
+def usual_threshold(promise: Notion) -> int:
+    """The threshold unless somebody chooses otherwise; 0 for promises that speak of every combination as it is.
+
+    Those are promises about attackers who know columns, and those about a population, with a confidence.
+    """
+    return 0 if promise.confidence is not None or "known" in promise.parameters() else USUAL
 
 
 @dataclass(frozen=True)
