@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         sharpness,
     )
     from privacyfunnel.protocols.protocol import Protocol
+    from privacyfunnel.tables.domain import Domain
     from privacyfunnel.transformer import PrivacyFunnel
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Attack",
     "Attacker",
     "Certificate",
+    "Domain",
     "Estimates",
     "Joint",
     "Notion",
@@ -102,6 +104,7 @@ _HOMES = {
     "protocols.protocol": ("Protocol",),
     "promises.robust": ("Robust", "robust"),
     "attacks.repetition": ("Repeated", "repeated"),
+    "tables.domain": ("Domain",),
     "transformer": ("PrivacyFunnel",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -7,6 +7,7 @@ PrivacyFunnelError
 │   ├── InvalidChannel      not a matrix of dyadic probabilities
 │   ├── InvalidProtocol     a protocol file that is broken, edited or of another schema
 │   ├── InvalidTable        a table, column or bin specification that cannot be used
+│   ├── InvalidDomain       a domain file that is broken, or does not declare what is asked for
 │   └── UnseenValues        rows holding values the protocol was not fitted on
 ├── OutputRefused           a file we will not write, or could not write whole
 ├── NotCertified            a protocol that failed the exact check
@@ -77,6 +78,10 @@ class InvalidProtocol(InvalidInput):
 
 class InvalidTable(InvalidInput):
     """The table, a column of it, or the way it should be encoded cannot be used."""
+
+
+class InvalidDomain(InvalidInput):
+    """The domain file has a mistake, or does not declare a column that is asked for."""
 
 
 class UnseenValues(InvalidInput):

@@ -18,6 +18,9 @@ from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped,
 
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
 COMMANDS = {
+    "domain": (
+        "Write a template of the values that columns may have, to be edited before it is public: see fit --domain."
+    ),
     "fit": "Find the protocol that keeps the most of a table's columns without giving away its secret.",
     "sanitise": "Draw a released row for every row of a table. Only the protocol's attributes are released.",
     "audit": "Check in exact arithmetic that a protocol keeps its promise. Exit code 0: kept, 1: broken.",

@@ -107,6 +107,7 @@ def fit(
     top: options.TopOption = None,
     dates: options.DatesOption = None,
     missing: options.Missing = None,
+    domain: options.DomainFile = None,
     allow_secret_attribute: options.AllowSecret = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -135,9 +136,11 @@ def fit(
     asked.check()
     counts = _Counts.asked(private, exact_fit, delta, at_least, _without_threshold(notion, confidence, blocks), within)
     cluster = options.cluster(engine, master)
-    check_output(output, force, (table,))
+    check_output(output, force, (table, domain))
     wishes = options.wishes(bins, top, dates, missing)
-    counted = options.counted(table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster)
+    counted = options.counted(
+        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain
+    )
     if not json:
         show.console().print(show.columns_table(counted))
     counted = counts.of(counted)

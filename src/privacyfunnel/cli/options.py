@@ -9,14 +9,22 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from privacyfunnel.cli.shared import Delimiter as Delimiter
+from privacyfunnel.cli.shared import Encoding as Encoding
+from privacyfunnel.cli.shared import Force as Force
+from privacyfunnel.cli.shared import Json as Json
+from privacyfunnel.cli.shared import Missing as Missing
+from privacyfunnel.cli.shared import Table as Table
+from privacyfunnel.cli.shared import names as names
+from privacyfunnel.cli.shared import unquoted
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.domain import opened
 from privacyfunnel.tables.fitting import Bins, Wishes
 
-Table = Annotated[Path, typer.Argument(help="CSV, CSV.GZ, Parquet or JSON lines, with column names.")]
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
 Attributes = Annotated[
     str | None, typer.Option(help="The columns to release, joined by commas (default: all but the secret).")
@@ -32,18 +40,19 @@ TopOption = Annotated[
 DatesOption = Annotated[
     list[str] | None, typer.Option("--dates", help="Keep dates by year, month or day: born=year. Repeatable.")
 ]
-Missing = Annotated[list[str] | None, typer.Option(help="A text that means “missing”, beside empty ones. Repeatable.")]
+DomainFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--domain", help="Take every value and border from this file, which funnel domain begins, not from the table."
+    ),
+]
 AllowSecret = Annotated[
     bool, typer.Option("--allow-secret-attribute", help="Let the secret itself be among the attributes.")
 ]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV (default: found out).")]
-Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
 Engine = Annotated[str, typer.Option(help="What does the work: duckdb, on this machine, or spark, on a cluster.")]
 SparkMaster = Annotated[
     str | None, typer.Option(help="For spark: where, such as spark://host:7077 (default: local[*]).")
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Blocks = Annotated[
     str | None,
     typer.Option(help="Release blocks of attributes by themselves: age+sex,town; or each: every attribute is one."),
@@ -67,31 +76,15 @@ Gap = Annotated[
     typer.Option(help="Stop when at most this can be gained: a share of cells (0.001), or nats (1e-6)."),
 ]
 TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds, with the best found so far.")]
-ONE_NAME = re.compile(r'(?:\s*"[^"]*"\s*(?=,|$))|[^,]+')
-"""The names in a list that is joined by commas."""
 PAIRS = re.compile(r'(?:"[^"]*"|[^,"])+')
 """The column=value in a list that is joined by commas; quoted names may hold some."""
-
-
-def names(text: str) -> list[str]:
-    """A list of columns, as typed; a name in double quotes is taken as it is, with its commas and spaces.
-
-    >>> names('age, "Name, first name",town')
-    ['age', 'Name, first name', 'town']
-    """
-    return [name for name in map(_unquoted, ONE_NAME.findall(text)) if name]
-
-
-def _unquoted(text: str) -> str:
-    name = text.strip()
-    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
 def blocks(text: str | None) -> list[list[str]] | None:
     """Blocks of attributes, as typed: age+sex,town."""
     if text is None or text.strip() == "each":
         return None
-    return [[name for name in map(_unquoted, block.split("+")) if name] for block in names(text)]
+    return [[name for name in map(unquoted, block.split("+")) if name] for block in names(text)]
 
 
 def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
@@ -99,11 +92,11 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in texts or []:
         name, equals, value = text.rpartition("=")
-        if not equals or not _unquoted(name) or not value.strip():
+        if not equals or not unquoted(name) or not value.strip():
             raise InvalidTable(f"{option} takes column=value; got {text!r}")
-        if _unquoted(name) in found:
-            raise InvalidTable(f"{option} is given twice for {_unquoted(name)!r}; once will do")
-        found[_unquoted(name)] = value.strip()
+        if unquoted(name) in found:
+            raise InvalidTable(f"{option} is given twice for {unquoted(name)!r}; once will do")
+        found[unquoted(name)] = value.strip()
     return found
 
 
@@ -220,8 +213,10 @@ def counted(
     delimiter: str | None,
     encoding: str,
     cluster: str | None = None,
+    domain: Path | None = None,
 ) -> Counted:
-    """The table, counted here or by the Spark `cluster`."""
+    """The table, counted here or by the Spark `cluster`; by a domain, if there is one."""
+    declared = opened(domain)
     columns = names(attributes) if attributes is not None else None
     if cluster is None:
         return count_table(
@@ -232,13 +227,21 @@ def counted(
             allow_secret_attribute=allow_secret_attribute,
             delimiter=delimiter,
             encoding=encoding,
+            domain=declared,
         )
     from privacyfunnel.tables.spark.files import open_spark, spark_session
     from privacyfunnel.tables.spark.source import count_spark
 
     with spark_session(cluster) as session:
         source = open_spark(session, table, delimiter, encoding)
-        return count_spark(source, names(secret), columns, wishes=asked, allow_secret_attribute=allow_secret_attribute)
+        return count_spark(
+            source,
+            names(secret),
+            columns,
+            wishes=asked,
+            allow_secret_attribute=allow_secret_attribute,
+            domain=declared,
+        )
 
 
 def cluster(engine: str, master: str | None) -> str | None:

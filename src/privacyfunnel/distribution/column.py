@@ -91,13 +91,7 @@ class Column(Reading):
         return self
 
     def _fits(self, label: Label) -> bool:
-        if label is None or (self.other and label == OTHER):
-            return True
-        if self.kind == "integer":
-            return type(label) is int and -raw.LARGEST_INTEGER - 1 <= label <= raw.LARGEST_INTEGER
-        if self.kind == "number":
-            return type(label) is float or (type(label) is int and abs(label) < EXACT)
-        return type(label) is (bool if self.kind == "boolean" else str)
+        return label is None or (self.other and label == OTHER) or is_of(self.kind, label)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -159,6 +153,15 @@ class Column(Reading):
         if self.kind == "boolean":
             return pa.array(present, pa.bool_())
         return pa.array([str(label) for label in present], pa.string())
+
+
+def is_of(kind: Kind, label: Label) -> bool:
+    """Whether a label that is not missing can stand in a column of this kind."""
+    if kind == "integer":
+        return type(label) is int and -raw.LARGEST_INTEGER - 1 <= label <= raw.LARGEST_INTEGER
+    if kind == "number":
+        return type(label) is float or (type(label) is int and abs(label) < EXACT)
+    return type(label) is (bool if kind == "boolean" else str)
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 if TYPE_CHECKING:
     from privacyfunnel.distribution.noise import Noise
+    from privacyfunnel.tables.domain import Domain
 
 SMALLEST_PROBABILITY = 1e-290
 """Below this, quotients of probabilities leave the range of float64."""
@@ -49,6 +51,8 @@ class Joint:
     """How the secret was read, if it was read from a table."""
     chosen: tuple[str, ...] = ()
     """Columns whose ranges or values were chosen by how often they occur among these people."""
+    declared: bool = False
+    """Whether all columns, the secret's too, have the values that a domain declares, whoever these people are."""
     counted: bool
     """Whether the weights are numbers of people (rather than probabilities)."""
     nearest: bool = False
@@ -135,13 +139,16 @@ class Joint:
         private: float | None = None,
         delta: float | None = None,
         at_least: int = 0,
+        domain: Domain | str | Path | None = None,
     ) -> Joint:
         """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow or a DuckDB relation.
 
         Without `attributes`, every column but the secret is one. Numbers are cut into bins of about
         equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
         `top` keeps the most frequent values of a column and calls the rest "other", `dates` says how
-        precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones.
+        precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones. With a
+        `domain`, or the path of its file, no value or border is taken from the table: columns have
+        the values that are declared, and by default the attributes are the declared columns.
 
         Counts are exact, and protocols fitted on them are not for publication, unless `private` gives an ε₀: then every
         cell gets discrete Laplace noise of scale 2/ε₀ before anything is computed from it (`joint.noise`). `at_least`
@@ -151,7 +158,7 @@ class Joint:
         from privacyfunnel.tables.fitting import Wishes
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
-        counted = count_table(table, secret, attributes, wishes=wishes)
+        counted = count_table(table, secret, attributes, wishes=wishes, domain=domain)
         return counted.safely(private, delta=delta, at_least=at_least).joint
 
     @classmethod
@@ -168,16 +175,14 @@ class Joint:
         private: float | None = None,
         delta: float | None = None,
         at_least: int = 0,
+        domain: Domain | str | Path | None = None,
     ) -> Joint:
-        """Count a Spark DataFrame on its cluster; the rest is as for `from_table`, and so is the result.
-
-        Only different values and their counts come to the driver.
-        """
+        """As `from_table`, for a Spark DataFrame on its cluster: only different values and counts go to the driver."""
         from privacyfunnel.tables.fitting import Wishes
         from privacyfunnel.tables.spark.source import count_spark
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
-        counted = count_spark(frame, secret, attributes, wishes=wishes)
+        counted = count_spark(frame, secret, attributes, wishes=wishes, domain=domain)
         return counted.safely(private, delta=delta, at_least=at_least).joint
 
     @classmethod
@@ -239,7 +244,8 @@ class Joint:
             np.add.at(row, of.ravel(), own)
         smaller = Joint.__new__(Joint)
         smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
-        smaller.secret_columns, smaller.counted = self.secret_columns, self.counted
+        smaller.secret_columns = self.secret_columns
+        smaller.counted, smaller.declared = self.counted, self.declared
         smaller.nearest, smaller.at_least = self.nearest, self.at_least
         left = {*attributes, *(column.name for column in self.secret_columns)}
         smaller.chosen = tuple(name for name in self.chosen if name in left)

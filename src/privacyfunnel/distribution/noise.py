@@ -137,5 +137,5 @@ def with_at_least(joint: Joint, people: int) -> Joint:
         raise InvalidJoint("a least number of people needs counts of people; these are probabilities")
     weights, codes = gathered(joint.weights, joint.codes, joint.columns, people)
     fewer = Joint.from_codes(weights, codes, joint.columns, joint.secret, joint.secret_values, joint.secret_columns)
-    fewer.chosen, fewer.nearest, fewer.at_least = joint.chosen, True, people
+    fewer.chosen, fewer.declared, fewer.nearest, fewer.at_least = joint.chosen, joint.declared, True, people
     return fewer

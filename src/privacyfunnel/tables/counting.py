@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from privacyfunnel.distribution.column import UNSEEN, Column
+from privacyfunnel.distribution.column import OTHER, UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
+from privacyfunnel.tables.domain import Domain, opened
+from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fit_columns
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.private_counts import private
@@ -20,6 +22,13 @@ from privacyfunnel.typing import Integers
 
 MOST_CELLS = 5_000_000
 """Different combinations of secret and attributes that are worth holding in memory."""
+NOT_FITTED = ("values that were not there when fitting", "")
+NOT_DECLARED = (
+    "values that the domain does not declare",
+    '; declare them (missing ones by "missing": true, numbers by wider or open bins), '
+    'or say "outside": "other" of an attribute',
+)
+"""What is said of rows that cannot be counted, and what to do about them."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +67,22 @@ def count_table(
     allow_secret_attribute: bool = False,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    domain: Domain | str | Path | None = None,
 ) -> Counted:
-    """Fit the columns of a table and count them. Without `attributes`, all columns but the secret are meant."""
+    """Fit the columns of a table and count them. Without `attributes`, all columns but the secret are meant.
+
+    With a domain no column is fitted: each has the values that are declared, whatever occurs in the table, and the
+    columns that are meant by default are the declared ones.
+    """
+    wishes = wishes or Wishes()
+    domain = opened(domain)
+    if domain is not None:
+        _check_wishes(wishes)
     source = table if isinstance(table, Grouping) else open_source(table, delimiter=delimiter, encoding=encoding)
     secrets = [secret] if isinstance(secret, str) else list(secret)
     if attributes is None:
-        attributes = [name for name in source.columns if name not in secrets]
+        attributes = [name for name in (domain.names if domain else source.columns) if name not in secrets]
     attributes = [attributes] if isinstance(attributes, str) else list(attributes)
-    wishes = wishes or Wishes()
     _check_names(secrets, attributes, allow_secret_attribute)
     used = {*secrets, *attributes}
     source.require([*secrets, *attributes, *sorted(wishes.columns())])
@@ -75,10 +92,15 @@ def count_table(
     hidden = sorted(set(wishes.top) & set(secrets))
     if hidden:
         raise InvalidTable(f"the secret {hidden[0]!r} cannot keep only its most frequent values; merge them beforehand")
-    source.hold(sorted(used))
-    fitted_secrets = fit_columns(source, secrets, wishes, secret=True)
-    fitted = fit_columns(source, attributes, wishes)
-    joint = count(source, [f.column for f in fitted_secrets], [f.column for f in fitted])
+    if domain is not None:  # the table is read once, to be counted
+        fitted_secrets, fitted = _declared_secrets(domain, secrets), _declared(domain, attributes)
+    else:
+        source.hold(sorted(used))
+        fitted_secrets = fit_columns(source, secrets, wishes, secret=True)
+        fitted = fit_columns(source, attributes, wishes)
+    lacking = NOT_FITTED if domain is None else NOT_DECLARED
+    joint = count(source, [f.column for f in fitted_secrets], [f.column for f in fitted], lacking)
+    joint.declared = domain is not None
     joint.chosen = tuple(f.column.name for f in (*fitted_secrets, *fitted) if f.chosen)
     dropped = tuple(name for name in source.columns if name not in used)
     return Counted(joint, fitted_secrets, fitted, dropped)
@@ -99,8 +121,49 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
         )
 
 
-def count(source: Grouping, secrets: Sequence[Column], attributes: Sequence[Column]) -> Joint:
-    """The joint distribution of columns that have been fitted. The table's engine groups the raw values."""
+def _check_wishes(wishes: Wishes) -> None:
+    if wishes.columns():
+        raise InvalidTable(
+            "a domain declares the values of columns, so it goes without --bins, --top and --dates; edit the domain"
+        )
+    if wishes.markers:
+        raise InvalidTable(
+            'a domain declares what means missing, so it goes without --missing; put these texts into "missing_texts"'
+        )
+
+
+def _declared(domain: Domain, names: Sequence[str]) -> tuple[FittedColumn, ...]:
+    """The columns as the domain has them, which nobody fitted."""
+    domain.require(names)
+    return tuple(FittedColumn(column, _words(column)) for column in map(domain.column, names))
+
+
+def _declared_secrets(domain: Domain, names: Sequence[str]) -> tuple[FittedColumn, ...]:
+    fitted = _declared(domain, names)
+    for one in fitted:
+        if one.column.other:
+            raise InvalidTable(
+                f'the domain merges values of the secret {one.column.name!r} into "other"; declare them all'
+            )
+    return tuple(map(as_secret, fitted))
+
+
+def _words(column: Column) -> str:
+    """What was declared for a column."""
+    own = len(column) - (None in column.labels) - column.other
+    words = f"declared: {own:,} {'bin' if column.kind == 'bins' else 'value'}{'s' if own != 1 else ''}"
+    if column.other:
+        words += f"; the rest is {OTHER!r}"
+    return words + ("; missing is a value of its own" if None in column.labels else "")
+
+
+def count(
+    source: Grouping, secrets: Sequence[Column], attributes: Sequence[Column], lacking: tuple[str, str] = NOT_FITTED
+) -> Joint:
+    """The joint distribution of columns that have been fitted. The table's engine groups the raw values.
+
+    `lacking` are the words for rows with values that a column does not have: what these are, and what to do.
+    """
     columns = [*secrets, *attributes]
     names = list(dict.fromkeys(column.name for column in columns))
     cells: Integers = np.empty((0, len(columns)), dtype=np.int64)
@@ -115,7 +178,11 @@ def count(source: Grouping, secrets: Sequence[Column], attributes: Sequence[Colu
             raise InvalidTable(
                 f"the columns have over {MOST_CELLS:,} combinations of values; use fewer attributes, bins or --top"
             )
-    return _assemble(source, secrets, attributes, cells, people, unseen)
+    lost = [f"{n} in {c.name!r}" for n, c in zip(unseen, columns, strict=True) if n]
+    if lost:
+        what, next_step = lacking
+        raise InvalidTable(f"{source.name} has rows with {what}: {', '.join(lost)}{next_step}")
+    return _assemble(source, secrets, attributes, cells, people)
 
 
 def _merge(cells: Integers, people: Integers) -> tuple[Integers, Integers]:
@@ -131,11 +198,7 @@ def _assemble(
     attributes: Sequence[Column],
     cells: Integers,
     people: Integers,
-    unseen: Integers,
 ) -> Joint:
-    lost = [f"{n} in {c.name!r}" for n, c in zip(unseen, [*secrets, *attributes], strict=True) if n]
-    if lost:
-        raise InvalidTable(f"{source.name} has rows with values that were not there when fitting: {', '.join(lost)}")
     if not len(cells):
         raise InvalidTable(f"{source.name} has a header but no rows")
     k = len(secrets)

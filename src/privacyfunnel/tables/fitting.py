@@ -117,11 +117,15 @@ def _tally(
 
 
 def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> FittedColumn:
-    fitted = _fit(source, name, wishes, merge=False)
+    return as_secret(_fit(source, name, wishes, merge=False))
+
+
+def as_secret(fitted: FittedColumn) -> FittedColumn:
+    """The column as that of a secret: it must not have too many values, and it is said if there is a single one."""
     if len(fitted.column) > MOST_SECRETS:
+        name, values = fitted.column.name, len(fitted.column)
         raise InvalidTable(
-            f"the secret {name!r} has {len(fitted.column):,} different values, more than {MOST_SECRETS:,}; "
-            "merge them beforehand"
+            f"the secret {name!r} has {values:,} different values, more than {MOST_SECRETS:,}; merge them beforehand"
         )
     notice = fitted.notice
     if fitted.column.kind == "bins":

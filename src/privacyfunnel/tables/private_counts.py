@@ -47,7 +47,9 @@ def _noisy_everywhere(joint: Joint, secrets: tuple[Column, ...], epsilon: float,
     counts[_secret_numbers(joint, secrets)] = whole
     noisy = noised(counts, epsilon)
     noisy[_impossible(joint, secrets)] = 0
-    return _follows(joint, secrets, Noise(float(epsilon), joint.total, joint.attributes, noisy), at_least)
+    return _follows(
+        joint, secrets, Noise(float(epsilon), joint.total, joint.attributes, noisy, declared=joint.declared), at_least
+    )
 
 
 def _noisy_above(joint: Joint, secrets: tuple[Column, ...], epsilon: float, delta: float, at_least: int) -> Joint:
@@ -61,7 +63,9 @@ def _noisy_above(joint: Joint, secrets: tuple[Column, ...], epsilon: float, delt
     reached, x = np.unique(x[told > 0], return_inverse=True)
     counts = np.zeros((math.prod(len(column) for column in secrets), len(reached)), dtype=np.int64)
     counts[_secret_numbers(joint, secrets)[s[told > 0]], x] = told[told > 0]
-    noise = Noise(float(epsilon), joint.total, joint.attributes, counts, joint.codes[reached], float(delta))
+    noise = Noise(
+        float(epsilon), joint.total, joint.attributes, counts, joint.codes[reached], float(delta), joint.declared
+    )
     return _follows(joint, secrets, noise, at_least)
 
 
@@ -74,7 +78,7 @@ def _follows(joint: Joint, secrets: tuple[Column, ...], noise: Noise, at_least: 
     found = noisy_joint(
         noise, joint.columns, joint.secret, at_least, names or joint.secret_values, joint.secret_columns
     )
-    found.chosen = joint.chosen
+    found.chosen, found.declared = joint.chosen, joint.declared
     return found
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pyarrow as pa
 from privacyfunnel.distribution import raw
 from privacyfunnel.errors import InvalidTable, MissingExtra, PrivacyFunnelError
 from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.grouping import Grouping
 
@@ -124,11 +126,19 @@ def count_spark(
     *,
     wishes: Wishes | None = None,
     allow_secret_attribute: bool = False,
+    domain: Domain | str | Path | None = None,
 ) -> Counted:
     """Fit the columns of a DataFrame and count them on the cluster; see `count_table`."""
     source = frame if isinstance(frame, SparkSource) else SparkSource.of(frame)
     try:
-        return count_table(source, secret, attributes, wishes=wishes, allow_secret_attribute=allow_secret_attribute)
+        return count_table(
+            source,
+            secret,
+            attributes,
+            wishes=wishes,
+            allow_secret_attribute=allow_secret_attribute,
+            domain=domain,
+        )
     finally:
         source.close()
 

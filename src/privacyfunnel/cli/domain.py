@@ -1,0 +1,59 @@
+"""funnel domain: a template of a public domain. What reads the table is loaded only to read it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privacyfunnel.cli import shared
+
+EDIT_WORDS = (
+    "This is a template, not yet a public domain: its values and borders are those of the people in the table. Read "
+    "every line, compare lists with the questionnaire or code list, and replace borders by ones that were decided "
+    "without looking."
+)
+"""What a steward must not overlook."""
+
+
+def domain(
+    table: shared.Table,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the template (JSON).")],
+    columns: Annotated[
+        str | None,
+        typer.Option(help="The columns to declare, secrets too, joined by commas (default: all but lists of people)."),
+    ] = None,
+    missing: shared.Missing = None,
+    delimiter: shared.Delimiter = None,
+    encoding: shared.Encoding = "utf-8",
+    force: shared.Force = False,
+    json: shared.Json = False,
+) -> None:
+    """Write a template of the values that columns may have, to be edited before it is public: see fit --domain.
+
+    Example: funnel domain people.csv --columns diagnosis,age,sex,town -o domain.json
+    """
+    from privacyfunnel.cli import show
+    from privacyfunnel.tables.declaring import template
+    from privacyfunnel.tables.sources import open_source
+    from privacyfunnel.tables.writing import check_output, whole_file
+
+    check_output(output, force, (table,))
+    source = open_source(table, delimiter=delimiter, encoding=encoding)
+    made = template(source, shared.names(columns) if columns is not None else None, missing or ())
+    with whole_file(output, force) as file:
+        file.write(made.to_text().encode())
+    left_out = [name for name in source.columns if name not in made.names]
+    if json:
+        show.as_json({"domain": str(output), "columns": made.names, "left_out": left_out, "next": EDIT_WORDS})
+        return
+    screen = show.console()
+    screen.print(f"Columns: {', '.join(made.names)}.", markup=False)
+    if left_out:
+        why = "" if columns is not None else " (nearly every row has a text of its own; --columns takes them, too)"
+        screen.print(f"Left out: {', '.join(left_out)}{why}.", markup=False)
+    screen.print(EDIT_WORDS)
+    then = shlex.join(["funnel", "fit", str(table), "--domain", str(output)])
+    screen.print(f"Written: {output}. Next: edit it, then {then} …", markup=False)

@@ -1,0 +1,33 @@
+"""Options of nearly every command, and lists of names as they are typed. It loads nothing that reads a table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Table = Annotated[Path, typer.Argument(help="CSV, CSV.GZ, Parquet or JSON lines, with column names.")]
+Missing = Annotated[list[str] | None, typer.Option(help="A text that means “missing”, beside empty ones. Repeatable.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV (default: found out).")]
+Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+ONE_NAME = re.compile(r'(?:\s*"[^"]*"\s*(?=,|$))|[^,]+')
+"""The names in a list that is joined by commas."""
+
+
+def names(text: str) -> list[str]:
+    """A list of columns, as typed; a name in double quotes is taken as it is, with its commas and spaces.
+
+    >>> names('age, "Name, first name",town')
+    ['age', 'Name, first name', 'town']
+    """
+    return [name for name in map(unquoted, ONE_NAME.findall(text)) if name]
+
+
+def unquoted(text: str) -> str:
+    """A name as typed, without the double quotes around it."""
+    name = text.strip()
+    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
