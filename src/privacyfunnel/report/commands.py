@@ -14,6 +14,8 @@ from privacyfunnel.tables.frequency_threshold import usual_threshold
 
 LONG_LINE = 78
 """Letters: two fewer than the 80 of an old terminal, for its prompt."""
+DOMAIN = "domain.json"
+"""What the file of a domain is called in commands, since a protocol does not name it."""
 DATES = ("year", "month", "day")
 
 
@@ -97,15 +99,26 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     words += ["--objective", protocol.objective]
     for name, weight in _weights(protocol).items():
         words += ["--weight", f"{name}={_plain(weight)}"]
+    if _declared(protocol):
+        return shlex.join([*words, "--domain", DOMAIN, *_blocks(protocol), "-o", file])
     for option, asked in _wishes(protocol).items():
         for column, wish in asked.items():
             text = ",".join(map(short, wish)) if isinstance(wish, list) else str(wish)
             words += [f"--{option}", f"{column}={text}"]
     for text in _missing(protocol):
         words += ["--missing", text]
-    if len(protocol.blocks) > 1:
-        words += ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
-    return shlex.join([*words, "-o", file])
+    return shlex.join([*words, *_blocks(protocol), "-o", file])
+
+
+def _blocks(protocol: Protocol) -> list[str]:
+    if len(protocol.blocks) == 1:
+        return []
+    return ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
+
+
+def _declared(protocol: Protocol) -> bool:
+    """Whether a domain says how columns are read, so that nothing else may."""
+    return protocol.noise is not None and protocol.noise.declared
 
 
 def _counts(protocol: Protocol) -> list[str]:
@@ -115,7 +128,9 @@ def _counts(protocol: Protocol) -> list[str]:
     if noise is not None and noise.delta:
         words += ["--delta", f"{noise.delta:g}"]
     if noise is not None and not least and len(protocol.blocks) == 1:
-        least = 1 if usual_threshold(protocol.notion) else 0  # or there would be the usual one
+        least = (
+            1 if usual_threshold(type(protocol.notion), protocol.notion.confidence) else 0
+        )  # or there would be the usual one
     return [*words, "--at-least", str(least)] if least else words
 
 
@@ -172,8 +187,11 @@ def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
     secrets = _secrets(protocol)
     secret: object = secrets[0] if len(secrets) == 1 else secrets
     given = [f"    {table!r},", f"    secret={secret!r},", f"    attributes={list(protocol.attributes)!r},"]
-    given += [f"    {name}={asked!r}," for name, asked in _wishes(protocol).items() if asked]
-    if _missing(protocol):
+    if _declared(protocol):
+        given.append(f"    domain={DOMAIN!r},")
+    else:
+        given += [f"    {name}={asked!r}," for name, asked in _wishes(protocol).items() if asked]
+    if _missing(protocol) and not _declared(protocol):
         given.append(f"    missing={_missing(protocol)!r},")
     given += [f"    {name}={value!r}," for name, value in _counts_in_python(protocol).items()]
     return "\n".join(

@@ -16,12 +16,12 @@ USUAL = 10
 """The threshold that statistical offices commonly use."""
 
 
-def usual_threshold(promise: Notion) -> int:
+def usual_threshold(kind: type[Notion], confidence: float | None) -> int:
     """The threshold unless somebody chooses otherwise; 0 for promises that speak of every combination as it is.
 
     Those are promises about attackers who know columns, and those about a population, with a confidence.
     """
-    return 0 if promise.confidence is not None or "known" in promise.parameters() else USUAL
+    return 0 if confidence is not None or "known" in kind.parameters() else USUAL
 
 
 @dataclass(frozen=True)
