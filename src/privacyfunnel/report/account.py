@@ -129,7 +129,7 @@ class Account:
         if self.measured is None:
             return self.objective == "faithful"
         error = self.measured.certificate.marginal_error
-        return error is not None and error <= MARGINAL_ERROR
+        return not self.protocol.at_least and error is not None and error <= MARGINAL_ERROR
 
     @property
     def kept_share(self) -> float:

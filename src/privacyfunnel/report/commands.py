@@ -127,10 +127,9 @@ def _counts(protocol: Protocol) -> list[str]:
     words = ["--exact-fit"] if noise is None else ["--private", _plain(noise.epsilon)]
     if noise is not None and noise.delta:
         words += ["--delta", f"{noise.delta:g}"]
-    if noise is not None and not least and len(protocol.blocks) == 1:
-        least = (
-            1 if usual_threshold(type(protocol.notion), protocol.notion.confidence) else 0
-        )  # or there would be the usual one
+    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence) if len(protocol.blocks) == 1 else 0
+    if noise is not None and usual and not least:
+        least = 1  # or there would be the usual one
     return [*words, "--at-least", str(least)] if least else words
 
 

@@ -149,6 +149,11 @@ COUNTABLE_BUT_FOR_NOISE = (
     "published counts give{blocks}, which are those of the table up to noise and rare combinations that are read as "
     "others. Errors that are reckoned as if they were the original rows leave out both, and the drawing."
 )
+COUNTABLE_BUT_FOR_RARE = (
+    "Released rows are random draws, made to be counted as they stand: on average they have the shares of the table "
+    "but for rare combinations, which are read as others. Shares of single values are off by up to {points} points on "
+    "average by that."
+)
 LEANING = (
     "Released rows are random draws, made to be counted as they stand where the rows are those that the protocol was "
     "fitted on. The rows at hand are others, and counts lean towards the fitted ones: shares of single values are off "
@@ -170,6 +175,8 @@ def how_to_count(account: Account) -> str:
         near = f" By drawing alone, {errors.words()}." if errors is not None else ""
         several = len(account.protocol.blocks) > 1
         return COUNTABLE.format(blocks=", block by block" if several else ", all columns together") + near
+    if account.objective == "faithful" and account.protocol.at_least:
+        return COUNTABLE_BUT_FOR_RARE.format(points=points(worst or 0.0))
     if account.objective == "faithful":
         return LEANING.format(points=points(worst or 0.0))
     return MISCOUNTED.format(off=f" (single ones are off by up to {points(worst)} points)" if worst else "")

@@ -32,6 +32,7 @@ SHARED: dict[Objective, str] = {
 FIRST_SHARE = 90
 """Per cent: a wish that most tables grant at a promise worth making."""
 NOISE_WORDS = {0.1: "very much", 0.5: "more than usual", USUAL_EPSILON: "as usual", 2.0: "little"}
+NOISE_LABEL = "Protect the protocol, too: ε₀"
 THRESHOLD_LABEL = "Frequency threshold: no value in the protocol stands for fewer than"
 NO_THRESHOLD = "This promise speaks of every combination of values as it is, so it goes without a threshold."
 CONFIDENCES = (0.9, 0.95, 0.99)
@@ -56,9 +57,7 @@ def promise_step() -> Tag:
         ui.input_select("objective", "What readers get", OBJECTIVES, selected=FIRST_OBJECTIVE, width="100%"),
         ui.input_select("people", "For whom it is kept", for_whom(), width="100%"),
         ui.output_ui("chance"),
-        ui.input_select(
-            "private", "Protect the protocol, too: ε₀", noises(), selected=f"{USUAL_EPSILON:g}", width="100%"
-        ),
+        ui.input_select("private", NOISE_LABEL, noises(), selected=f"{USUAL_EPSILON:g}", width="100%"),
         ui.input_select("at_least", THRESHOLD_LABEL, thresholds(), selected=str(USUAL), width="100%"),
         ui.output_ui("threshold"),
         tags.div(

@@ -245,8 +245,8 @@ def publishing_words(shown: Account) -> str:
     keep = "Keep the certificate and the report inside: they tell shares of the secret."
     if shown.public is not None:
         return (
-            "Publish the released table, the protocol and the page to publish: with the protocol, anybody can check the "
-            f"promise. {keep} Publish one protocol and one release only: others of the same people tell more."
+            "Publish the released table, the protocol and the page to publish: with the protocol, anybody can check "
+            f"the promise. {keep} Publish one protocol and one release only: others of the same people tell more."
         )
     exposed = shown.measured.exposed if shown.measured is not None else None
     why = exposed.words() if exposed is not None and exposed.few else NO_BOUND
