@@ -8,6 +8,8 @@ import pytest
 
 import privacyfunnel as pf
 from pages import barriers, listen, too_wide
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.report.account import account
 from privacyfunnel.report.words import percent
@@ -76,7 +78,6 @@ def get(page, label, folder):
 
 
 def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_studio, visit, table, tmp_path):
-    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "weight"])
     with open_studio() as (address, _):
         page, heard = visit(address)
         upload(page, table)
@@ -85,6 +86,9 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         set_epsilon(page, 0.3)
         promise = pf.LIP(0.3)
         shows(page, promise.words())
+        first = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert (first.fitted, first.noise.epsilon, first.at_least) == ("private counts", 1.0, 10)
+        joint = published_joint(first)  # what everybody may know
         expected = pf.optimise(joint, promise, objective="faithful")
         released = expected.channel_on(joint) @ joint.p.T
         told = page.inner_text("#result")
@@ -92,6 +96,8 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         assert counting_words(expected, joint) in told
         assert percent(float(released.max(axis=1).sum())) in told
         assert "Kept." in told
+        assert everything(first).words() in told
+        assert everything(first).whom() in told
         assert barriers(page) == []
 
         page.select_option("#notion", "ldp")
@@ -102,7 +108,8 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
         assert protocol.notion == pf.LDP(0.3)
         assert protocol.objective == "faithful"
-        assert protocol.fidelity == pytest.approx(best.fidelity, abs=0.05)  # the file tells few digits
+        assert protocol.fidelity == pytest.approx(best.fidelity, abs=1e-3)
+        assert (protocol.noise.counts == first.noise.counts).all()  # drawn once
         assert pf.certify(protocol, joint).holds
         rows = pa_csv.read_csv(get(page, "Released table", tmp_path))
         assert rows.column_names == ["sex", "town", "weight"]
@@ -122,7 +129,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
 
         page.get_by_text("The same on the command line and in Python").click()
         typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
-        assert "--notion ldp --epsilon 0.3 --objective faithful" in typed
+        assert "--notion ldp --epsilon 0.3 --private 1 --at-least 10 --objective faithful" in typed
         page.get_by_text("What an attacker gains").first.click()
         page.wait_for_selector("#risk figure")
         page.wait_for_selector("#curve figure")

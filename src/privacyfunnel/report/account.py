@@ -109,6 +109,11 @@ class Account:
         return self.protocol.objective
 
     @property
+    def merges(self) -> bool:
+        """Whether a frequency threshold reads combinations that people have as others; that of one person does not."""
+        return self.protocol.at_least > 1
+
+    @property
     def cells_unchanged(self) -> float | None:
         """The expected share of cells that stay as they are; of a private fit and without the table, as the file says.
 
@@ -129,7 +134,7 @@ class Account:
         if self.measured is None:
             return self.objective == "faithful"
         error = self.measured.certificate.marginal_error
-        return not self.protocol.at_least and error is not None and error <= MARGINAL_ERROR
+        return not self.merges and error is not None and error <= MARGINAL_ERROR
 
     @property
     def kept_share(self) -> float:

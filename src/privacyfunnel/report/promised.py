@@ -97,8 +97,11 @@ def proof_part(account: Account) -> str:
     facts = _facts(account, account.verdict)
     if account.population is not None:
         facts += _population_facts(account.population)
-    if account.public is not None:
+    if account.public is not None:  # a file could merge the secret's values until none is left
         text += paragraph(words.CHECKED_BY_ANYBODY)
+        facts.insert(
+            0, ("Secret", f"{account.protocol.secret}, with {account.public.joint.n_s:,} values in these counts")
+        )
     return text + definitions([*facts, *digest]) + _exact_counts(account)
 
 

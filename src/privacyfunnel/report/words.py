@@ -113,10 +113,11 @@ ON_EXACT_COUNTS = (
 
 def threshold_words(account: Account) -> str | None:
     """What a frequency threshold did, if there is one; without the counts, that there is one."""
+    if not account.merges:
+        return None
     if account.threshold is not None:
         return account.threshold.words()
-    people = account.protocol.at_least
-    return FREQUENCY_THRESHOLD.format(people=people) if people else None
+    return FREQUENCY_THRESHOLD.format(people=account.protocol.at_least)
 
 
 def aside_words(account: Account) -> str | None:
@@ -175,7 +176,7 @@ def how_to_count(account: Account) -> str:
         near = f" By drawing alone, {errors.words()}." if errors is not None else ""
         several = len(account.protocol.blocks) > 1
         return COUNTABLE.format(blocks=", block by block" if several else ", all columns together") + near
-    if account.objective == "faithful" and account.protocol.at_least:
+    if account.objective == "faithful" and account.merges:
         return COUNTABLE_BUT_FOR_RARE.format(points=points(worst or 0.0))
     if account.objective == "faithful":
         return LEANING.format(points=points(worst or 0.0))
