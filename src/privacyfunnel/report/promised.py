@@ -99,9 +99,8 @@ def proof_part(account: Account) -> str:
         facts += _population_facts(account.population)
     if account.public is not None:  # a file could merge the secret's values until none is left
         text += paragraph(words.CHECKED_BY_ANYBODY)
-        facts.insert(
-            0, ("Secret", f"{account.protocol.secret}, with {account.public.joint.n_s:,} values in these counts")
-        )
+        values = f"{account.public.joint.n_s:,} values in these counts"
+        facts.insert(0, ("Secret", f"{account.protocol.secret}, with {values}"))
     return text + definitions([*facts, *digest]) + _exact_counts(account)
 
 
