@@ -295,6 +295,8 @@ def test_a_robust_private_fit_tells_the_population_from_the_published_counts(fol
     protocol = pf.optimise(joint, pf.robust(pf.LIP(1.0), 0.95, "nested"), objective="faithful")
     public = account(protocol)
     found = pf.population_findings(protocol, published_joint(protocol))
+    assert all(value.people <= exact.total for value in found.rarest)  # people, not parts of them
+    assert all(cells.people <= exact.total + cells.cells for cells in found.rare_cells)
     text = text_of(report_page(public))
     assert f"kept: ε = {found.population_level:.4g}" in text
     assert "for all populations that these leave open" in text
