@@ -227,7 +227,8 @@ def test_audit_measures_a_table_in_which_some_values_do_not_occur(fitted, tmp_pa
 def test_audit_of_a_table_with_combinations_the_protocol_does_not_know_is_no_approval(tmp_path, capsys):
     (tmp_path / "one.csv").write_text("s,x,y\n" + "a,p,u\nb,q,u\na,q,v\nb,p,u\n" * 20)
     (tmp_path / "two.csv").write_text("s,x,y\n" + "a,p,u\nb,q,u\na,q,v\nb,p,v\n" * 20)
-    assert funnel("fit", tmp_path / "one.csv", "--secret", "s", "--epsilon", "0.1", "-o", tmp_path / "p.json") == 0
+    asked = ["--secret", "s", "--epsilon", "0.1", "--exact-fit"]
+    assert funnel("fit", tmp_path / "one.csv", *asked, "-o", tmp_path / "p.json") == 0
     capsys.readouterr()
     assert funnel("audit", tmp_path / "p.json", "--table", tmp_path / "two.csv") in (1, 2)
     assert "KEPT" not in capsys.readouterr().out
@@ -498,7 +499,7 @@ def test_a_wrong_call_is_one_line(arguments, says, table, fitted, tmp_path, caps
 def edited(text, what):
     content = json.loads(text)
     if what == "another schema":
-        return text.replace("privacyfunnel-protocol/2", "privacyfunnel-protocol/3")
+        return text.replace("privacyfunnel-protocol/3", "privacyfunnel-protocol/4")
     if what == "a changed digit":
         return text.replace('"epsilon": 0.1', '"epsilon": 0.2')
     if what == "cut short":
@@ -746,7 +747,7 @@ def test_half_of_a_name_with_a_comma_is_pointed_out_without_quoting_the_other_ha
 
 
 def test_a_release_of_nearly_as_many_combinations_as_people_comes_with_a_warning(messy, tmp_path, capsys):
-    asked = ["--secret", "Krank?", "--epsilon", 1]
+    asked = ["--secret", "Krank?", "--epsilon", 1, "--exact-fit"]
     assert funnel("fit", messy, *asked, "--attributes", '" Ort"', "-o", tmp_path / "coarse") == 0
     assert "Too fine" not in capsys.readouterr().out
     assert funnel("fit", messy, *asked, "--attributes", 'Nr," Ort"', "-o", tmp_path / "fine") == 0
@@ -757,7 +758,7 @@ def test_what_cannot_be_kept_is_not_called_nothing_lost(tmp_path, capsys):
     path = tmp_path / "people.csv"
     path.write_text("\n".join(["s,same,other", *["a,1,1", "a,1,2", "b,2,1", "b,2,2"] * 50]))
     for column, says in (("same", "keeps even 0.01% more"), ("other", "nothing is lost")):
-        asked = ["--secret", "s", "--attributes", column, "--epsilon", 0, "--objective", "information"]
+        asked = ["--secret", "s", "--attributes", column, "--epsilon", 0, "--objective", "information", "--exact-fit"]
         assert funnel("fit", path, *asked, "-o", tmp_path / column) == 0
         assert says in " ".join(capsys.readouterr().out.split())
 
@@ -910,7 +911,7 @@ def thin(tmp_path):
 
 
 def test_fit_says_how_many_people_the_protocol_file_gives_away(tmp_path, capsys):
-    asked = ["fit", thin(tmp_path), "--secret", "diagnosis", "--epsilon", "0.3"]
+    asked = ["fit", thin(tmp_path), "--secret", "diagnosis", "--epsilon", "0.3", "--exact-fit"]
     assert funnel(*asked, "-o", tmp_path / "p.json") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "The protocol file is not for publication: it was fitted on exact counts" in out

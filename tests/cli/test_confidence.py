@@ -53,7 +53,7 @@ def test_the_screen_shows_both_levels(table, tmp_path, capsys):
 
 
 def test_audit_checks_the_promise_over_the_set(table, tmp_path, capsys):
-    assert fit(table, "--confidence", "0.95", "-o", tmp_path / "p.json", "--json") == 0
+    assert fit(table, "--confidence", "0.95", "--exact-fit", "-o", tmp_path / "p.json", "--json") == 0
     capsys.readouterr()
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["certificate"]["holds"] is True
@@ -80,7 +80,8 @@ def test_perfect_privacy_has_no_robust_kind(table, tmp_path, capsys):
 
 @pytest.mark.parametrize("within", ["ball", "both"])
 def test_fit_bounds_chance_as_asked(table, tmp_path, capsys, within):
-    assert fit(table, "--confidence", "0.9", "--within", within, "-o", tmp_path / "p.json", "--json") == 0
+    asked = ["--confidence", "0.9", "--within", within, "--exact-fit"]
+    assert fit(table, *asked, "-o", tmp_path / "p.json", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["notion"]["within"] == within
     assert found["population"]["within"] == within
@@ -136,7 +137,7 @@ def test_without_a_confidence_a_choice_needs_no_warning(table, tmp_path, capsys)
 
 
 def test_fit_may_set_people_aside_for_a_test(table, tmp_path, capsys):
-    tested = ["--confidence", "0.95", "--within", "tested", "--objective", "information"]
+    tested = ["--confidence", "0.95", "--within", "tested", "--objective", "information", "--exact-fit"]
     assert fit(table, *tested, "-o", tmp_path / "p.json") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "a test of every output on people who were set aside" in out

@@ -62,7 +62,7 @@ def test_fit_makes_rows_that_can_be_counted_unless_asked_otherwise(folder, capsy
 
 
 def test_fit_ends_with_what_matters_to_people(folder, capsys):
-    found, protocol = fitted(folder, capsys, "--epsilon", "0.5")
+    found, protocol = fitted(folder, capsys, "--epsilon", "0.5", "--exact-fit")
     joint = pf.Joint.from_table(folder / "people.csv", "sick", ["town", "age"], bins={"age": [18, 30, 45, 60, 75, 90]})
     Q, errors, of = protocol.channel_on(joint), [], []
     for j, column in enumerate(joint.columns):
@@ -74,7 +74,7 @@ def test_fit_ends_with_what_matters_to_people(folder, capsys):
     assert found["readers"]["typical_error"] == pytest.approx(np.median(errors), rel=1e-9)
     assert found["readers"]["worst_error"] == pytest.approx(errors[worst], rel=1e-9)
     assert found["readers"]["worst_column"] == of[worst]
-    out = shown(folder, capsys, "--epsilon", "0.5")
+    out = shown(folder, capsys, "--epsilon", "0.5", "--exact-fit")
     cells = int(100 * found["readers"]["likeness"]["cells_unchanged"])
     last = out.partition("Readers can count rows as they stand: ")[2]
     near, most = points(float(np.median(errors))), points(float(errors[worst]))
@@ -84,7 +84,7 @@ def test_fit_ends_with_what_matters_to_people(folder, capsys):
 
 
 def test_for_information_it_says_that_counting_misleads_and_by_how_much(folder, capsys):
-    asked = ["--epsilon", "0.5", "--objective", "information"]
+    asked = ["--epsilon", "0.5", "--objective", "information", "--exact-fit"]
     found, protocol = fitted(folder, capsys, *asked)
     joint = pf.Joint.from_table(folder / "people.csv", "sick", ["town", "age"], bins={"age": [18, 30, 45, 60, 75, 90]})
     q, block, off = protocol.channel_on(joint) @ joint.p_x, protocol.blocks[0], []

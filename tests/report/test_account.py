@@ -12,7 +12,7 @@ import privacyfunnel as pf
 from privacyfunnel.attacks import findings
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.protocols.readers import share_errors
-from privacyfunnel.report import account as accounts
+from privacyfunnel.report import measured
 from privacyfunnel.report.account import account
 from strategies import epsilons, joints
 
@@ -98,7 +98,8 @@ def test_an_account_without_a_table_knows_only_what_the_protocol_says(tmp_path):
     told = account(protocol)
     assert told.measured is None
     shares = {"cells_unchanged", "kept_share", "gap_share"}
-    about = {"digest", "promise", "notion", "fitted", "objective", "countable", "likeness", "encoders"}
+    about = {"digest", "promise", "notion", "fitted", "objective", "countable", "likeness", "encoders", "at_least"}
+    about.add("everything_published")
     assert set(told.as_dict()) == about | shares
     assert (told.objective, told.countable, told.cells_unchanged) == ("information", False, None)
     for attribute in told.attributes:
@@ -197,7 +198,7 @@ def test_a_broken_certificate_that_is_given_is_not_computed_again(monkeypatch):
     protocol = pf.optimise(people(seed=1), pf.LIP(0.01))
     broken = pf.certify(protocol, joint)
     assert not broken
-    for module in (findings, accounts):
+    for module in (findings, measured):
         monkeypatch.setattr(module, "certify", None)
-    assert accounts.measure(protocol, joint, broken).certificate is broken
+    assert measured.measure(protocol, joint, broken).certificate is broken
     assert not findings.findings(protocol, joint, broken).holds

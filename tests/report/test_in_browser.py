@@ -24,7 +24,8 @@ def reports(shared, tmp_path_factory):
     table = shared / "data" / "adult.csv.gz"
     if not table.exists():
         pytest.skip("the Adult table is not among the shared data")
-    joint = pf.Joint.from_table(table, "income", ["education", "occupation", "sex"])
+    columns = ["education", "occupation", "sex"]
+    joint = pf.Joint.from_table(table, "income", columns, private=1.0, at_least=10)
     pf.optimise(joint, pf.LIP(0.5), objective="faithful", time_limit=60).save(folder / "protocol.json")
     protocol = str(folder / "protocol.json")
     full = ["report", protocol, "--table", str(table), "--time-limit", "5", "-o", str(folder / "full.html")]

@@ -377,7 +377,7 @@ def test_a_promise_for_side_channels_that_is_too_large_for_a_chart_is_left_out_w
 
 def test_keep_on_the_command_line_finds_the_smallest_epsilon(folder, tmp_path, capsys):
     asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3", "--keep", "0.95"]
-    asked += ["--objective", "information"]
+    asked += ["--objective", "information", "--exact-fit"]
     assert funnel("fit", folder / "people.csv", *asked, "--json", "-o", tmp_path / "p.json") == 0
     found = json.loads(capsys.readouterr().out)
     joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": 3})

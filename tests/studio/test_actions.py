@@ -15,6 +15,7 @@ from privacyfunnel.tables.suggesting import suggest
 
 desk = pytest.importorskip("privacyfunnel.studio.actions")
 work = pytest.importorskip("privacyfunnel.studio.work")
+Protection = pytest.importorskip("privacyfunnel.studio.protecting").Protection
 
 
 def test_suggestions_leave_out_what_names_people_and_find_the_secret(table):
@@ -65,18 +66,20 @@ def test_a_release_is_drawn_once(table, tmp_path):
 
 def test_rows_to_be_counted_are_what_is_released_unless_somebody_chooses_otherwise(table):
     opened = desk.open_table(table, "people.csv")
-    counted = desk.count(opened, "obese", ["sex", "town"])
-    told = [desk.solve(counted, opened, pf.LIP(0.1), None, lambda _: None, **more).account for more in CHOICES]
-    assert [one.objective for one in told] == ["faithful", "information"]
-    assert [one.countable for one in told] == [True, False]
-    wish = desk.grant(counted, opened, pf.LIP, 0.9, None, lambda _: None).wish
+    counts = desk.count(opened, "obese", ["sex", "town"])
+    told = [desk.solve(counts, opened, pf.LIP(0.1), None, lambda _: None, **more).account for more in CHOICES]
+    assert [one.objective for one in told] == ["faithful", "faithful", "information"]
+    assert [one.countable for one in told] == [False, True, False]  # of exact counts, up to noise for the first
+    wish = desk.grant(counts, opened, pf.LIP, 0.9, None, lambda _: None).wish
     assert wish.protocol.objective == "faithful"
     assert wish.kept >= 0.9 - 1e-9
-    curves = desk.next_curve(counted.joint, Comparison((), {}), lambda _: None)
+    joint = counts.used(Protection.usual(pf.LIP(0.1))).joint
+    curves = desk.next_curve(joint, Comparison((), {}), lambda _: None)
     assert [curve.objective for curve in curves.curves] == ["faithful"]
 
 
-CHOICES = ({}, {"objective": "information"})
+EXACT = Protection(None, 0)
+CHOICES = ({}, {"protection": EXACT}, {"protection": EXACT, "objective": "information"})
 
 
 def test_a_preview_shows_the_first_rows_and_values_they_can_be_released_as(table):

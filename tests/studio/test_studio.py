@@ -8,6 +8,9 @@ import pytest
 
 import privacyfunnel as pf
 from pages import barriers, listen, too_wide
+from privacyfunnel.attacks.exposure import exposure
+from privacyfunnel.proof.public import audit_publicly, published_joint
+from privacyfunnel.protocols.everything import NO_BOUND, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.report.account import account
 from privacyfunnel.report.words import percent
@@ -55,6 +58,13 @@ def set_epsilon(page, epsilon):
     page.dispatch_event("#epsilon", "change")
 
 
+def exactly(page):
+    """Fit on exact counts, without a threshold."""
+    page.select_option("#at_least", "1")
+    page.select_option("#private", "exact")
+    shows(page, "Everything that is published: no bound.")
+
+
 def shows(page, words):
     """Wait until the result says this."""
     page.wait_for_function("words => document.querySelector('#result')?.innerText.includes(words)", arg=words)
@@ -76,7 +86,6 @@ def get(page, label, folder):
 
 
 def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_studio, visit, table, tmp_path):
-    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "weight"])
     with open_studio() as (address, _):
         page, heard = visit(address)
         upload(page, table)
@@ -85,6 +94,9 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         set_epsilon(page, 0.3)
         promise = pf.LIP(0.3)
         shows(page, promise.words())
+        first = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert (first.fitted, first.noise.epsilon, first.at_least) == ("private counts", 1.0, 10)
+        joint = published_joint(first)  # what everybody may know
         expected = pf.optimise(joint, promise, objective="faithful")
         released = expected.channel_on(joint) @ joint.p.T
         told = page.inner_text("#result")
@@ -92,6 +104,8 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         assert counting_words(expected, joint) in told
         assert percent(float(released.max(axis=1).sum())) in told
         assert "Kept." in told
+        assert everything(first).words() in told
+        assert everything(first).whom() in told
         assert barriers(page) == []
 
         page.select_option("#notion", "ldp")
@@ -102,7 +116,8 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
         assert protocol.notion == pf.LDP(0.3)
         assert protocol.objective == "faithful"
-        assert protocol.fidelity == pytest.approx(best.fidelity, abs=0.05)  # the file tells few digits
+        assert protocol.fidelity == pytest.approx(best.fidelity, abs=1e-3)
+        assert (protocol.noise.counts == first.noise.counts).all()  # drawn once
         assert pf.certify(protocol, joint).holds
         rows = pa_csv.read_csv(get(page, "Released table", tmp_path))
         assert rows.column_names == ["sex", "town", "weight"]
@@ -122,13 +137,46 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
 
         page.get_by_text("The same on the command line and in Python").click()
         typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
-        assert "--notion ldp --epsilon 0.3 --objective faithful" in typed
+        assert "--notion ldp --epsilon 0.3 --private 1 --at-least 10 --objective faithful" in typed
         page.get_by_text("What an attacker gains").first.click()
         page.wait_for_selector("#risk figure")
         page.wait_for_selector("#curve figure")
         assert heard["errors"] == []
         own = address.split("?")[0]
         assert [url for url in heard["asked"] if not url.startswith((own, own.replace("http", "ws"), "data:"))] == []
+
+
+def test_exact_counts_come_with_a_warning_and_noise_stays_the_same(open_studio, visit, table, tmp_path):
+    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "weight"])
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        choose(page, "obese", ["sex", "town", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        assert (page.input_value("#private"), page.input_value("#at_least")) == ("1", "10")
+        first = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        exactly(page)
+        shown = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert shown.fitted == "exact counts"
+        people = exposure(shown, joint)
+        told = page.inner_text("#result")
+        assert NO_BOUND in told
+        assert people.few > 0
+        assert people.words() in told
+        assert people.words() in page.inner_text("#downloads")
+        assert barriers(page) == []
+
+        page.select_option("#private", "0.5")
+        shows(page, "ε₀ = 0.5")
+        page.select_option("#private", "1")
+        page.select_option("#at_least", "20")
+        shows(page, "stands for fewer than 20 people")
+        choose(page, "obese", ["sex", "town", "weight"])  # once more: the same noise
+        shows(page, "stands for fewer than 10 people")
+        again = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert (again.noise.counts == first.noise.counts).all()
+        page.select_option("#notion", "srlip")
+        page.locator("#threshold", has_text="goes without a threshold").wait_for()
+        assert heard["errors"] == []
 
 
 @pytest.mark.long
@@ -139,6 +187,7 @@ def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp
         page.wait_for_selector("#columns-step")
         choose(page, "obese", ["sex"])
         shows(page, pf.LIP(0.5).words())
+        exactly(page)
         assert "random sample" not in page.inner_text("#result")
         assert page.locator("#within").count() == 0
 
@@ -177,6 +226,7 @@ def test_what_readers_get_can_be_chosen_and_the_bars_show_the_difference(open_st
         page, heard = visit(address)
         choose(page, "obese", ["sex", "weight"])
         shows(page, pf.LIP(0.5).words())
+        exactly(page)
         assert page.input_value("#objective") == "faithful"
         shows(page, "on average, in the release: the same.")
         assert page.locator("#bars figure").count() == 2
@@ -209,6 +259,7 @@ def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, vis
         page, _ = visit(address)
         choose(page, "obese", ["town", "weight"])
         shows(page, pf.LIP(0.5).words())
+        exactly(page)
         page.get_by_text("Or say how much is to be kept").click()
         page.select_option("#objective", "information")
         page.get_by_label("Keep at least this share of the information (%)").fill("90")
@@ -261,7 +312,6 @@ def test_choosing_no_column_is_explained(open_studio, visit, table):
 
 @pytest.mark.long
 def test_a_long_search_is_followed_and_stopped_with_a_protocol_that_holds(open_studio, visit, table, tmp_path):
-    joint = pf.Joint.from_table(table, "obese", ["sex", "town", "height", "weight"])
     with open_studio(table) as (address, _):
         page, _ = visit(address)
         choose(page, "obese", ["sex", "town", "height", "weight"])
@@ -273,7 +323,8 @@ def test_a_long_search_is_followed_and_stopped_with_a_protocol_that_holds(open_s
         assert page.locator("progress").count() == 0
         protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
         assert protocol.notion == pf.SRLIP(0.5)
-        assert pf.certify(protocol, joint).holds
+        assert protocol.at_least == 0
+        assert audit_publicly(protocol)[1].holds
 
 
 @pytest.mark.long
@@ -289,7 +340,7 @@ def test_two_tabs_share_nothing(open_studio, visit, table, chrome):
         shows(second, pf.LIP(0.7).words())
         assert "town" not in second.inner_text("#result table.preview thead")
         assert "town" in first.inner_text("#result table.preview thead")
-        assert "obese =" in first.inner_text("#result")
+        assert "every value of obese" in first.inner_text("#result")
         assert "obese" not in second.inner_text("#result")
         second.close()
         set_epsilon(first, 0.1)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.typing import Integers
 
 FEW = 10
 """A combination of values that fewer people have is rare: the threshold that statistical offices commonly use."""
@@ -52,9 +53,15 @@ def exposure(protocol: Protocol, joint: Joint) -> Exposure | None:
     people = joint.weights.sum(axis=0).astype(np.int64)
     shared = np.full(joint.n_x, joint.total)
     for block in protocol.blocks:
-        places = [joint.attributes.index(name) for name in block.attributes]
-        _, group = np.unique(joint.codes[:, places], axis=0, return_inverse=True)
+        _, group = np.unique(_read_as(block, joint), axis=0, return_inverse=True)
         size = np.zeros(int(group.max()) + 1, dtype=np.int64)
         np.add.at(size, group.ravel(), people)
         shared = np.minimum(shared, size[group.ravel()])
     return Exposure(joint.total, int(people[shared == 1].sum()), int(people[shared < FEW].sum()))
+
+
+def _read_as(block: Block, joint: Joint) -> Integers:
+    """What the combinations of a joint are to a block, in rows: with a frequency threshold, rare ones are others."""
+    if block.nearest:
+        return block.inputs_of(joint)[:, None]
+    return joint.codes[:, [joint.attributes.index(name) for name in block.attributes]]

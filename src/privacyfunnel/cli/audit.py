@@ -17,7 +17,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.proof.certificate import Certificate
 from privacyfunnel.proof.public import audit_publicly
-from privacyfunnel.protocols.everything import everything
+from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
 
@@ -114,12 +114,6 @@ def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attac
         _show_verdict(screen, exact)
     if attacked is not None:
         show_attack(screen, attacked)
-
-
-EXACT_COUNTS = (
-    "On the exact counts of this table, which nobody else knows and the promise is not about. This is for you alone, "
-    "not for publication: it depends on single people's secrets."
-)
 
 
 def _show_verdict(screen: Console, audit: _Audit) -> None:

@@ -48,8 +48,8 @@ def report(
         joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
         about = account(loaded, joint, certificate)
         compared = None
-        if curves:
-            compared = _curves(loaded, joint, time_limit)
+        if curves:  # of the counts that the protocol was fitted on
+            compared = _curves(loaded, about.public.joint if about.public is not None else joint, time_limit)
     from privacyfunnel.report.page import report_page  # its charts take a while to load
 
     name = table.name if table else None
@@ -60,9 +60,12 @@ def report(
         show.as_json({"report": str(output), **about.as_dict()})
     else:
         screen = show.console()
-        screen.print(f"Promise: {loaded.notion.words()}", markup=False)
+        told = about.everything
+        screen.print(f"Promise: {loaded.notion.words()}{f' {told.whom()}' if told else ''}", markup=False)
+        if told is not None:
+            screen.print(told.words(), markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
-    if about.measured is not None and not about.measured.certificate.holds:
+    if about.verdict is not None and not about.verdict.holds:
         raise typer.Exit(BROKEN)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.noise import UNIT
 from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.promises.confidence import Chains, Within
 from privacyfunnel.promises.limits import Limits, View
@@ -168,7 +169,7 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     for part in notion.possible(joint):
         for seen in worst_case.each_output(inputs, inputs, np.ones(joint.n_x, dtype=np.int64), part):
             population[seen.output] = max(population[seen.output], _level(seen, notion))
-    people = joint.weights.sum(axis=0)
+    people = _people(joint, joint.weights.sum(axis=0))
     alone = iter([_alone(counted, notion, x) for x in range(counted.n_x)])
     sample = [next(alone) if count else 0.0 for count in people]  # nobody tells nothing
     return tuple(
@@ -181,6 +182,11 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
         )
         for x in range(joint.n_x)
     )
+
+
+def _people(joint: Joint, weights: Any) -> Any:
+    """How many people weights stand for, rounded up: those of noisy counts are in parts of a person."""
+    return weights if joint.noise is None else -(-weights // UNIT)
 
 
 @dataclass(frozen=True)
@@ -211,7 +217,7 @@ def rare_cells(joint: Joint, notion: Robust) -> tuple[RareCells, ...]:
             shown = worst_case.OneOutput(part, 0, block, np.array([block]), [1], most, least)
             if _alone(cells, plain, x) <= notion.epsilon < _level(shown, notion):
                 rare.append(x)
-        people = int(cells.weights[:, rare].sum())
+        people = int(_people(joint, cells.weights[:, rare].sum()))
         found.append(RareCells(cells.attributes, cells.n_x, len(rare), people))
     return tuple(found)
 

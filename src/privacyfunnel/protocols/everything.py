@@ -69,6 +69,10 @@ class Everything:
         return f"{who}{more}, and anybody can check that with the protocol alone (funnel audit)."
 
 
+EXACT_COUNTS = (
+    "On the exact counts of this table, which nobody else knows and the promise is not about. This is for you alone, "
+    "not for publication: it depends on single people's secrets."
+)
 NO_BOUND = (
     "Everything that is published: no bound. The protocol was fitted on exact counts, so that the file itself tells "
     "secrets of people whose combination of values few share. It is for research and for use in the house."

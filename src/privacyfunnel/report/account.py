@@ -9,29 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from privacyfunnel.attacks.attack import Attack, attack
-from privacyfunnel.attacks.exposure import Exposure, exposure
-from privacyfunnel.attacks.findings import Findings, findings
-from privacyfunnel.attacks.repetition import Repeated, repeated
-from privacyfunnel.distribution.column import Column, Label
+from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
 from privacyfunnel.numeric.plain import finite
-from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.certificate import Certificate
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
-from privacyfunnel.proof.over_population import PopulationFindings, population_findings
+from privacyfunnel.proof.over_population import PopulationFindings
 from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Block, Objective, Protocol, published
-from privacyfunnel.protocols.readers import ShareErrors, errors_data, share_errors
-from privacyfunnel.protocols.released import released
+from privacyfunnel.report.measured import FromFile, FromTable, measure, measure_publicly, text_of
+from privacyfunnel.tables.frequency_threshold import Threshold
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-MISSING = "(missing)"
-"""How pages call a value that is not there."""
-RELEASES = (1, 2, 3)
-"""How often the same table might be released."""
 
 
 @dataclass(frozen=True)
@@ -74,27 +65,43 @@ class Attribute:
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
-    """What is believed of one value of the secret: before, and after each output."""
-
-    secret: str
-    prior: float
-    posterior: Vector
-    """P(s|y), for every output y that occurs."""
-    lowest: float
-    """What the promise allows at least, and at most."""
-    highest: float
-
-
-@dataclass(frozen=True, eq=False)
 class Account:
-    """A protocol, told from its file alone or, with `measured`, from the table it was made for as well."""
+    """A protocol, told from its file alone or, with `measured`, from the table it was made for as well.
+
+    Of a private fit, `public` is what its own counts tell: the promise is about these, and what the exact counts of the
+    table tell besides is for its owner alone.
+    """
 
     protocol: Protocol
     digest: str
     encoders: tuple[Encoder, ...]
     attributes: tuple[Attribute, ...]
     measured: FromTable | None = None
+    public: FromFile | None = None
+
+    @property
+    def verdict(self) -> Certificate | None:
+        """Whether the promise is kept, on the counts that it is about; None if these are not at hand."""
+        if self.public is not None:
+            return self.public.certificate
+        return self.measured.certificate if self.measured is not None else None
+
+    @property
+    def everything(self) -> Everything | None:
+        """What the protocol and all released rows tell together."""
+        return everything(self.protocol)
+
+    @property
+    def population(self) -> PopulationFindings | None:
+        """What a promise about a population comes to."""
+        about = self.public or self.measured
+        return about.population if about is not None else None
+
+    @property
+    def threshold(self) -> Threshold | None:
+        """What a frequency threshold did, as far as it can be told."""
+        about = self.public or self.measured
+        return about.threshold if about is not None else None
 
     @property
     def objective(self) -> Objective:
@@ -102,11 +109,24 @@ class Account:
         return self.protocol.objective
 
     @property
+    def merges(self) -> bool:
+        """Whether a frequency threshold reads combinations that people have as others; that of one person does not."""
+        return self.protocol.at_least > 1
+
+    @property
     def cells_unchanged(self) -> float | None:
-        """The expected share of cells that stay as they are; without the table, as the protocol's file says."""
-        if self.measured is not None:
-            return float(np.mean([attribute.unchanged or 0.0 for attribute in self.attributes]))
+        """The expected share of cells that stay as they are; of a private fit and without the table, as the file says.
+
+        Of a private fit that keeps the most information, only the table tells.
+        """
+        if self.measured is not None and (self.public is None or self.protocol.likeness is None):
+            return self.cells_in_table
         return self.protocol.likeness.cells_unchanged if self.protocol.likeness is not None else None
+
+    @property
+    def cells_in_table(self) -> float:
+        """The expected share of cells of the table that stay as they are."""
+        return float(np.mean([attribute.unchanged or 0.0 for attribute in self.attributes]))
 
     @property
     def countable(self) -> bool:
@@ -114,11 +134,13 @@ class Account:
         if self.measured is None:
             return self.objective == "faithful"
         error = self.measured.certificate.marginal_error
-        return error is not None and error <= MARGINAL_ERROR
+        return not self.merges and error is not None and error <= MARGINAL_ERROR
 
     @property
     def kept_share(self) -> float:
-        """Of the information in the attributes; without the table, as the protocol's file says."""
+        """Of the information in the attributes; of a private fit and without the table, as the file says."""
+        if self.public is not None:
+            return self.public.findings.kept_share
         if self.measured is not None:
             return self.measured.findings.kept_share
         return share_kept(self.protocol.utility, self.protocol.entropy)
@@ -135,12 +157,18 @@ class Account:
         return json.dumps(finite(self.as_dict()), ensure_ascii=False, indent=1) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON. The values of the secret are not listed."""
+        """Plain data, for JSON. The values of the secret are not listed.
+
+        What is found on the exact counts of a private fit's table is apart: the promise is not about these.
+        """
+        told = self.everything
         content: dict[str, Any] = {
             "digest": self.digest,
             "promise": self.protocol.notion.words(),
             "notion": self.protocol.notion.as_dict(),
             "fitted": self.protocol.fitted,
+            "everything_published": told.as_dict() if told is not None else None,
+            "at_least": self.protocol.at_least,
             "objective": self.objective,
             "countable": self.countable,
             "cells_unchanged": self.cells_unchanged,
@@ -149,63 +177,23 @@ class Account:
             "gap_share": self.gap_share,
             "encoders": [asdict(encoder) for encoder in self.encoders],
         }
+        if self.public is not None:
+            content |= self.public.as_dict()
         if self.measured is None:
             return content
         own = ("name", "entropy_bits", "kept_bits", "kept_share", "unchanged", "miscounted")
-        return content | {
-            "findings": self.measured.findings.as_dict(),
-            "reason": self.measured.certificate.reason,
-            "marginal_error": self.measured.certificate.marginal_error,
-            **errors_data(self.measured.errors),
-            "worst_lift": str(self.measured.certificate.worst.lift) if self.measured.certificate.worst else None,
-            "attributes": [{name: getattr(a, name) for name in own} for a in self.attributes],
-            "attack": self.measured.attack.as_dict() if self.measured.attack else None,
-            "repeated": [each.as_dict() for each in self.measured.repeated],
-            "remarks": list(self.measured.remarks),
-            "population": self.measured.population.as_dict() if self.measured.population else None,
-            "exposed": self.measured.exposed.as_dict() if self.measured.exposed else None,
-        }
+        attributes = [{name: getattr(a, name) for name in own} for a in self.attributes]
+        exact = {**self.measured.as_dict(), "attributes": attributes}
+        return {**content, "exact_counts": exact} if self.public is not None else {**content, **exact}
 
     def _likeness(self) -> dict[str, Any] | None:
         likeness = self.protocol.likeness
         return asdict(likeness) | {"weights": dict(likeness.weights)} if likeness is not None else None
 
 
-@dataclass(frozen=True, eq=False)
-class FromTable:
-    """What only somebody with the original table can say."""
-
-    protocol: Protocol
-    joint: Joint
-    certificate: Certificate
-    findings: Findings
-    beliefs: tuple[Belief, ...]
-    outputs: Vector
-    """P(y), for every output that occurs; as long as each `posterior`."""
-    numbers: Integers
-    """The number of each of these outputs, in C order of the blocks that have more than one."""
-    attack: Attack | None
-    repeated: tuple[Repeated, ...]
-    """What several releases of the same table would give away."""
-    remarks: tuple[str, ...] = ()
-    """What was too much to compute."""
-    population: PopulationFindings | None = None
-    """What the promise comes to for the population of which the people are a sample, if it was made to it."""
-    exposed: Exposure | None = None
-    """Whom the protocol file may give away, if it was fitted on people."""
-    errors: ShareErrors | None = None
-    """How far counted shares of single values are off by drawing, where rows can be counted."""
-
-    def output_name(self, i: int) -> str:
-        """What the i-th of these outputs is written as."""
-        blocks = [block for block in self.protocol.blocks if block.channel.n_outputs > 1] or self.protocol.blocks[:1]
-        places = np.unravel_index(int(self.numbers[i]), [block.channel.n_outputs for block in blocks])
-        rows = [block.values[block.labels[y]] for block, y in zip(blocks, places, strict=True)]
-        return " · ".join(text_of(value) for row in rows for value in row)
-
-
 def account(protocol: Protocol, joint: Joint | None = None, certificate: Certificate | None = None) -> Account:
     """Tell all there is to tell. Without the distribution of the table, only what the protocol file says."""
+    public = measure_publicly(protocol)
     measured = measure(protocol, joint, certificate) if joint is not None else None
     protocol = protocol if measured is not None else published(protocol)
     faithful = protocol.likeness is not None
@@ -213,59 +201,20 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
         _attribute(block, j, joint, faithful) for block in protocol.blocks for j in range(len(block.columns))
     )
     encoders = tuple(encoder_of(column) for block in protocol.blocks for column in block.columns)
-    return Account(protocol, digest_of(protocol), encoders, attributes, measured)
-
-
-def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = None) -> FromTable:
-    """Measure `protocol` on `joint`."""
-    certificate = certify(protocol, joint) if certificate is None else certificate
-    found = findings(protocol, joint, certificate)
-    together = released(protocol, joint)
-    occur = np.flatnonzero(together.sum(axis=0) > 0)
-    together = together[:, occur]
-    beliefs = _beliefs(protocol, joint, together)
-    q, attacked = together.sum(axis=0), _attack(protocol, joint)
-    population = population_findings(protocol, joint) if protocol.notion.confidence is not None else None
-    exposed, errors = exposure(protocol, joint), share_errors(protocol, joint)
-    return FromTable(protocol, joint, certificate, found, beliefs, q, occur, *attacked, population, exposed, errors)
-
-
-def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:
-    posterior = together / together.sum(axis=0)
-    limits = protocol.notion.limits.granted()
-    return tuple(
-        Belief(text_of(value), float(prior), posterior[s], *limits.belief_range(float(prior)))
-        for s, (value, prior) in enumerate(zip(joint.secret_values, joint.p_s, strict=True))
-    )
-
-
-def _attack(protocol: Protocol, joint: Joint) -> tuple[Attack | None, tuple[Repeated, ...], tuple[str, ...]]:
-    """What attackers gain from one release and from several, and remarks on what was too much to compute."""
-    remarks: list[str] = []
-    again: list[Repeated] = []
-    try:
-        found = attack(joint, protocol, protocol_alone=False)
-    except InvalidInput as reason:
-        return None, (), (f"Attackers were not computed: {reason}.",)
-    for k in RELEASES:
-        try:
-            again += repeated(joint, protocol, [k])
-        except InvalidInput as reason:
-            remarks.append(f"Not computed for {k} releases: {reason}.")
-    return found, tuple(again), tuple(remarks)
+    return Account(protocol, digest_of(protocol), encoders, attributes, measured, public)
 
 
 def _attribute(block: Block, j: int, joint: Joint | None, faithful: bool) -> Attribute:
     """What became of the attribute j of a block. Of a faithful one, its marginal is also that of the original rows."""
     column, written = block.columns[j], block.codes[block.labels, j]
     marginal = block.marginal / UNIT
-    after = np.bincount(written, weights=marginal, minlength=len(column)).astype(np.float64)
     labels = tuple(map(text_of, column.labels))
     if joint is None:
-        unchanged = float(np.trace(_pairs(block, j, marginal))) if faithful else None
-        return Attribute(column.name, labels, after, unchanged=unchanged)
-    p_x = np.bincount(block.inputs_of(joint), weights=joint.p_x, minlength=block.channel.n_inputs)
-    pairs = _pairs(block, j, p_x.astype(np.float64))
+        after = np.bincount(written, weights=marginal, minlength=len(column)).astype(np.float64)
+        inputs = np.arange(block.channel.n_inputs)
+        pairs = _pairs(block, j, block.codes[:, j], inputs, marginal) if faithful else None
+        return Attribute(column.name, labels, after, unchanged=float(np.trace(pairs)) if pairs is not None else None)
+    pairs = _pairs(block, j, _numbers(column, joint), block.inputs_of(joint), joint.p_x)
     before = pairs.sum(axis=1)
     return Attribute(
         column.name,
@@ -278,13 +227,24 @@ def _attribute(block: Block, j: int, joint: Joint | None, faithful: bool) -> Att
     )
 
 
-def _pairs(block: Block, j: int, p_x: Vector) -> Matrix:
-    """P(original value, released value) of the attribute j of a block, for inputs with the probabilities p_x."""
-    entries, codes = block.channel, block.codes[:, j]
-    pairs = np.zeros((len(block.columns[j]), len(block.columns[j])))
-    mass = entries.numerators / UNIT * p_x[entries.inputs]
-    np.add.at(pairs, (codes[entries.inputs], codes[block.labels[entries.outputs]]), mass)
-    return pairs
+def _numbers(column: Column, joint: Joint) -> Integers:
+    """For every value of X in `joint`, the number that its value has in a column of a protocol."""
+    place = joint.attributes.index(column.name)
+    number = {label: i for i, label in enumerate(column.labels)}
+    return np.array([number.get(label, UNSEEN) for label in joint.columns[place].labels])[joint.codes[:, place]]
+
+
+def _pairs(block: Block, j: int, values: Integers, inputs: Integers, p: Vector) -> Matrix:
+    """P(original value, released value) of the attribute j of a block.
+
+    The share p[i] of people have its value number values[i] and are read as the input inputs[i] of the channel: with
+    a frequency threshold, an input stands for other values, too.
+    """
+    size, entries = len(block.columns[j]), block.channel
+    read, drawn = np.zeros((size, entries.n_inputs)), np.zeros((entries.n_inputs, size))
+    np.add.at(read, (values, inputs), p)
+    np.add.at(drawn, (entries.inputs, block.codes[block.labels[entries.outputs], j]), entries.numerators / UNIT)
+    return np.asarray(read @ drawn)
 
 
 def encoder_of(column: Column) -> Encoder:
@@ -309,10 +269,3 @@ KINDS_IN_WORDS: Mapping[str, str] = {
     "month": "dates by month",
     "day": "dates by day",
 }
-
-
-def text_of(label: Label | Any) -> str:
-    """A value for people."""
-    if label is None:
-        return MISSING
-    return " and ".join(map(text_of, label)) if isinstance(label, tuple) else str(label)

@@ -12,8 +12,9 @@ from privacyfunnel.optimiser.tradeoff import Tradeoff
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.protocol import Block, Objective
-from privacyfunnel.report.account import Attribute, text_of
+from privacyfunnel.report.account import Attribute
 from privacyfunnel.report.curves import shares
+from privacyfunnel.report.measured import text_of
 from privacyfunnel.report.pictures import BAND, INK, MUTED, NARROW, SERIES, Picture, chart, picture, shortened
 from privacyfunnel.report.words import percent, points_off
 from privacyfunnel.typing import Matrix
@@ -198,10 +199,11 @@ def unchanged_chart(attributes: Sequence[Attribute], *, about: bool = False) -> 
     )
 
 
-def attribute_chart(attribute: Attribute, countable: bool = False) -> Picture:
+def attribute_chart(attribute: Attribute, countable: bool = False, counts: str = "table") -> Picture:
     """How often each value occurs, in the table (where that may be told) and as released.
 
-    `countable` says that both are the same, since released rows can be counted as they stand.
+    `countable` says that both are the same, since released rows can be counted as they stand; without the table, that
+    they are those of the `counts` it was fitted on.
     """
     before, after, labels = attribute.before, attribute.after, list(map(shortened, attribute.labels))
     if countable and before is not None:
@@ -231,7 +233,7 @@ def attribute_chart(attribute: Attribute, countable: bool = False) -> Picture:
         return base.mark_bar().encode(x, y, yOffset=alt.YOffset("which:N", sort=kinds), color=color.legend(legend))
 
     if before is None:
-        about = "occurs, in the table and in the release alike" if countable else "is released"
+        about = f"occurs, in the {counts} and in the release alike" if countable else "is released"
         words = f"About how often each value {about}, as the protocol says."
     else:
         off = points_off(attribute.miscounted or 0.0)

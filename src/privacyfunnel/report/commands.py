@@ -10,9 +10,12 @@ from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.frequency_threshold import usual_threshold
 
 LONG_LINE = 78
 """Letters: two fewer than the 80 of an old terminal, for its prompt."""
+DOMAIN = "domain.json"
+"""What the file of a domain is called in commands, since a protocol does not name it."""
 DATES = ("year", "month", "day")
 
 
@@ -27,11 +30,15 @@ class Steps:
 
 
 def steps(protocol: Protocol, table: str, file: str = "protocol.json", released: str = "released.csv") -> Steps:
-    """The commands and the lines of Python that make this protocol again from its table."""
+    """The commands and the lines of Python that make this protocol again from its table.
+
+    A private fit draws its noise afresh, so that they make one like it; and everybody audits it without the table.
+    """
+    audit = ["funnel", "audit", file]
     return Steps(
         _fit(protocol, table, file),
         shlex.join(["funnel", "sanitise", table, "--protocol", file, "-o", released]),
-        shlex.join(["funnel", "audit", file, "--table", table]),
+        shlex.join(audit if protocol.noise is not None else [*audit, "--table", table]),
         _python(protocol, table, file, released),
     )
 
@@ -88,18 +95,51 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
     for chain in protocol.notion.chains if isinstance(protocol.notion, Robust) else ():
         words += ["--chain", ",".join(chain)]
+    words += _counts(protocol)
     words += ["--objective", protocol.objective]
     for name, weight in _weights(protocol).items():
         words += ["--weight", f"{name}={_plain(weight)}"]
+    if _declared(protocol):
+        return shlex.join([*words, "--domain", DOMAIN, *_blocks(protocol), "-o", file])
     for option, asked in _wishes(protocol).items():
         for column, wish in asked.items():
             text = ",".join(map(short, wish)) if isinstance(wish, list) else str(wish)
             words += [f"--{option}", f"{column}={text}"]
     for text in _missing(protocol):
         words += ["--missing", text]
-    if len(protocol.blocks) > 1:
-        words += ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
-    return shlex.join([*words, "-o", file])
+    return shlex.join([*words, *_blocks(protocol), "-o", file])
+
+
+def _blocks(protocol: Protocol) -> list[str]:
+    if len(protocol.blocks) == 1:
+        return []
+    return ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
+
+
+def _declared(protocol: Protocol) -> bool:
+    """Whether a domain says how columns are read, so that nothing else may."""
+    return protocol.noise is not None and protocol.noise.declared
+
+
+def _counts(protocol: Protocol) -> list[str]:
+    """What it was computed from, as options of funnel fit."""
+    noise, least = protocol.noise, protocol.at_least
+    words = ["--exact-fit"] if noise is None else ["--private", _plain(noise.epsilon)]
+    if noise is not None and noise.delta:
+        words += ["--delta", f"{noise.delta:g}"]
+    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence) if len(protocol.blocks) == 1 else 0
+    if noise is not None and usual and not least:
+        least = 1  # or there would be the usual one
+    return [*words, "--at-least", str(least)] if least else words
+
+
+def _counts_in_python(protocol: Protocol) -> dict[str, Any]:
+    """The same for Joint.from_table."""
+    noise = protocol.noise
+    given: dict[str, Any] = {"private": noise.epsilon} if noise is not None else {}
+    if noise is not None and noise.delta:
+        given["delta"] = noise.delta
+    return given | ({"at_least": protocol.at_least} if protocol.at_least else {})
 
 
 def _options(notion: Notion) -> dict[str, Any]:
@@ -146,9 +186,13 @@ def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
     secrets = _secrets(protocol)
     secret: object = secrets[0] if len(secrets) == 1 else secrets
     given = [f"    {table!r},", f"    secret={secret!r},", f"    attributes={list(protocol.attributes)!r},"]
-    given += [f"    {name}={asked!r}," for name, asked in _wishes(protocol).items() if asked]
-    if _missing(protocol):
+    if _declared(protocol):
+        given.append(f"    domain={DOMAIN!r},")
+    else:
+        given += [f"    {name}={asked!r}," for name, asked in _wishes(protocol).items() if asked]
+    if _missing(protocol) and not _declared(protocol):
         given.append(f"    missing={_missing(protocol)!r},")
+    given += [f"    {name}={value!r}," for name, value in _counts_in_python(protocol).items()]
     return "\n".join(
         [
             "import privacyfunnel as pf",

@@ -19,6 +19,9 @@ MOST_CONDITIONS = 5_000
 """Values of X times sets of attributes that an attacker may know: beyond, setting up a search takes minutes."""
 OPEN_SHARE = 0.25
 """A curve that leaves more than this share open, of the information or of cells, was not solved in its time."""
+KNOWN_AS_THEY_ARE = (
+    "its attackers know columns as they are, and the frequency threshold reads rare combinations as others"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,8 @@ def one_curve(
 ) -> Comparison:
     """The curve of one kind of promise, or why there is none; `time_limit` is for each point."""
     asked = sorted(epsilons)
+    if joint.at_least and len(kind.at(asked[-1]).views(joint)) > 1:
+        return Comparison((), {kind.name: KNOWN_AS_THEY_ARE})
     find = partial(tradeoff, objective=objective, weights=weights, time_limit=time_limit, progress=progress)
     if joint.n_x * len(kind.at(asked[-1]).views(joint)) > MOST_CONDITIONS:
         return Comparison((), {kind.name: "it is too large here to be solved in passing"})

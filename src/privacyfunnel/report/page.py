@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from datetime import date
-from fractions import Fraction
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
 from privacyfunnel.attacks.findings import Leakage
-from privacyfunnel.promises.confidence import words_for
-from privacyfunnel.promises.notion import factor
-from privacyfunnel.protocols.coarseness import merging_words
-from privacyfunnel.protocols.readers import points
+from privacyfunnel.protocols.everything import EXACT_COUNTS
 from privacyfunnel.report import charts, risks, words
-from privacyfunnel.report.account import Account, FromTable
+from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
+from privacyfunnel.report.measured import FromTable
+from privacyfunnel.report.promised import glance_part, promise_part, proof_part
 from privacyfunnel.report.words import percent
 
-PROOF = (
-    "Every probability of the protocol is a whole number of 2⁻³², and the people in the table are counted. So the "
-    "promise becomes inequalities between whole numbers, for every output and every value of the secret. They were "
-    "checked as such, with e^ε replaced by a fraction just below it: no rounding can hide a breach."
-)
 MOST_ATTRIBUTES = 24
 """Columns that get a chart of their own."""
 
@@ -41,7 +34,7 @@ def report_page(
     name = table_name or "TABLE.csv"
     parts = [
         ("promise", "The promise", promise_part(account)),
-        ("proof", "The proof", _proof(account)),
+        ("proof", "The proof", proof_part(account)),
         ("kept", "What was kept and what was lost", kept_part(account)),
         ("columns", "How the columns were read", _encoders(account)),
         *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
@@ -72,99 +65,22 @@ def _made(account: Account) -> str:
     return f"Made by privacyfunnel {version('privacyfunnel')} on {date.today().isoformat()}. {reader}"
 
 
-def glance_part(account: Account) -> str:
-    """The verdict and a few numbers."""
-    measured, promise = account.measured, account.protocol.notion
-    numbers = [(f"×{factor(promise.epsilon)}", words.change_words(promise.limits)), *_kept_numbers(account)]
-    verdict = ""
-    if measured is not None:
-        holds = measured.certificate.holds
-        said = "Kept." if holds else "Broken."
-        more = "Checked in exact arithmetic on this table." if holds else "Do not release with this protocol."
-        kind = "kept" if holds else "broken"
-        verdict = f'<p class="verdict {kind}"><strong>{said}</strong> <span>{more}</span></p>'
-        found = measured.findings
-        numbers.append((percent(found.released.best_guess), f"best guess right (blind: {percent(found.blind_guess)})"))
-    items = "".join(f"<li><b>{escape(number)}</b><span>{escape(text)}</span></li>" for number, text in numbers)
-    return f'{verdict}\n<ul class="numbers">{items}</ul>'
-
-
-def _kept_numbers(account: Account) -> list[tuple[str, str]]:
-    """What readers get, as numbers with a word each."""
-    if account.objective == "information":
-        return [(percent(account.kept_share), "of the information kept")]
-    cells = (percent(account.cells_unchanged or 0.0), "of all cells stay as they are")
-    errors = account.measured.errors if account.measured is not None else None
-    if errors is None or not account.countable:
-        return [cells]
-    worst = f" ({errors.column}: up to ± {points(errors.worst)})" if errors.columns > 1 else ""
-    return [cells, (f"± {points(errors.typical)}", f"points: the typical error of a counted share{worst}")]
-
-
-def promise_part(account: Account) -> str:
-    """The promise in words, with an example."""
-    promise, measured = account.protocol.notion, account.measured
-    if measured is not None:
-        instance = words.example_words(account.protocol.secret, words.example(measured.beliefs))
-    else:
-        instance = words.public_example_words(promise.limits)
-    exactly = (
-        f"In symbols: {promise!r}. This holds for every released row and every value of {account.protocol.secret}."
-    )
-    return paragraph(promise.words(), "lead") + paragraph(instance) + paragraph(exactly, "muted")
-
-
-def _proof(account: Account) -> str:
-    digest = [("Fingerprint of the protocol", account.digest)]
-    measured = account.measured
-    if measured is None:
-        text = (
-            "Whoever may see the original table can check the promise with funnel audit. No protocol is made that "
-            "did not pass."
-        )
-        return paragraph(PROOF) + paragraph(text) + definitions(digest)
-    worst, certificate = measured.certificate.worst, measured.certificate
-    facts = [
-        ("Verdict", f"{'kept' if certificate.holds else 'broken'} — {certificate.reason}"),
-        (
-            "Level reached, rounded up",
-            f"ε = {certificate.level:.9g} (factor {factor(certificate.level)}), "
-            f"promised ε = {account.protocol.notion.epsilon:g}",
-        ),
-    ]
-    if worst is not None:
-        facts.append(
-            ("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}{_about(worst.lift)}")
-        )
-    if certificate.marginal_error is not None:
-        facts.append(("Released rows against original ones", words.marginal_words(certificate.marginal_error)))
-    if measured.population is not None:
-        there = measured.population
-        facts += [
-            ("On the people counted", f"ε = {there.sample_level:.4g}"),
-            (
-                f"For the population they are a sample of, with {percent(there.confidence)} confidence "
-                f"({words_for(there.within)})",
-                f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.chance_words()}."
-                f"{merging_words(there.released_by)}".removesuffix("."),
-            ),
-        ]
-    return paragraph(PROOF) + definitions([*facts, *digest])
-
-
-def _about(lift: Fraction | None) -> str:
-    return f" ≈ {float(lift):.6g}" if lift is not None else ""
-
-
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    text = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account)), bars_part(account)]
-    return "\n".join([*text, columns_part(account)])
+    text = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account)), aside_part(account)]
+    return "\n".join([*text, bars_part(account), columns_part(account)])
+
+
+def aside_part(account: Account) -> str:
+    """Of a private fit with its table: what follows is measured on exact counts."""
+    said = words.aside_words(account)
+    return paragraph(said, "muted") if said is not None else ""
 
 
 def bars_part(account: Account) -> str:
     """How often each value of each column occurs, before and after."""
-    shown = [figure(charts.attribute_chart(a, account.countable)) for a in account.attributes[:MOST_ATTRIBUTES]]
+    counts = "table" if account.public is None else "published counts"
+    shown = [figure(charts.attribute_chart(a, account.countable, counts)) for a in account.attributes[:MOST_ATTRIBUTES]]
     return '<div class="pair">' + "\n".join(shown) + "</div>"
 
 
@@ -202,7 +118,9 @@ def _encoders(account: Account) -> str:
     text = f"The secret ({account.protocol.secret}) and all other columns are not released."
     if any(reading.edges for reading in secret):
         text += " The secret was cut into ranges, whose borders are in the protocol."
-    return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(text)
+    threshold = words.threshold_words(account)
+    more = paragraph(threshold) if threshold is not None else ""
+    return table("Released columns", ("column", "how", "values"), rows, texts=True) + paragraph(text) + more
 
 
 def attack_part(measured: FromTable) -> str:
@@ -219,7 +137,8 @@ def attack_part(measured: FromTable) -> str:
         "one row."
     )
     return (
-        figure(risks.attack_chart(measured))
+        (paragraph(EXACT_COUNTS) if measured.aside else "")
+        + figure(risks.attack_chart(measured))
         + table("What a row tells about the secret", headings, rows)
         + paragraph(text, "muted")
         + figure(risks.beliefs_chart(measured))
@@ -233,13 +152,18 @@ def _again_and_again(measured: FromTable) -> str:
     rows = [
         (
             f"{each.releases:g}",
-            "kept" if each.within else "BROKEN",
+            words.within_words(each.within, aside=measured.aside),
             words.level_words(each.level),
             percent(float(each.best_guess)),
         )
         for each in measured.repeated
     ]
-    headings = ("releases", "promise", "belief moves at most", "best guess right")
+    headings = (
+        "releases",
+        "the promised factor" if measured.aside else "promise",
+        "belief moves at most",
+        "best guess right",
+    )
     text = "".join(paragraph(remark, "muted") for remark in measured.remarks)
     return (
         table("If the same table were released again, with fresh randomness", headings, rows) if rows else ""
@@ -257,15 +181,19 @@ def side_channels_part(account: Account) -> str:
         "Somebody may know part of a person's row already, a neighbour's age and sex, say. What a released row then "
         "adds about the secret can be more than it adds for a stranger."
     )
-    measured = account.measured
-    if measured is None:
-        return text + paragraph(
+    if account.objective == "faithful":
+        text += paragraph(words.LINKING)
+    about = account.public or account.measured
+    if account.measured is None:
+        text += paragraph(
             "The promise covers such people only if it names them, and only if they know columns in the ranges above: "
             + account.protocol.notion.words()
         )
-    if measured.attack is None:
-        return text + "".join(map(paragraph, measured.remarks))
-    shown = words.shown_attackers(measured.attack.attackers)
+    if about is None:
+        return text
+    if about.attack is None:
+        return text + "".join(map(paragraph, about.remarks))
+    shown = words.shown_attackers(about.attack.attackers)
     headings = ("known beforehand", "promised to them", "belief moves at most", "guess before", "with the release")
     rows = [
         (
@@ -280,7 +208,12 @@ def side_channels_part(account: Account) -> str:
     return (
         text
         + paragraph(words.side_channel_words(shown))
-        + table("What somebody learns who knows columns beforehand", headings, rows)
+        + table(
+            "What somebody learns who knows columns beforehand"
+            + (", by the published counts" if account.public is not None else ""),
+            headings,
+            rows,
+        )
     )
 
 
@@ -315,7 +248,5 @@ def _again(account: Account, table_name: str, protocol_name: str) -> str:
         + code(commands, "Command lines")
         + paragraph("The same in Python:")
         + code(typed.python, "Python")
-        + paragraph(
-            "The release itself is drawn with the operating system's randomness and cannot be drawn again.", "muted"
-        )
+        + paragraph(words.again_words(account), "muted")
     )

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from privacyfunnel.report.account import Belief, FromTable
+from privacyfunnel.report.measured import Belief, FromTable
 from privacyfunnel.report.pictures import GRID, INK, MUTED, NARROW, SERIES, Picture, chart, picture, shortened
 from privacyfunnel.report.words import example, known_words, percent, shown_attackers
 
@@ -51,10 +51,11 @@ def beliefs_chart(measured: FromTable) -> Picture:
         same = chart([{"lift": 1.0}]).mark_rule(color=INK, strokeDash=[3, 3]).encode(x)
         return alt.layer(band, same, marks.encode(y, x, size))
 
+    allowed = f"{PUBLISHED_ONLY} allows" if measured.aside else "allows"
     return picture(
         "By which factor beliefs change",
         "One line for each value of the secret, with the share of people who have it. The pale bar is what the promise "
-        "allows, the dots are what the released rows really do; at the dashed line a row says nothing.",
+        f"{allowed}, the dots are what the released rows really do; at the dashed line a row says nothing.",
         draw,
         ("value of the secret", "before", "lowest afterwards", "highest afterwards", "promised to lie within"),
         [
@@ -115,10 +116,12 @@ def outputs_chart(measured: FromTable) -> Picture:
         )
 
     shown = "" if len(belief.posterior) == len(order) else " Shown are the rows that raise it most and lower it most."
+    kept = "the promise keeps the dots in the shaded part"
+    if measured.aside:
+        kept = f"the shaded part is what the promise {PUBLISHED_ONLY} allows, so that dots may lie outside of it"
     return picture(
         f"Belief in “{shortened(belief.secret)}” before and after",
-        f"From the belief before (dashed line) to the belief after seeing each released row (dot); the promise keeps "
-        f"the dots in the shaded part.{shown}",
+        f"From the belief before (dashed line) to the belief after seeing each released row (dot); {kept}.{shown}",
         draw,
         ("released row", "before", "after"),
         [(name, percent(row["before"]), percent(row["after"])) for name, row in zip(names, data, strict=True)],
@@ -130,6 +133,7 @@ def _distinct(names: list[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{i + 1}. {name}" for i, name in enumerate(names)]
 
 
+PUBLISHED_ONLY = "(which is about the published counts, not about these exact ones)"
 SEEN = ("nothing more", "the released row", "the original row")
 
 

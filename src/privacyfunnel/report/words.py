@@ -13,14 +13,16 @@ from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.protocols.protocol import Likeness
 from privacyfunnel.protocols.readers import points
-from privacyfunnel.report.account import MISSING, Account, Belief
+from privacyfunnel.report.account import Account
+from privacyfunnel.report.measured import MISSING, Belief
 
 COMMON = 0.01
 """An example speaks of the rarest value of the secret that is not rarer than this."""
 EXAMPLE_PRIOR = 0.1
 """What a public page takes for an example, since it may not tell the real shares."""
 
-LIMITS_OF_THE_GUARANTEE = (
+PEOPLE_COUNTED = "The people counted."
+LIMITS = (
     (
         "One release.",
         "Releasing the same people twice with fresh randomness tells more than once. Make and publish one.",
@@ -31,7 +33,7 @@ LIMITS_OF_THE_GUARANTEE = (
         "what a row adds about its own person.",
     ),
     (
-        "The people counted.",
+        PEOPLE_COUNTED,
         "The promise is about the distribution in the table that the protocol was made from. In a small table rare "
         "values are known badly, and the population's distribution may differ.",
     ),
@@ -48,6 +50,19 @@ LIMITS_OF_THE_GUARANTEE = (
 )
 
 
+PUBLISHED_COUNTS = (
+    "The published counts.",
+    "The promise about a row is about the distribution that the published counts give. Who knows better, the exact "
+    "counts or everybody else's record, may learn more from a row: that is what the level of everything published "
+    "bounds.",
+)
+
+
+def _usual_limits(private: bool) -> list[tuple[str, str]]:
+    """What no guarantee covers; that of a private fit is about other counts."""
+    return [PUBLISHED_COUNTS if private and title == PEOPLE_COUNTED else (title, text) for title, text in LIMITS]
+
+
 FITTED_ON_PEOPLE = (
     "It was fitted on exact counts. What its numbers tell about people whose combination of values few others have is "
     "not part of the promise."
@@ -56,17 +71,89 @@ FITTED_ON_PEOPLE = (
 
 def limit_words(account: Account) -> list[tuple[str, str]]:
     """What the guarantee does not cover, with what the protocol file gives away."""
+    usual = _usual_limits(private=account.public is not None)
     if account.protocol.fitted != "exact counts":
-        return list(LIMITS_OF_THE_GUARANTEE)
+        return usual
     exposed = account.measured.exposed if account.measured is not None else None
-    text = exposed.words() if exposed is not None else FITTED_ON_PEOPLE
-    return [*LIMITS_OF_THE_GUARANTEE, ("The protocol file.", text)]
+    return [*usual, ("The protocol file.", exposed.words() if exposed is not None else FITTED_ON_PEOPLE)]
+
+
+def level_pairs(account: Account) -> list[tuple[str, str]]:
+    """The two levels beside each other: what one row tells, and what everything published tells."""
+    told, promise = account.everything, account.protocol.notion
+    if told is None:
+        return []
+    exposed = account.measured.exposed if account.measured is not None else None
+    people = f" {exposed.words()}" if exposed is not None and exposed.few else ""
+    row = f"×{factor(promise.epsilon)} (e^ε) is {change_words(promise.limits)} by it."
+    return [("One row", f"{row} {told.whom()}"), ("Everything published", f"{told.words()}{people}")]
+
+
+WHO_CHECKS = (
+    "Whoever may see the original table can check the promise with funnel audit. No protocol is made that did not pass."
+)
+CHECKED_BY_ANYBODY = (
+    "The file of the protocol carries counts of people with noise on each, which give nobody away. The verdict "
+    "follows from them alone, and funnel audit shows it to anybody who has the file."
+)
+LINKING = (
+    "A release that is made to be counted leaves more rows as they were, so that rows are easier to link to people. "
+    "The promise does not lean on rows being unlinkable: it holds for who knows whose row it is."
+)
+FREQUENCY_THRESHOLD = (
+    "Frequency threshold: no value in the protocol stands for fewer than {people} people; combinations that fewer have "
+    "are read as the nearest other. This is no cure for class disclosure (groups that all share one secret): the "
+    "promise is."
+)
+ON_EXACT_COUNTS = (
+    "For you alone, not for publication: what follows is measured on the exact counts of this table. By them {cells} "
+    "of all cells stay as they are, and {kept} of the information is kept."
+)
+
+
+def threshold_words(account: Account) -> str | None:
+    """What a frequency threshold did, if there is one; without the counts, that there is one."""
+    if not account.merges:
+        return None
+    if account.threshold is not None:
+        return account.threshold.words()
+    return FREQUENCY_THRESHOLD.format(people=account.protocol.at_least)
+
+
+def aside_words(account: Account) -> str | None:
+    """Of a private fit with its table: that what follows is not what the promise is about."""
+    measured = account.measured
+    if measured is None or not measured.aside:
+        return None
+    cells, kept = percent(account.cells_in_table), percent(measured.findings.kept_share)
+    return ON_EXACT_COUNTS.format(cells=cells, kept=kept)
+
+
+def again_words(account: Account) -> str:
+    """What cannot be made again."""
+    text = "The release itself is drawn with the operating system's randomness and cannot be drawn again."
+    if account.public is None:
+        return text
+    return (
+        "The noise of a private fit is drawn afresh, so that these commands make another protocol, not this one digit "
+        f"by digit. Fitting again and publishing both costs ε₀ twice: publish one. {text}"
+    )
 
 
 COUNTABLE = (
     "Released rows are random draws with the distribution of the original rows{blocks}. Count them as they stand: "
     "every share, table and model of them is right on average. Errors that are reckoned as if they were the original "
     "rows are too small, by a factor of √2 at most."
+)
+COUNTABLE_BUT_FOR_NOISE = (
+    "Released rows are random draws, made to be counted as they stand: on average they have the shares that the "
+    "published counts give{blocks}, which are those of the table up to noise and rare combinations that are read as "
+    "others. Errors that are reckoned as if they were the original rows leave out both, and the drawing."
+)
+COUNTABLE_BUT_FOR_RARE = (
+    "Released rows are random draws, made to be counted as they stand: on average they have the shares of the table "
+    "but for rare combinations, which are read as others. Shares of single values are off by up to {points} points on "
+    "average by that."
 )
 LEANING = (
     "Released rows are random draws, made to be counted as they stand where the rows are those that the protocol was "
@@ -82,14 +169,29 @@ MISCOUNTED = (
 def how_to_count(account: Account) -> str:
     """Whether released rows can be counted as they stand, and how far off counts are."""
     worst = max((a.miscounted for a in account.attributes if a.miscounted is not None), default=None)
+    if account.public is not None:
+        return _how_to_count_privately(account, worst)
     if account.countable:
         errors = account.measured.errors if account.measured is not None else None
         near = f" By drawing alone, {errors.words()}." if errors is not None else ""
         several = len(account.protocol.blocks) > 1
         return COUNTABLE.format(blocks=", block by block" if several else ", all columns together") + near
+    if account.objective == "faithful" and account.merges:
+        return COUNTABLE_BUT_FOR_RARE.format(points=points(worst or 0.0))
     if account.objective == "faithful":
         return LEANING.format(points=points(worst or 0.0))
     return MISCOUNTED.format(off=f" (single ones are off by up to {points(worst)} points)" if worst else "")
+
+
+def _how_to_count_privately(account: Account, worst: float | None) -> str:
+    """The same for a private fit; how far the exact shares are off is for the table's owner."""
+    several = len(account.protocol.blocks) > 1
+    text = MISCOUNTED.format(off="")
+    if account.objective == "faithful":
+        text = COUNTABLE_BUT_FOR_NOISE.format(blocks=", block by block" if several else "")
+    if worst is None:
+        return text
+    return f"{text} For you alone: in this table, single shares are off by up to {points(worst)} points on average."
 
 
 def points_off(share: float) -> str:
@@ -156,17 +258,18 @@ def change_words(limits: Limits) -> str:
 
 def kept_words(account: Account) -> str:
     """How much is kept, and how much anybody could."""
-    protocol, measured = account.protocol, account.measured
-    kept = measured.findings.kept_bits if measured is not None else protocol.utility / math.log(2)
-    most = measured.findings.entropy_bits if measured is not None else protocol.entropy / math.log(2)
+    protocol, about = account.protocol, account.public or account.measured
+    kept = about.findings.kept_bits if about is not None else protocol.utility / math.log(2)
+    most = about.findings.entropy_bits if about is not None else protocol.entropy / math.log(2)
+    by = "By the published counts: " if account.public is not None else ""
     text = (
         f"{percent(account.kept_share)} of the information in the released columns is kept "
         f"({kept:.3f} of {most:.3f} bits for each row)."
     )
     if protocol.likeness is not None:
-        return f"{unchanged_words(account, protocol.likeness)} {text}"
+        return f"{by}{unchanged_words(account, protocol.likeness)} {text}"
     best = best_words(account.kept_share, account.gap_share)
-    return f"{text} {best[0].upper()}{best[1:]}."
+    return f"{by}{text} {best[0].upper()}{best[1:]}."
 
 
 def unchanged_words(account: Account, likeness: Likeness) -> str:
@@ -204,10 +307,17 @@ def known_words(attacker: Attacker) -> str:
     return ", ".join(attacker.known) or "nothing"
 
 
+def within_words(within: bool, *, aside: bool) -> str:
+    """Whether a promise is kept; or, on counts that it is not about, whether its factor is."""
+    if aside:
+        return "not exceeded" if within else "exceeded"
+    return "kept" if within else "BROKEN"
+
+
 def promised_words(attacker: Attacker) -> str:
     """Whether the promise is made to an attacker, and whether it is kept."""
     if attacker.promised:
-        return "kept" if attacker.within else "BROKEN"
+        return within_words(attacker.within, aside=False)
     return "no" if attacker.within else "no, and more is learned"
 
 

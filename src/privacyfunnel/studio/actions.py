@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +21,8 @@ from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
-from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.studio.protecting import Counts, Protection
+from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.preview import Preview, preview
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.sources import open_source
@@ -46,6 +47,8 @@ class Opened:
     """As its owner calls it."""
     rows: int
     columns: tuple[Suggestion, ...]
+    counts: dict[tuple[str, frozenset[str]], Counts] = field(default_factory=dict, repr=False)
+    """Of every choice of a secret and columns so far: who comes back to one finds the same noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,7 @@ class Solved:
 
     account: Account
     preview: Preview
+    protection: Protection
     wish: Wish | None = None
     """What it was found for, if it was a wish."""
 
@@ -79,9 +83,12 @@ def take_upload(path: Path, name: str, folder: Path) -> Path:
     return taken
 
 
-def count(opened: Opened, secret: str, attributes: list[str]) -> Counted:
-    """Count the chosen columns."""
-    return count_table(opened.path, secret, attributes)
+def count(opened: Opened, secret: str, attributes: list[str]) -> Counts:
+    """Count the chosen columns, once."""
+    choice = secret, frozenset(attributes)
+    if choice not in opened.counts:
+        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes))
+    return opened.counts[choice]
 
 
 def notion_of(name: str, epsilon: float, known: str) -> Notion:
@@ -95,22 +102,31 @@ def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
     return robust(notion, float(confidence), cast(Within | None, within or None)) if confidence else notion
 
 
+def protection_of(private: str, at_least: str, notion: str, confidence: str) -> Protection:
+    """How the protocol is protected, as chosen on the page for a promise."""
+    return Protection.chosen(private, at_least, KINDS[notion], confidence)
+
+
 def solve(
-    counted: Counted,
+    counts: Counts,
     opened: Opened,
     notion: Notion,
     time_limit: float | None,
     follow: Follow,
     *,
     objective: Objective = FIRST_OBJECTIVE,
+    protection: Protection | None = None,
 ) -> Solved:
     """The best protocol, and what is to be shown of it."""
-    protocol = optimise(counted.joint, notion, objective=objective, time_limit=time_limit, progress=follow)
-    return Solved(account(protocol, counted.joint), preview(protocol, open_source(opened.path)))
+    protection = Protection.usual(notion) if protection is None else protection
+    joint = counts.used(protection).joint
+    protocol = optimise(joint, notion, objective=objective, time_limit=time_limit, progress=follow)
+    about = account(protocol, counts.exact.joint)
+    return Solved(about, preview(protocol, open_source(opened.path)), protection)
 
 
 def grant(
-    counted: Counted,
+    counts: Counts,
     opened: Opened,
     make: Callable[[float], Notion],
     keep: float,
@@ -118,11 +134,14 @@ def grant(
     follow: Follow,
     *,
     objective: Objective = FIRST_OBJECTIVE,
+    protection: Protection | None = None,
 ) -> Solved:
     """The smallest ε that keeps enough."""
-    wish = epsilon_for(counted.joint, make, keep, objective=objective, time_limit=time_limit, progress=follow)
-    about = account(wish.protocol, counted.joint)
-    return Solved(about, preview(wish.protocol, open_source(opened.path)), wish)
+    protection = Protection.usual(make(keep)) if protection is None else protection
+    joint = counts.used(protection).joint
+    wish = epsilon_for(joint, make, keep, objective=objective, time_limit=time_limit, progress=follow)
+    about = account(wish.protocol, counts.exact.joint)
+    return Solved(about, preview(wish.protocol, open_source(opened.path)), protection, wish)
 
 
 def next_curve(

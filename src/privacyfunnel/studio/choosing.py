@@ -12,6 +12,9 @@ from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.studio.actions import FIRST_OBJECTIVE
 from privacyfunnel.studio.page import section
+from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
+from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
+from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
 SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 """The ε of the slider; others can be typed."""
@@ -28,6 +31,10 @@ SHARED: dict[Objective, str] = {
 }
 FIRST_SHARE = 90
 """Per cent: a wish that most tables grant at a promise worth making."""
+NOISE_WORDS = {0.1: "very much", 0.5: "more than usual", USUAL_EPSILON: "as usual", 2.0: "little"}
+NOISE_LABEL = "Protect the protocol, too: ε₀"
+THRESHOLD_LABEL = "Frequency threshold: no value in the protocol stands for fewer than"
+NO_THRESHOLD = "This promise speaks of every combination of values as it is, so it goes without a threshold."
 CONFIDENCES = (0.9, 0.95, 0.99)
 """Those that people know from elsewhere."""
 
@@ -50,6 +57,9 @@ def promise_step() -> Tag:
         ui.input_select("objective", "What readers get", OBJECTIVES, selected=FIRST_OBJECTIVE, width="100%"),
         ui.input_select("people", "For whom it is kept", for_whom(), width="100%"),
         ui.output_ui("chance"),
+        ui.input_select("private", NOISE_LABEL, noises(), selected=f"{USUAL_EPSILON:g}", width="100%"),
+        ui.input_select("at_least", THRESHOLD_LABEL, thresholds(), selected=str(USUAL), width="100%"),
+        ui.output_ui("threshold"),
         tags.div(
             tags.label("Smaller ε hides more, larger ε keeps more", for_="slider"),
             tags.input(
@@ -92,6 +102,23 @@ def for_whom() -> dict[str, str]:
         str(c): f"with {full_percent(c)} confidence, everybody of whom they are a random sample" for c in CONFIDENCES
     }
     return {"": "the people in the table", **sure}
+
+
+def noises() -> dict[str, str]:
+    """How the protocol can be protected, by the ε₀ as text."""
+    said = {f"{epsilon:g}": f"{epsilon:g}: noise on every count, {NOISE_WORDS[epsilon]}" for epsilon in EPSILONS}
+    return {**said, EXACT: "exact counts (research, stays in the house)"}
+
+
+def thresholds() -> dict[str, str]:
+    """The frequency thresholds, by the number of people as text."""
+    return {str(people): f"{people} people" if people > 1 else "1 person (no threshold)" for people in THRESHOLDS}
+
+
+def threshold_part(notion: str, confidence: str) -> Tag | None:
+    """That a promise goes without a threshold, if it does."""
+    sure = float(confidence) if confidence else None
+    return None if usual_threshold(KINDS[notion], sure) else tags.p(NO_THRESHOLD, class_="meta")
 
 
 def chance_part() -> Tag:

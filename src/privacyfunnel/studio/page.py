@@ -8,15 +8,18 @@ from typing import Any
 from htmltools import HTML, Tag, TagList, tags
 from shiny import ui
 
+from privacyfunnel.protocols.everything import NO_BOUND
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Objective
-from privacyfunnel.report.account import Account, text_of
+from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.html import code, paragraph
-from privacyfunnel.report.page import attack_part, columns_part, glance_part, promise_part, side_channels_part
-from privacyfunnel.report.words import how_to_count, kept_words, percent
+from privacyfunnel.report.measured import text_of
+from privacyfunnel.report.page import aside_part, attack_part, columns_part, side_channels_part
+from privacyfunnel.report.promised import glance_part, promise_part
+from privacyfunnel.report.words import again_words, how_to_count, kept_words, percent, threshold_words
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
-from privacyfunnel.tables.counting import Counted
+from privacyfunnel.studio.protecting import Counts
 from privacyfunnel.tables.preview import Preview
 from privacyfunnel.tables.suggesting import Suggestion
 
@@ -128,9 +131,9 @@ def columns_step(opened: Opened) -> Tag:
     )
 
 
-def counted_part(counted: Counted) -> Tag:
+def counted_part(counts: Counts) -> Tag:
     """What was counted."""
-    joint = counted.joint
+    joint = counts.exact.joint
     shown = f"{joint.total:,} people, {joint.n_s} values of {joint.secret}, {joint.n_x:,} combinations to release."
     return tags.p(tags.strong("Counted: "), shown, class_="verdict kept")
 
@@ -151,8 +154,8 @@ def result_part(solved: Solved) -> Tag:
     """What the protocol promises, keeps and gives away."""
     shown = solved.account
     wish = [tags.p(solved.wish.words())] if solved.wish else []
-    there = shown.measured.population if shown.measured is not None else None
-    population = [tags.p(there.words())] if there is not None else []
+    threshold = threshold_words(shown)
+    more = [tags.p(words) for words in (shown.population and shown.population.words(), threshold) if words]
     return section(
         "result-step",
         "4. What it means",
@@ -160,10 +163,11 @@ def result_part(solved: Solved) -> Tag:
         HTML(glance_part(shown)),
         tags.p(readers_words(shown), class_="lead"),
         HTML(promise_part(shown)),
-        *population,
+        *more,
         tags.h3("A few rows, and what they might be released as"),
         HTML(preview_table(solved.preview, shown.cells_unchanged)),
         tags.h3("Each column, before and after"),
+        HTML(aside_part(shown)),
         ui.output_ui("bars"),
         tags.details(tags.summary("What was kept of each column"), ui.output_ui("kept")),
         tags.details(tags.summary("What an attacker gains"), ui.output_ui("risk")),
@@ -172,12 +176,13 @@ def result_part(solved: Solved) -> Tag:
 
 def readers_words(shown: Account) -> str:
     """What readers get, in the words of the command line."""
-    return counting_words(shown.protocol, shown.measured.joint) if shown.measured is not None else how_to_count(shown)
+    about = shown.public or shown.measured
+    return counting_words(shown.protocol, about.joint) if about is not None else how_to_count(shown)
 
 
 def kept_part(shown: Account) -> str:
     """What was kept and lost, in all and for each column; the bars stand elsewhere."""
-    return paragraph(kept_words(shown)) + paragraph(how_to_count(shown)) + columns_part(shown)
+    return paragraph(kept_words(shown)) + paragraph(how_to_count(shown)) + aside_part(shown) + columns_part(shown)
 
 
 def risk_part(shown: Account) -> str:
@@ -230,17 +235,22 @@ def downloads_part(solved: Solved, opened: Opened) -> Tag:
         tags.details(
             tags.summary("The same on the command line and in Python"),
             HTML(code(commands, "Command lines") + code(typed.python, "Python")),
+            tags.p(again_words(solved.account), class_="meta"),
         ),
     )
 
 
 def publishing_words(shown: Account) -> str:
     """What may leave the house."""
+    keep = "Keep the certificate and the report inside: they tell shares of the secret."
+    if shown.public is not None:
+        return (
+            "Publish the released table, the protocol and the page to publish: with the protocol, anybody can check "
+            f"the promise. {keep} Publish one protocol and one release only: others of the same people tell more."
+        )
     exposed = shown.measured.exposed if shown.measured is not None else None
-    keep = "Keep the certificate and the report inside: they tell shares of the secret. Publish one release only."
-    if exposed is not None and exposed.few:
-        return f"Publish the released table. {keep} {exposed.words()}"
-    return f"Publish the released table, the protocol and the page to publish. {keep}"
+    why = exposed.words() if exposed is not None and exposed.few else NO_BOUND
+    return f"Publish the released table. {keep} Publish one release only. {why}"
 
 
 def progress_words(kept: float, most: float, seconds: float, sought: Objective) -> str:

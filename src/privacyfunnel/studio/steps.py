@@ -93,11 +93,15 @@ def promises(visit: Visit) -> None:
     def chance() -> Any:
         return choosing.chance_part() if visit.input.people() else None
 
+    @render.ui
+    def threshold() -> Any:
+        return choosing.threshold_part(visit.input.notion(), visit.input.people())
+
     @reactive.effect
     def _curves() -> None:
-        now = visit.counted.get()
-        if now is not None:
-            visit.follow_curves(now, visit.objective())
+        now, protection = visit.counted.get(), visit.protection()
+        if now is not None and protection is not None:
+            visit.follow_curves(now, visit.objective(), protection)
 
     @render.ui
     def share() -> Any:
@@ -108,16 +112,14 @@ def promises(visit: Visit) -> None:
         now, opened = visit.counted.get(), visit.opened.get()
         if now is None or opened is None:
             return
-        promise, objective = visit.promise(visit.input.epsilon()), visit.objective()
-        if promise is None or (promise, objective) == visit.promised:
+        promise, objective, protection = visit.promise(visit.input.epsilon()), visit.objective(), visit.protection()
+        if promise is None or protection is None or (promise, objective, protection) == visit.promised:
             return
-        visit.promised = promise, objective
+        visit.promised = promise, objective, protection
         if visit.promised in visit.known:
             visit.show(visit.known[visit.promised])
         else:
-            visit.begin_search(
-                partial(desk.solve, now, opened, promise, visit.time_limit, objective=objective), objective
-            )
+            visit.begin_search(partial(desk.solve, now, opened, promise, visit.time_limit), objective, protection)
 
     @reactive.effect
     @reactive.event(visit.input.wish)
@@ -130,10 +132,9 @@ def promises(visit: Visit) -> None:
         if visit.input.people():
             visit.say("promise", "the smallest ε is found for the people in the table only; choose them, or an ε")
             return
-        make, objective = partial(desk.notion_of, visit.input.notion(), known=visit.attackers()), visit.objective()
-        visit.begin_search(
-            partial(desk.grant, now, opened, make, keep / 100, visit.time_limit, objective=objective), objective
-        )
+        make, protection = partial(desk.notion_of, visit.input.notion(), known=visit.attackers()), visit.protection()
+        task = partial(desk.grant, now, opened, make, keep / 100, visit.time_limit)
+        visit.begin_search(task, visit.objective(), _there(protection))
 
 
 def searches(visit: Visit) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,17 @@ from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import page
+from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.work import Work
-from privacyfunnel.tables.counting import Counted
 
 POLL_SECONDS = 0.2
 """Progress looks steady at this pace, and asking more often would take time from the search."""
 
 
-Choice = tuple[Notion, Objective]
-"""What is searched for: a promise, and what is kept the most of."""
+Choice = tuple[Notion, Objective, Protection]
+"""What is searched for: a promise, what is kept the most of, and how the protocol is protected."""
+Kind = tuple[Objective, Protection]
+"""What curves are of."""
 
 
 class Visit:
@@ -43,7 +46,7 @@ class Visit:
         self.input, self.session, self.folder = given, session, folder
         self.table, self.most_bytes, self.time_limit = table, most_bytes, time_limit
         self.opened: reactive.Value[desk.Opened | None] = reactive.Value(None)
-        self.counted: reactive.Value[Counted | None] = reactive.Value(None)
+        self.counted: reactive.Value[Counts | None] = reactive.Value(None)
         self.solved: reactive.Value[desk.Solved | None] = reactive.Value(None)
         self.compared: reactive.Value[Comparison] = reactive.Value(Comparison((), {}))
         self.troubles: reactive.Value[dict[str, str]] = reactive.Value({})
@@ -55,13 +58,13 @@ class Visit:
         self.ended = False
         self.known: dict[Choice, desk.Solved] = {}
         self.curves: Work[None] | None = None
-        self.following: tuple[Counted, Objective] | None = None
+        self.following: tuple[Counts, Kind] | None = None
         """What the curves are of."""
-        self.found: dict[Objective, list[Comparison]] = {}
+        self.found: dict[Kind, list[Comparison]] = {}
         """The curves so far, for what readers may get; the last of each holds all before it."""
         self.promised: Choice | None = None
-        self.sought: Objective = desk.FIRST_OBJECTIVE
-        """What the last search keeps the most of."""
+        self.sought: Kind | None = None
+        """What the last search keeps the most of, and from which counts."""
 
     def begin(self) -> None:
         """Let the page look at what runs in other threads, until the tab is closed."""
@@ -149,48 +152,60 @@ class Visit:
         """How many columns attackers may know, as chosen."""
         return str(self.input.known()) if "known" in self.input else "any"
 
+    def protection(self) -> Protection | None:
+        """How the protocol is protected, as chosen; None, and words for the page, if that makes no sense."""
+        given = self.input
+        try:
+            return desk.protection_of(given.private(), given.at_least(), given.notion(), given.people())
+        except PrivacyFunnelError as trouble:
+            self.say("promise", str(trouble))
+            return None
+
     def objective(self) -> Objective:
         """What readers get, as chosen."""
         chosen = str(self.input.objective()) if "objective" in self.input else ""
         return "information" if chosen == "information" else desk.FIRST_OBJECTIVE
 
-    def begin_search(self, task: Callable[[Callable[..., None]], desk.Solved], sought: Objective) -> None:
+    def begin_search(self, task: Callable[..., desk.Solved], objective: Objective, protection: Protection) -> None:
         """Search for something else."""
-        self.sought = sought
+        self.sought = objective, protection
         old = self.running()
         if old is not None:
             old.stop()
         self.notice.set(("", False))
-        self.search.set(Work(task))
+        self.search.set(Work(partial(task, objective=objective, protection=protection)))
 
     def tell(self, work: Work[desk.Solved]) -> None:
         """Tell how far a search is."""
         with reactive.isolate():
-            counted, now = self.counted.get(), work.progress
+            counts, now = self.counted.get(), work.progress
         words = ""
-        if now is not None and counted is not None and counted.joint.entropy > 0:
-            whole = counted.joint.entropy if self.sought == "information" else 1.0
-            most = min(1.0, now.upper_bound / whole)
-            words = page.progress_words(now.utility / whole, most, now.seconds, self.sought)
+        if now is not None and counts is not None and self.sought is not None:
+            objective, protection = self.sought
+            whole = counts.used(protection).joint.entropy if objective == "information" else 1.0
+            if whole > 0:
+                most = min(1.0, now.upper_bound / whole)
+                words = page.progress_words(now.utility / whole, most, now.seconds, objective)
         self.notice.set((words, work.stopped))
 
     def show(self, solved: desk.Solved) -> None:
         """Show what was found."""
-        choice = solved.account.protocol.notion, solved.account.objective
+        choice = solved.account.protocol.notion, solved.account.objective, solved.protection
         self.known[choice] = solved
         self.solved.set(solved)
         if solved.wish is not None and self.promised != choice:
             self.promised = choice
             ui.update_numeric("epsilon", value=solved.wish.epsilon, session=self.session)
 
-    def follow_curves(self, counted: Counted, objective: Objective) -> None:
+    def follow_curves(self, counts: Counts, objective: Objective, protection: Protection) -> None:
         """Curves of all kinds of promise, one after the other, while nothing else is searched for."""
-        if self.following == (counted, objective):
+        kind = objective, protection
+        if self.following == (counts, kind):
             return
         if self.curves is not None:
             self.curves.stop()
-        self.following = counted, objective
-        found = self.found.setdefault(objective, [Comparison((), {})])
+        self.following = counts, kind
+        found = self.found.setdefault(kind, [Comparison((), {})])
         own: list[Work[None]] = []
 
         def stopped() -> bool:
@@ -200,7 +215,8 @@ class Visit:
             while not stopped():
                 while _busy(searching) and not stopped():
                     time.sleep(POLL_SECONDS)
-                more = desk.next_curve(counted.joint, found[-1], follow, objective=objective)
+                joint = counts.used(protection).joint
+                more = desk.next_curve(joint, found[-1], follow, objective=objective)
                 if more is None or stopped():  # a curve that was cut short is begun again
                     return
                 found.append(more)

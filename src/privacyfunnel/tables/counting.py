@@ -16,7 +16,7 @@ from privacyfunnel.tables.domain import Domain, opened
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fit_columns
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
-from privacyfunnel.tables.private_counts import private
+from privacyfunnel.tables.private_counts import at_threshold, private
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
 
@@ -56,6 +56,11 @@ class Counted:
             return self
         joint, threshold = thresholded(self.joint, int(at_least))
         return replace(self, joint=joint, threshold=threshold)
+
+    def at_threshold(self, at_least: int) -> Counted:
+        """The same noisy counts with another frequency threshold."""
+        joint = at_threshold(self.joint, at_least)
+        return replace(self, joint=joint, threshold=of_noisy(joint))
 
 
 def count_table(

@@ -10,12 +10,21 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import noisy_joint, with_at_least
 from privacyfunnel.numeric.information import share_kept
+from privacyfunnel.promises.notion import Notion
 
 USUAL = 10
 """The threshold that statistical offices commonly use."""
 
 MUCH = 0.1
 """Of all people: if more have a combination that is too rare, the columns are too fine for them."""
+
+
+def usual_threshold(kind: type[Notion], confidence: float | None) -> int:
+    """The threshold unless somebody chooses otherwise; 0 for promises that speak of every combination as it is.
+
+    Those are promises about attackers who know columns, and those about a population, with a confidence.
+    """
+    return 0 if confidence is not None or "known" in kind.parameters() else USUAL
 
 
 @dataclass(frozen=True)

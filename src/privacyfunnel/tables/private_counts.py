@@ -41,6 +41,13 @@ def private(joint: Joint, epsilon: float, *, delta: float | None = None, at_leas
     return _noisy_above(joint, secrets, epsilon, USUAL_DELTA if delta is None else delta, at_least)
 
 
+def at_threshold(joint: Joint, at_least: int) -> Joint:
+    """The distribution that follows from a table's noisy counts with another frequency threshold: no noise is drawn."""
+    if joint.noise is None or not joint.secret_columns:
+        raise InvalidInput("only a table's counts with noise can be given another threshold")
+    return _follows(joint, joint.secret_columns, joint.noise, at_least)
+
+
 def _noisy_everywhere(joint: Joint, secrets: tuple[Column, ...], epsilon: float, at_least: int) -> Joint:
     whole = joint.completed.weights.astype(np.int64)
     counts = np.zeros((math.prod(len(column) for column in secrets), joint.combinations), dtype=np.int64)

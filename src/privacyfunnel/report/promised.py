@@ -1,0 +1,165 @@
+"""The promise on a page: the verdict, the levels of one row and of everything published, and the proof."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from html import escape
+
+from privacyfunnel.promises.confidence import words_for
+from privacyfunnel.promises.notion import factor
+from privacyfunnel.proof.certificate import Certificate
+from privacyfunnel.proof.over_population import PopulationFindings
+from privacyfunnel.protocols.coarseness import merging_words
+from privacyfunnel.protocols.everything import EXACT_COUNTS
+from privacyfunnel.protocols.readers import points
+from privacyfunnel.report import words
+from privacyfunnel.report.account import Account
+from privacyfunnel.report.html import definitions, paragraph
+from privacyfunnel.report.measured import FromTable
+from privacyfunnel.report.words import percent
+
+PROOF = (
+    "Every probability of the protocol is a whole number of 2⁻³², and {counts}. So the promise becomes inequalities "
+    "between whole numbers, for every output and every value of the secret. They were checked as such, with e^ε "
+    "replaced by a fraction just below it: no rounding can hide a breach."
+)
+COUNTED = "the people in the table are counted"
+PUBLISHED = "everybody who has the protocol computes the same weights from its noisy counts, in whole numbers"
+
+
+def glance_part(account: Account) -> str:
+    """The verdict and a few numbers."""
+    promise, about = account.protocol.notion, account.public or account.measured
+    numbers = [(f"×{factor(promise.epsilon)}", words.change_words(promise.limits)), *_everything_number(account)]
+    numbers += _kept_numbers(account)
+    if about is not None:
+        found = about.findings
+        numbers.append((percent(found.released.best_guess), f"best guess right (blind: {percent(found.blind_guess)})"))
+    items = "".join(f"<li><b>{escape(number)}</b><span>{escape(text)}</span></li>" for number, text in numbers)
+    return f'{_verdict(account)}\n<ul class="numbers">{items}</ul>'
+
+
+def _verdict(account: Account) -> str:
+    """Whether the promise is kept, on the counts that it is about."""
+    if account.verdict is None:
+        return ""
+    if not account.verdict.holds:
+        kind, said, more = "broken", "Broken.", "Do not release with this protocol."
+    elif account.public is not None:
+        kind, said = "kept", "Kept."
+        more = "Proven in exact arithmetic on the published counts; anybody can check it with the protocol alone."
+    else:
+        kind, said, more = "kept", "Kept.", "Checked in exact arithmetic on this table."
+    return f'<p class="verdict {kind}"><strong>{said}</strong> <span>{more}</span></p>'
+
+
+def _everything_number(account: Account) -> list[tuple[str, str]]:
+    """The level of everything published as a number with a word, if the protocol was fitted on people."""
+    told = account.everything
+    if told is None:
+        return []
+    most = f"×{factor(told.together)}" if told.together is not None else "no bound"
+    return [(most, "the same for everything published together")]
+
+
+def _kept_numbers(account: Account) -> list[tuple[str, str]]:
+    """What readers get, as numbers with a word each."""
+    if account.objective == "information":
+        return [(percent(account.kept_share), "of the information kept")]
+    cells = (percent(account.cells_unchanged or 0.0), "of all cells stay as they are")
+    errors = account.measured.errors if account.measured is not None else None
+    if errors is None or not account.countable:
+        return [cells]
+    worst = f" ({errors.column}: up to ± {points(errors.worst)})" if errors.columns > 1 else ""
+    return [cells, (f"± {points(errors.typical)}", f"points: the typical error of a counted share{worst}")]
+
+
+def promise_part(account: Account) -> str:
+    """The promise in words, its two levels, and an example."""
+    promise, measured = account.protocol.notion, account.measured
+    if measured is not None and not measured.aside:
+        instance = words.example_words(account.protocol.secret, words.example(measured.beliefs))
+    else:
+        instance = words.public_example_words(promise.limits)
+    exactly = (
+        f"In symbols: {promise!r}. This holds for every released row and every value of {account.protocol.secret}."
+    )
+    levels = definitions(words.level_pairs(account))
+    return paragraph(promise.words(), "lead") + levels + paragraph(instance) + paragraph(exactly, "muted")
+
+
+def proof_part(account: Account) -> str:
+    """The proof: what was checked, on which counts, and what came of it."""
+    text = paragraph(PROOF.format(counts=COUNTED if account.public is None else PUBLISHED))
+    digest = [("Fingerprint of the protocol", account.digest)]
+    if account.verdict is None:
+        return text + paragraph(words.WHO_CHECKS) + definitions(digest)
+    facts = _facts(account, account.verdict)
+    if account.population is not None:
+        facts += _population_facts(account.population)
+    if account.public is not None:  # a file could merge the secret's values until none is left
+        text += paragraph(words.CHECKED_BY_ANYBODY)
+        values = f"{account.public.joint.n_s:,} values in these counts"
+        facts.insert(0, ("Secret", f"{account.protocol.secret}, with {values}"))
+    return text + definitions([*facts, *digest]) + _exact_counts(account)
+
+
+def _facts(account: Account, certificate: Certificate) -> list[tuple[str, str]]:
+    """What a certificate says."""
+    worst = certificate.worst
+    facts = [
+        ("Verdict", f"{'kept' if certificate.holds else 'broken'} — {certificate.reason}"),
+        (
+            "Level reached, rounded up",
+            f"ε = {certificate.level:.9g} (factor {factor(certificate.level)}), "
+            f"promised ε = {account.protocol.notion.epsilon:g}",
+        ),
+    ]
+    if worst is not None:
+        facts.append(
+            ("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}{_about(worst.lift)}")
+        )
+    if certificate.marginal_error is not None:
+        rows = "Released rows against original ones" if account.public is None else "Released rows against these counts"
+        facts.append((rows, words.marginal_words(certificate.marginal_error)))
+    return facts
+
+
+def _about(lift: Fraction | None) -> str:
+    return f" ≈ {float(lift):.6g}" if lift is not None else ""
+
+
+def _population_facts(there: PopulationFindings) -> list[tuple[str, str]]:
+    """What the promise comes to for a population."""
+    return [
+        ("On the people counted", f"ε = {there.sample_level:.4g}"),
+        (
+            f"For the population they are a sample of, with {percent(there.confidence)} confidence "
+            f"({words_for(there.within)})",
+            f"{'kept' if there.holds else 'broken'}: ε = {there.population_level:.4g}; {there.chance_words()}."
+            f"{merging_words(there.released_by)}".removesuffix("."),
+        ),
+    ]
+
+
+def _exact_counts(account: Account) -> str:
+    """Of a private fit with its table: what the exact counts say, which is no verdict."""
+    measured = account.measured
+    if measured is None or not measured.aside:
+        return ""
+    return f"<h3>For you alone</h3>{paragraph(EXACT_COUNTS)}{definitions(_exact_facts(measured))}"
+
+
+def _exact_facts(measured: FromTable) -> list[tuple[str, str]]:
+    level = measured.certificate.level
+    return [
+        (
+            "Level on the exact counts",
+            f"{words.level_words(level)} (the promise: ×{factor(measured.protocol.notion.epsilon)}). It may be above "
+            "the promise, and usually is: nobody who has only what is published knows these counts.",
+        ),
+        (
+            "Rows that would move the belief of somebody who knew them by more than the promise",
+            percent(measured.beyond),
+        ),
+    ]

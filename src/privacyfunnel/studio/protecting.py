@@ -1,0 +1,74 @@
+"""What a protocol is computed from: the counts of some columns, with noise that is drawn once for each ε₀."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
+from privacyfunnel.tables.private_counts import USUAL_EPSILON
+
+EPSILONS = (0.1, 0.5, USUAL_EPSILON, 2.0)
+"""The ε₀ to choose from: from noise that a table of a few thousand rows hardly bears to noise that few tables feel."""
+THRESHOLDS = (1, 5, USUAL, 20, 50)
+"""The frequency thresholds that statistical offices use, and none."""
+EXACT = "exact"
+"""The choice of exact counts."""
+
+
+@dataclass(frozen=True)
+class Protection:
+    """How people are protected from what the protocol itself tells."""
+
+    private: float | None
+    """ε₀; None: not at all, the counts are exact."""
+    at_least: int
+    """The frequency threshold; 0: none."""
+
+    @classmethod
+    def usual(cls, promise: Notion) -> Protection:
+        """That of the command line."""
+        return cls(USUAL_EPSILON, usual_threshold(type(promise), promise.confidence))
+
+    @classmethod
+    def chosen(cls, private: str, at_least: str, kind: type[Notion], confidence: str) -> Protection:
+        """What is chosen on the page; some promises go without a threshold."""
+        epsilons = {EXACT: None, **{f"{epsilon:g}": epsilon for epsilon in EPSILONS}}
+        thresholds = {str(people): people for people in THRESHOLDS}
+        if private not in epsilons or at_least not in thresholds:
+            raise InvalidInput("choose how the protocol is protected, and a frequency threshold, from the lists")
+        there = usual_threshold(kind, float(confidence) if confidence else None) > 0
+        return cls(epsilons[private], thresholds[at_least] if there else 0)
+
+
+class Counts:
+    """The counts of some columns of a table: the exact ones, and those that protocols are computed from.
+
+    Noise is drawn once for each ε₀: fresh noise for every look would tell more if several protocols were published, and
+    what different promises keep could not be compared.
+    """
+
+    def __init__(self, exact: Counted) -> None:
+        self.exact = exact
+        self._noisy: dict[float, Counted] = {}
+        self._used: dict[Protection, Counted] = {}
+        self._one_at_a_time = threading.Lock()  # searches and curves run in threads
+
+    def used(self, protection: Protection) -> Counted:
+        """The counts that a protocol is computed from."""
+        with self._one_at_a_time:
+            if protection not in self._used:
+                self._used[protection] = self._made(protection)
+            return self._used[protection]
+
+    def _made(self, protection: Protection) -> Counted:
+        epsilon = protection.private
+        if epsilon is None:
+            return self.exact.safely(None, at_least=protection.at_least)
+        if epsilon not in self._noisy:
+            self._noisy[epsilon] = self.exact.safely(epsilon)
+        noisy = self._noisy[epsilon]
+        return noisy.at_threshold(protection.at_least) if protection.at_least else noisy
