@@ -32,7 +32,7 @@ ROBUST_EPSILON, CONFIDENCE = 0.5, 0.95
 FIT_EPSILONS = (0.1, 0.5, 1.0, 2.0, None)
 """ε₀; None is an exact fit."""
 AT_LEAST = 10
-"""The frequency threshold of private fits; with a confidence there is none, nor with exact counts."""
+"""The frequency threshold of private fits; with a confidence there is none."""
 DRAWS, ROBUST_DRAWS = 3, 1
 """Private fits, each with noise of its own, whose figures are averaged."""
 RELEASES = 3
@@ -112,11 +112,12 @@ def fits() -> Iterator[Row]:
 
     for source in sources():
         for epsilon in EPSILONS:
-            rows = {e0: repeated(source, pf.LIP(epsilon), e0, AT_LEAST, DRAWS) for e0 in FIT_EPSILONS}
-            for row in rows.values():
-                if source.name == "adult" and epsilon == ROBUST_EPSILON and row["ε₀"] == 1.0:
-                    row |= asked(row, rows[None])
-                yield row
+            exact = repeated(source, pf.LIP(epsilon), None, 0, 1)
+            yield exact
+            for e0 in reversed(FIT_EPSILONS):  # exact counts with a threshold tell what of the cost is not noise
+                row = repeated(source, pf.LIP(epsilon), e0, AT_LEAST, DRAWS)
+                to_hold = source.name == "adult" and epsilon == ROBUST_EPSILON and e0 == 1.0
+                yield row | asked(row, exact) if to_hold else row
 
 
 def asked(private: Row, exact: Row) -> Row:
@@ -139,7 +140,9 @@ def repeated(source: Source, promise: Any, e0: float | None, at_least: int, draw
     rows = [once(source, promise, e0, at_least) for _ in range(draws if e0 else 1)]
     confidence = {} if promise.confidence is None else {"confidence": promise.confidence}
     means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
-    return {"table": source.name, "ε": promise.epsilon} | confidence | {"ε₀": e0 or "exact"} | means
+    return (
+        {"table": source.name, "ε": promise.epsilon} | confidence | {"ε₀": e0 or "exact", "at least": at_least} | means
+    )
 
 
 def once(source: Source, promise: Any, e0: float | None, at_least: int) -> dict[str, float]:
@@ -148,7 +151,7 @@ def once(source: Source, promise: Any, e0: float | None, at_least: int) -> dict[
     from privacyfunnel.protocols.released import kept
 
     exact = source.joint
-    joint = source.counted.safely(e0, at_least=at_least if e0 else 0).joint
+    joint = source.counted.safely(e0, at_least=at_least).joint
     started = time.perf_counter()
     informative = pf.optimise(joint, promise, time_limit=TIME_LIMIT)
     between = time.perf_counter()
