@@ -33,6 +33,8 @@ FIT_EPSILONS = (0.1, 0.5, 1.0, 2.0, None)
 """ε₀; None is an exact fit."""
 AT_LEAST = 10
 """The frequency threshold of private fits; with a confidence there is none."""
+SETTINGS = ((None, 0), *((e0, AT_LEAST) for e0 in reversed(FIT_EPSILONS)), (1.0, 0))
+"""ε₀ and threshold: also noise alone, and a threshold alone, which tell what of the cost is due to which."""
 DRAWS, ROBUST_DRAWS = 3, 1
 """Private fits, each with noise of its own, whose figures are averaged."""
 RELEASES = 3
@@ -112,12 +114,10 @@ def fits() -> Iterator[Row]:
 
     for source in sources():
         for epsilon in EPSILONS:
-            exact = repeated(source, pf.LIP(epsilon), None, 0, 1)
-            yield exact
-            for e0 in reversed(FIT_EPSILONS):  # exact counts with a threshold tell what of the cost is not noise
-                row = repeated(source, pf.LIP(epsilon), e0, AT_LEAST, DRAWS)
-                to_hold = source.name == "adult" and epsilon == ROBUST_EPSILON and e0 == 1.0
-                yield row | asked(row, exact) if to_hold else row
+            rows = {setting: repeated(source, pf.LIP(epsilon), *setting, DRAWS) for setting in SETTINGS}
+            for setting, row in rows.items():
+                to_hold = source.name == "adult" and epsilon == ROBUST_EPSILON and setting == (1.0, AT_LEAST)
+                yield row | asked(row, rows[None, 0]) if to_hold else row
 
 
 def asked(private: Row, exact: Row) -> Row:
