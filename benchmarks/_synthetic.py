@@ -10,8 +10,8 @@ import sys
 
 ITERATIONS = 250
 """Of mirror descent, when a model is estimated. dpmm's own numbers, 1,000 for AIM and 5,000 for MST, take three times
-as long or more for errors that are alike or somewhat smaller, as far as one model each can tell, at ε₀ = 1: COMPAS, AIM,
-pairs 0.96 of the sampling error either way, single columns 0.37 rather than 0.56; Adult, MST, 0.026 points, not 0.035."""
+as long or more for errors that are alike or somewhat smaller, as far as one model each can tell. At ε₀ = 1: COMPAS,
+AIM, pairs 0.96 of the sampling error either way, single columns 0.37, not 0.56; Adult, MST, 0.026 points, not 0.035."""
 
 
 def made_up(task):
