@@ -614,8 +614,20 @@ def test_the_demo_keeps_its_files_in_a_folder_when_asked(tmp_path, capsys):
     released = pa_csv.read_csv(tmp_path / "demo" / "open.csv")["weight"].to_pylist()
     assert counted == {value: released.count(value) / 20_000 for value in counted}
     assert all(abs(counted[value] - original[value]) < 0.01 for value in original)  # six standard errors and more
-    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["open.csv", "people.csv", "protocol.json"]
-    assert funnel("audit", tmp_path / "demo" / "protocol.json", "--table", tmp_path / "demo" / "people.csv") == 0
+    files = ["domain.json", "open.csv", "people.csv", "protocol.json"]
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == files
+    assert funnel("audit", tmp_path / "demo" / "protocol.json") == 0
+
+
+def test_the_demo_tells_what_an_exact_protocol_would_have_told_of_a_person(tmp_path, capsys):
+    assert funnel("demo", "--folder", tmp_path / "demo", "--json") == 0
+    told = one_object(capsys.readouterr().out)["told_by_the_file"]
+    assert told["person"].startswith("Person ")
+    assert told["named"] == told["secret"]
+    assert told["exact"] == told["alone"] > 10
+    assert told["private"] < told["alone"]
+    row = next(line for line in (tmp_path / "demo" / "people.csv").read_text().splitlines() if told["person"] in line)
+    assert row.endswith(told["secret"])
 
 
 # --- the process around it ---------------------------------------------------------------------------
