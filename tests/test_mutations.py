@@ -37,14 +37,14 @@ FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouri
 MUTATIONS = {
     "noise on cells that are not empty only": Mutation(
         "tables/private_counts.py",
-        "noisy[_impossible(joint, secrets)] = 0",
-        "noisy[counts == 0] = 0",
+        "noisy = noised(counts, epsilon)",
+        "noisy = np.where(counts > 0, noised(counts, epsilon), 0)",
         FILES_ALIKE,
     ),
     "one exact number in the file": Mutation(
         "tables/private_counts.py",
-        "noisy[_impossible(joint, secrets)] = 0",
-        "noisy[0, 0] = counts[0, 0]",
+        "noisy = noised(counts, epsilon)",
+        "noisy = noised(counts, epsilon); noisy[0, 0] = counts[0, 0]",
         FILES_ALIKE,
     ),
     "borders from the data, whatever is declared": Mutation(
