@@ -21,4 +21,4 @@ def unchanged(block: Block, joint: Joint) -> tuple[float, float]:
     entry = np.arange(len(x)) - np.repeat(before, lengths) + np.repeat(channel.starts[inputs], lengths)
     same = joint.codes[x] == block.codes[block.labels[channel.outputs[entry]]]
     mass = joint.p_x[x] * (channel.numerators[entry] / UNIT)
-    return float(mass @ same.mean(axis=1)), float(mass @ same.all(axis=1))
+    return min(1.0, float(mass @ same.mean(axis=1))), min(1.0, float(mass @ same.all(axis=1)))
