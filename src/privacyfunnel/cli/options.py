@@ -22,8 +22,9 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.domain import opened
-from privacyfunnel.tables.fitting import Bins, Wishes
+from privacyfunnel.tables.fitting import Wishes
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
 Attributes = Annotated[

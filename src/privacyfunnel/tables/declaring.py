@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from privacyfunnel.distribution.column import OPEN, OTHER, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.file import MOST_COLUMNS
+from privacyfunnel.tables.cutting import FLOAT_DIGITS
 from privacyfunnel.tables.domain import SCHEMA, DeclaredColumn, Domain
-from privacyfunnel.tables.fitting import DEFAULT_BINS, FLOAT_DIGITS, IDENTIFIER, FittedColumn, Wishes, fit_columns
+from privacyfunnel.tables.fitting import DEFAULT_BINS, IDENTIFIER, FittedColumn, Wishes, fit_columns
 from privacyfunnel.tables.sources import Source
 
 ROUND_STEPS = (1, 2, 5, 10)

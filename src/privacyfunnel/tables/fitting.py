@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -13,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution import raw
-from privacyfunnel.distribution.column import MOST_LABELS, OPEN, OTHER, Column, Label, Reading, bin_labels, short
+from privacyfunnel.distribution.column import MOST_LABELS, OTHER, Column, Label, Reading, bin_labels, short
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.tables.cutting import Bins, edges_for
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_alikes, profile_of
 from privacyfunnel.typing import Integers
@@ -26,20 +25,12 @@ MOST_CATEGORIES = 100
 """A text column with more different values keeps the most frequent and calls the rest OTHER."""
 MOST_SECRETS = 10_000
 """More values of a secret than this are a mistake."""
-MOST_BINS = 10_000
-"""More are a mistake: each is a value of its own to the search."""
-FLOAT_DIGITS = 15
-"""A float64 keeps every number of so many digits; a cut that needs more stays as it is."""
-MOVED = 0.2
-"""Of the least distance of two cuts, by which rounding may move one: counts then stay about equal."""
 IDENTIFIER = 0.9
 """A text column in which more than this share of the rows differ is likely a name or number of people."""
 LONG_SPAN_YEARS = 3
 """Dates over a longer time than this are kept by year, otherwise by month."""
 
 Precision = Literal["year", "month", "day"]
-Bins = Sequence[float] | int | str
-"""Edges, a number of quantile bins, or "quantile:k", "width:k" or "each"."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +190,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     if profile.numbers == 0:
         raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{look_alikes(profile)}")
     numbers, counts = _numbers(source, name, missing)
-    edges, how = _edges(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
+    edges, how = edges_for(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
     if outside:
         raise InvalidTable(
@@ -221,50 +212,6 @@ def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDA
     total = np.zeros(len(numbers), dtype=np.int64)
     np.add.at(total, place, np.concatenate(people))
     return numbers, total
-
-
-def _edges(name: str, numbers: NDArray[np.float64], counts: Integers, bins: Bins) -> tuple[list[float], str]:
-    if isinstance(bins, str):
-        word, _, count = bins.partition(":")
-        if word not in ("quantile", "width") or not (count.isascii() and count.isdecimal()) or int(count) < 1:
-            raise InvalidTable(
-                f"bins for column {name!r} should be edges, a number, quantile:k, width:k or each; got {bins!r}"
-            )
-        return _cut(name, numbers, counts, int(count), word)
-    if isinstance(bins, int | np.integer):
-        return _cut(name, numbers, counts, int(bins), "quantile")
-    try:
-        edges = np.asarray(bins, dtype=np.float64).ravel().tolist()
-    except (TypeError, ValueError):
-        raise InvalidTable(f"the bin edges of column {name!r} are not numbers") from None
-    if len(edges) < 2 or not all(map(math.isfinite, edges)) or any(not a < b for a, b in pairwise(edges)):
-        raise InvalidTable(f"the bin edges of column {name!r} must be at least two increasing numbers")
-    return edges, f"{len(edges) - 1} bins, as asked for"
-
-
-def _cut(name: str, numbers: NDArray[np.float64], counts: Integers, bins: int, how: str) -> tuple[list[float], str]:
-    """Edges of so many bins, of about equal counts ("quantile") or equal width; fewer where numbers repeat."""
-    if not 1 <= bins <= MOST_BINS:
-        raise InvalidTable(f"column {name!r} needs at least one bin, and at most {MOST_BINS:,}; got {bins}")
-    shares = np.arange(1, bins) / bins
-    if how == "quantile":
-        total = np.cumsum(counts)
-        cuts = numbers[np.searchsorted(total, shares * total[-1])]
-    else:
-        cuts = numbers[0] * (1 - shares) + numbers[-1] * shares
-    inner = _rounded(sorted({float(cut) for cut in cuts if cut > numbers[0]}))  # below the smallest there is nobody
-    return [-OPEN, *inner, OPEN], f"{len(inner) + 1} bins of about equal {'counts' if how == 'quantile' else 'width'}"
-
-
-def _rounded(cuts: list[float]) -> list[float]:
-    """Increasing cuts with as few digits as keep them apart: round numbers name nobody's exact value."""
-    nearest = min((b - a for a, b in pairwise(cuts)), default=math.inf)
-    for digits in range(1, FLOAT_DIGITS + 1):
-        rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
-        error = max((abs(a - b) for a, b in zip(cuts, rounded, strict=True)), default=0.0)
-        if len(set(rounded)) == len(cuts) and error <= MOVED * nearest:
-            return rounded
-    return cuts
 
 
 def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by: Precision | None) -> FittedColumn:
