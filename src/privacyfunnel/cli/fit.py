@@ -289,6 +289,7 @@ def _data(found: _Found) -> dict[str, Any]:
     return {
         "columns": show.columns_data(found.counted),
         "not_used": found.counted.dropped,
+        "identifiers": found.counted.identifiers,
         "found_by": protocol.how,
         "fitted": protocol.fitted,
         "exposed": found.exposed.as_dict() if found.exposed else None,
@@ -308,8 +309,7 @@ def _told(found: _Found) -> list[RenderableType]:
     """All of it for people, what matters most to them last."""
     protocol, joint, measured = found.protocol, found.counted.joint, found.findings
     lines: list[RenderableType] = []
-    if found.counted.dropped:
-        lines.append(f"Not used: {', '.join(found.counted.dropped)}.")
+    lines += show.dropped_lines(found.counted)
     if found.wish is not None:
         lines.append(found.wish.words())
     lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")

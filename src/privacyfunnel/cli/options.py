@@ -28,7 +28,10 @@ from privacyfunnel.tables.fitting import Wishes
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
 Attributes = Annotated[
-    str | None, typer.Option(help="The columns to release, joined by commas (default: all but the secret).")
+    str | None,
+    typer.Option(
+        help="The columns to release, joined by commas (default: all but the secret and what looks like identifiers)."
+    ),
 ]
 NotionName = Annotated[str, typer.Option("--notion", help=f"The kind of promise: {', '.join(KINDS)}.")]
 BinsOption = Annotated[
@@ -229,6 +232,7 @@ def counted(
             delimiter=delimiter,
             encoding=encoding,
             domain=declared,
+            with_identifiers=False,
         )
     from privacyfunnel.tables.spark.files import open_spark, spark_session
     from privacyfunnel.tables.spark.source import count_spark
@@ -242,6 +246,7 @@ def counted(
             wishes=asked,
             allow_secret_attribute=allow_secret_attribute,
             domain=declared,
+            with_identifiers=False,
         )
 
 

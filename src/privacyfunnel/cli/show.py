@@ -88,6 +88,17 @@ def columns_data(counted: Counted) -> list[dict[str, Any]]:
     ]
 
 
+def dropped_lines(counted: Counted) -> list[str]:
+    """Which columns are not used, and which of them only because they look like identifiers."""
+    lines, own = [], counted.identifiers
+    others = [name for name in counted.dropped if name not in own]
+    if others:
+        lines.append(f"Not used: {', '.join(others)}.")
+    if own:
+        lines.append(f"Left out: {', '.join(own)}, since nearly every row has its own; --attributes takes it anyway.")
+    return lines
+
+
 def findings_table(found: Findings) -> Table:
     """What somebody learns of the secret: from nothing, from the original rows, from the released ones."""
     table = Table(title="What a row tells about the secret", title_justify="left", header_style="bold")

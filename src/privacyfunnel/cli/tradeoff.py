@@ -68,12 +68,16 @@ def tradeoff(
                 "objective": kept,
                 "entropy_nats": curve.entropy,
                 "columns": show.columns_data(counted),
+                "not_used": counted.dropped,
+                "identifiers": counted.identifiers,
                 "points": [point.as_dict() for point in curve.points],
             }
         )
         return
     screen = show.console()
     screen.print(show.columns_table(counted))
+    for line in show.dropped_lines(counted):
+        screen.print(line, markup=False)
     screen.print(_render(curve))
 
 

@@ -16,7 +16,7 @@ from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.cutting import Bins, edges_for
 from privacyfunnel.tables.grouping import Grouping
-from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_alikes, profile_of
+from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_alikes, names_people, profile_of
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
@@ -25,8 +25,7 @@ MOST_CATEGORIES = 100
 """A text column with more different values keeps the most frequent and calls the rest OTHER."""
 MOST_SECRETS = 10_000
 """More values of a secret than this are a mistake."""
-IDENTIFIER = 0.9
-"""A text column in which more than this share of the rows differ is likely a name or number of people."""
+IDENTIFIER_WORDS = "; nearly every row has its own: is this an identifier that should be left out?"
 LONG_SPAN_YEARS = 3
 """Dates over a longer time than this are kept by year, otherwise by month."""
 
@@ -60,6 +59,8 @@ class FittedColumn:
     notice: str
     chosen: bool = False
     """Whether its ranges, or the values that are kept, were chosen by how often they occur in the table."""
+    identifier: bool = False
+    """Whether it looks like a name or number of people."""
 
 
 def fit_columns(
@@ -67,7 +68,13 @@ def fit_columns(
 ) -> tuple[FittedColumn, ...]:
     """Decide for each named column how it becomes finitely many values. Those of a secret are never merged."""
     source.require(names)
-    return tuple(_told((_fit_secret if secret else _fit)(source, name, wishes)) for name in names)
+    if secret:
+        return tuple(_told(_fit_secret(source, name, wishes)) for name in names)
+    return tuple(_told(_pointed_out(_fit(source, name, wishes))) for name in names)
+
+
+def _pointed_out(fitted: FittedColumn) -> FittedColumn:
+    return replace(fitted, notice=fitted.notice + IDENTIFIER_WORDS) if fitted.identifier else fitted
 
 
 def _told(fitted: FittedColumn) -> FittedColumn:
@@ -198,7 +205,8 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         )
     column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
     given = not isinstance(bins, int | np.integer | str | None)
-    return FittedColumn(column, how + words, chosen=not given)
+    identifier = bins is None and names_people(name, profile)
+    return FittedColumn(column, how + words, chosen=not given, identifier=identifier)
 
 
 def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
@@ -245,8 +253,6 @@ def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top:
     column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
     notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
     alike = look_alikes(profile)
-    if alike:
-        notice += alike
-    elif top is None and profile.distinct > IDENTIFIER * profile.present:
-        notice += "; nearly every row differs: is this an identifier that should be left out?"
-    return FittedColumn(column, notice, chosen=profile.distinct > most)
+    identifier = not alike and top is None and names_people(name, profile)
+    notice += alike
+    return FittedColumn(column, notice, chosen=profile.distinct > most, identifier=identifier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -18,6 +19,14 @@ MARKERS = ("?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", 
 """Texts that mean "missing" when all else in a column is numbers or dates."""
 MOSTLY = 0.5
 """A column is taken for numbers with markers only if at least this share of its values are numbers."""
+MANY = 100
+"""Different entries: with fewer, people share them, or a table is so small that they differ by chance."""
+NEARLY_ALL = 0.9
+"""Of the rows: if more of them differ in a column of texts or whole numbers, it likely names people."""
+NAME_OF_IDENTIFIERS = re.compile(
+    r"(?:^|[^a-z])(?:id|nr|nbr|no|num|key|ssn|uuid|guid)$|(?-i:[a-z]ID)$|number$|nummer$", re.IGNORECASE
+)
+"""Columns of such names likely name people, too, where some people have several rows."""
 
 
 @dataclass
@@ -76,6 +85,17 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
 
 def _rows(counts: Integers, mask: pa.Array) -> int:
     return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
+
+
+def names_people(name: str, profile: Profile) -> bool:
+    """Whether a column looks like an identifier: texts or whole numbers of which nearly every row has its own.
+
+    More than half of them do, where the column also has the name of one.
+    """
+    if profile.distinct <= MANY or (profile.numbers > profile.integers) or profile.dates == profile.present:
+        return False
+    share = profile.distinct / profile.present
+    return share > NEARLY_ALL or (share > MOSTLY and NAME_OF_IDENTIFIERS.search(name) is not None)
 
 
 def look_alikes(profile: Profile) -> str:

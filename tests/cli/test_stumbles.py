@@ -1,0 +1,67 @@
+"""What stewards stumbled over: what the command line now says of columns, promises and searches."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+from privacyfunnel.cli.app import run
+
+
+def funnel(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+def visits(n=2_000, seed=0):
+    """Patients with a number nearly each, a town that tells of the illness, and texts that mean missing."""
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, 3, n)
+    ill = rng.random(n) < 0.2 + 0.3 * (town == 0)
+    return pa.table(
+        {
+            "patient_nbr": (rng.permutation(n) * 37 % 100_003).tolist(),
+            "ill": np.where(ill, "yes", "no").tolist(),
+            "town": np.array(["Ash", "Birch", "Clay"])[town].tolist(),
+            "sex": np.array(["f", "m"])[rng.integers(0, 2, n)].tolist(),
+            "age": [str(age) if age > 25 else "NA" for age in rng.integers(18, 90, n)],
+            "ward": np.array(["north", "south", "NA"])[rng.integers(0, 3, n)].tolist(),
+        }
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "visits.csv"
+    pa_csv.write_csv(visits(), path)
+    return path
+
+
+@pytest.fixture
+def fit(table, tmp_path, capsys):
+    """What a fit says, as one line, or as data with --json."""
+
+    def said(*arguments, asked=("--secret", "ill", "--epsilon", "0.5", "--time-limit", "5")):
+        output = tmp_path / "protocol.json"
+        assert funnel("fit", table, *asked, *arguments, "-o", output, "--force") == 0
+        shown = capsys.readouterr()
+        return json.loads(shown.out) if "--json" in arguments else " ".join(shown.out.replace("│", " ").split())
+
+    return said
+
+
+# --- identifiers --------------------------------------------------------------------------------------
+
+
+def test_identifiers_are_left_out_and_that_is_said(fit):
+    assert "Left out: patient_nbr, since nearly every row has its own" in fit()
+    found = fit("--json")
+    assert found["identifiers"] == ["patient_nbr"]
+    assert "patient_nbr" not in {column["column"] for column in found["columns"]}
+
+
+def test_an_identifier_that_is_asked_for_is_pointed_out(fit):
+    shown = fit("--attributes", "patient_nbr,town")
+    assert "is this an identifier that should be left out?" in shown
+    assert "Left out" not in shown
