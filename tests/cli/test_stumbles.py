@@ -65,3 +65,30 @@ def test_an_identifier_that_is_asked_for_is_pointed_out(fit):
     shown = fit("--attributes", "patient_nbr,town")
     assert "is this an identifier that should be left out?" in shown
     assert "Left out" not in shown
+
+
+# --- missing ------------------------------------------------------------------------------------------
+
+
+def labels(path, column):
+    blocks = json.loads(path.read_text())["blocks"]
+    return next(c["labels"] for block in blocks for c in block["columns"] if c["name"] == column)
+
+
+def test_a_text_that_means_missing_among_numbers_means_it_among_texts(fit, tmp_path):
+    shown = fit("--attributes", "age,ward")
+    assert shown.count("'NA' read as missing") == 2
+    assert labels(tmp_path / "protocol.json", "ward") == ["north", "south", None]
+
+
+def test_a_text_that_may_mean_missing_is_kept_and_that_is_said(fit, tmp_path):
+    shown = fit("--attributes", "town,ward")
+    assert "'NA' kept as a value: --missing NA if it means missing" in shown
+    assert labels(tmp_path / "protocol.json", "ward") == ["NA", "north", "south"]
+
+
+def test_texts_that_mean_missing_are_a_list_or_given_one_by_one(fit, tmp_path):
+    for asked in (["--missing", "NA,south"], ["--missing", "NA", "--missing", "south"]):
+        shown = fit("--attributes", "town,ward", *asked)
+        assert "'NA', 'south' read as missing" in shown
+        assert labels(tmp_path / "protocol.json", "ward") == ["north", None]

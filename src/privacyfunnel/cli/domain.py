@@ -42,7 +42,7 @@ def domain(
 
     check_output(output, force, (table,))
     source = open_source(table, delimiter=delimiter, encoding=encoding)
-    made = template(source, shared.names(columns) if columns is not None else None, missing or ())
+    made = template(source, shared.names(columns) if columns is not None else None, shared.texts(missing))
     with whole_file(output, force) as file:
         file.write(made.to_text().encode())
     left_out = [name for name in source.columns if name not in made.names]

@@ -16,7 +16,7 @@ from privacyfunnel.cli.shared import Json as Json
 from privacyfunnel.cli.shared import Missing as Missing
 from privacyfunnel.cli.shared import Table as Table
 from privacyfunnel.cli.shared import names as names
-from privacyfunnel.cli.shared import unquoted
+from privacyfunnel.cli.shared import texts, unquoted
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
@@ -157,7 +157,7 @@ def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | Non
         {column: read_bins(text) for column, text in pairs(bins, "--bins").items()},
         {column: whole_number(text, "--top") for column, text in pairs(top, "--top").items()},
         cast(Any, by_date),
-        tuple(missing or ()),
+        texts(missing),
     )
 
 

@@ -13,7 +13,7 @@ from privacyfunnel.distribution.column import OTHER, UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.tables.domain import Domain, opened
-from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fit_columns
+from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.private_counts import private
@@ -102,8 +102,8 @@ def count_table(
         fitted_secrets, fitted = _declared_secrets(domain, secrets), _declared(domain, attributes)
     else:
         source.hold(sorted(used))
-        fitted_secrets = fit_columns(source, secrets, wishes, secret=True)
-        fitted = fit_columns(source, attributes, wishes)
+        look = look_at(source, list(dict.fromkeys([*secrets, *attributes])), wishes)
+        fitted_secrets, fitted = fitted_in(look, secrets, secret=True), fitted_in(look, attributes)
     kept = fitted if with_identifiers else _without_identifiers(fitted, wishes)
     lacking = NOT_FITTED if domain is None else NOT_DECLARED
     joint = count(source, [f.column for f in fitted_secrets], [f.column for f in kept], lacking)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.cutting import Bins, edges_for
 from privacyfunnel.tables.grouping import Grouping
-from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_alikes, names_people, profile_of
+from privacyfunnel.tables.profiling import FEW_NUMBERS, Profile, look_alikes, names_people, profile_of
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
@@ -40,11 +41,14 @@ class Wishes:
     top: Mapping[str, int] = field(default_factory=dict)
     dates: Mapping[str, Precision] = field(default_factory=dict)
     missing: str | Sequence[str] = ()
+    also_missing: tuple[str, ...] = ()
+    """Texts that can only mean "missing" in some column, so that they do in all of them."""
 
     @property
     def markers(self) -> tuple[str, ...]:
         """The texts that mean "missing"."""
-        return (self.missing,) if isinstance(self.missing, str) else tuple(map(str, self.missing))
+        asked = (self.missing,) if isinstance(self.missing, str) else tuple(map(str, self.missing))
+        return (*asked, *self.also_missing)
 
     def columns(self) -> set[str]:
         """The columns that are mentioned."""
@@ -63,29 +67,87 @@ class FittedColumn:
     """Whether it looks like a name or number of people."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """What the columns of a table hold, and what was asked for."""
+
+    source: Grouping
+    wishes: Wishes
+    profiles: Mapping[str, Profile]
+
+
+def look_at(source: Grouping, names: Sequence[str], wishes: Wishes) -> Look:
+    """Go through the named columns. A text means the same in all of them.
+
+    Where one is all numbers or dates but for "NA", this can only mean that they are missing, and then it does in the
+    others, too.
+    """
+    source.require(names)
+    profiles = {name: profile_of(source, name, wishes.markers) for name in names}
+    also = {
+        text
+        for name, profile in profiles.items()
+        if _all_but_markers(name, profile, wishes)
+        for text in profile.markers
+    }
+    if not also:
+        return Look(source, wishes, profiles)
+    wishes = replace(wishes, also_missing=tuple(sorted(also)))
+    again = {name: profile_of(source, name, wishes.markers) for name, found in profiles.items() if found.markers & also}
+    return Look(source, wishes, profiles | again)
+
+
+def _all_but_markers(name: str, profile: Profile, wishes: Wishes) -> bool:
+    """Whether a column is, or was asked to be, one of numbers or dates, and has texts that mean they are missing."""
+    if name in wishes.bins:
+        return profile.numbers > 0
+    if name in wishes.dates:
+        return profile.dates > 0
+    return name not in wishes.top and profile.way in ("numbers", "dates")
+
+
 def fit_columns(
     source: Grouping, names: Sequence[str], wishes: Wishes, *, secret: bool = False
 ) -> tuple[FittedColumn, ...]:
     """Decide for each named column how it becomes finitely many values. Those of a secret are never merged."""
-    source.require(names)
-    if secret:
-        return tuple(_told(_fit_secret(source, name, wishes)) for name in names)
-    return tuple(_told(_pointed_out(_fit(source, name, wishes))) for name in names)
+    return fitted_in(look_at(source, names, wishes), names, secret=secret)
+
+
+def fitted_in(look: Look, names: Sequence[str], *, secret: bool = False) -> tuple[FittedColumn, ...]:
+    """The same for columns that were looked at together with others."""
+    fitted = [_fit(look, name, merge=not secret) for name in names]
+    made = map(as_secret, fitted) if secret else map(_pointed_out, fitted)
+    return tuple(_told(one, look.profiles[one.column.name]) for one in made)
 
 
 def _pointed_out(fitted: FittedColumn) -> FittedColumn:
     return replace(fitted, notice=fitted.notice + IDENTIFIER_WORDS) if fitted.identifier else fitted
 
 
-def _told(fitted: FittedColumn) -> FittedColumn:
-    """With what the labels themselves say: one of them is "missing", or some may be one value, spelled twice."""
+def _told(fitted: FittedColumn, profile: Profile) -> FittedColumn:
+    """With what its texts may mean: that an entry is missing, or one value that is spelled twice."""
     column, notice = fitted.column, fitted.notice
+    if profile.gone:
+        notice += f"; {_quoted(profile.gone)} read as missing"
+    if column.kind == "text" and profile.markers:
+        notice += (
+            f"; {_quoted(profile.markers)} kept as a value: --missing {_typed(profile.markers)} if it means missing"
+        )
     if None in column.labels:
         notice += "; missing is a value of its own"
     texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
     if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
         notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
     return replace(fitted, notice=notice)
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return ", ".join(map(repr, sorted(texts)))
+
+
+def _typed(texts: Iterable[str]) -> str:
+    """Texts as they are typed in a shell."""
+    return shlex.quote(",".join(sorted(texts)))
 
 
 def fit_reading(source: Grouping, reading: Reading) -> Column:
@@ -114,10 +176,6 @@ def _tally(
         yield values, missing, batch.column(1).to_numpy(zero_copy_only=False)
 
 
-def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> FittedColumn:
-    return as_secret(_fit(source, name, wishes, merge=False))
-
-
 def as_secret(fitted: FittedColumn) -> FittedColumn:
     """The column as that of a secret: it must not have too many values, and it is said if there is a single one."""
     if len(fitted.column) > MOST_SECRETS:
@@ -133,21 +191,19 @@ def as_secret(fitted: FittedColumn) -> FittedColumn:
     return replace(fitted, notice=notice)
 
 
-def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> FittedColumn:
-    profile = profile_of(source, name, wishes.markers)
+def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
+    source, wishes, profile = look.source, look.wishes, look.profiles[name]
     if name in wishes.bins:
         return _fit_numbers(source, name, profile, wishes, wishes.bins[name])
     if name in wishes.dates:
         return _fit_dates(source, name, profile, wishes, wishes.dates[name])
     if name in wishes.top:
         return _fit_top(source, name, profile, wishes, wishes.top[name])
-    if pa.types.is_boolean(profile.type):
+    if profile.way == "boolean":
         return FittedColumn(_labelled(source, name, "boolean", wishes.markers), "true or false")
-    meant = profile.present - profile.marked
-    mostly = profile.present > 0 and meant >= MOSTLY * profile.present
-    if (mostly and profile.numbers == meant and not profile.padded) or profile.infinite:
+    if profile.way == "numbers":
         return _fit_numbers(source, name, profile, wishes, None)
-    if mostly and profile.dates == meant:
+    if profile.way == "dates":
         return _fit_dates(source, name, profile, wishes, None)
     if merge and profile.distinct > MOST_CATEGORIES:
         return _fit_top(source, name, profile, wishes, None)
@@ -160,17 +216,9 @@ def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...])
     return fit_reading(source, Reading(name=name, kind=kind, missing=missing))
 
 
-def _with_markers(profile: Profile, wishes: Wishes, recognised: int) -> tuple[tuple[str, ...], str]:
-    """What means "missing" in a column of numbers or dates, and the words for what was not asked for."""
-    if recognised == profile.present or not profile.markers:
-        return wishes.markers, ""
-    added = tuple(sorted(profile.markers))
-    return (*wishes.markers, *added), f"; {', '.join(map(repr, added))} read as missing"
-
-
 def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
     """Refuse a column that was asked to be read as numbers or dates, and holds other texts that may mean anything."""
-    others = profile.present - recognised - profile.marked
+    others = profile.present - recognised
     if others > 0:
         raise InvalidTable(
             f"{others:,} values of column {name!r} are no {what}; if they mean that it is missing, name them: --missing"
@@ -182,13 +230,13 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         raise InvalidTable(
             f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
         )
-    missing, words = _with_markers(profile, wishes, profile.numbers)
+    missing = wishes.markers
     if profile.numbers:
         _all_read(name, profile, profile.numbers, "numbers")
     each = isinstance(bins, str) and bins == "each"
     if each or (bins is None and len(profile.few) <= FEW_NUMBERS):
         kind: Kind = "integer" if profile.integers == profile.numbers else "number"
-        return FittedColumn(_labelled(source, name, kind, missing), "each number kept" + words)
+        return FittedColumn(_labelled(source, name, kind, missing), "each number kept")
     if profile.numbers == 0 and profile.dates:
         raise InvalidTable(
             f"column {name!r} holds dates, which are kept by year, month or day (--dates); for wider ranges, "
@@ -206,7 +254,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
     given = not isinstance(bins, int | np.integer | str | None)
     identifier = bins is None and names_people(name, profile)
-    return FittedColumn(column, how + words, chosen=not given, identifier=identifier)
+    return FittedColumn(column, how, chosen=not given, identifier=identifier)
 
 
 def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
@@ -227,12 +275,12 @@ def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by
         raise InvalidTable(f"dates of column {name!r} are kept by year, month or day; got {by!r}")
     if profile.dates == 0:
         raise InvalidTable(f"column {name!r} holds no dates like 2024-05-31")
-    missing, words = _with_markers(profile, wishes, profile.dates)
+    missing = wishes.markers
     _all_read(name, profile, profile.dates, "dates")
     if by is None:
         years = [int(year) for year in _labelled(source, name, "year", missing).labels if isinstance(year, str)]
         by = "year" if max(years) - min(years) > LONG_SPAN_YEARS else "month"
-    return FittedColumn(_labelled(source, name, by, missing), f"dates kept by {by}" + words)
+    return FittedColumn(_labelled(source, name, by, missing), f"dates kept by {by}")
 
 
 def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top: int | None) -> FittedColumn:

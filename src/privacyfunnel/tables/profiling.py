@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,6 +51,19 @@ class Profile:
     markers: set[str] = field(default_factory=set)
     """Texts that can only mean "missing" when all else is numbers or dates."""
     marked: int = 0
+    gone: set[str] = field(default_factory=set)
+    """Texts that occur and were said to mean "missing"."""
+
+    @property
+    def way(self) -> Literal["boolean", "numbers", "dates", "text"]:
+        """What the column holds, but for texts that can only mean "missing"."""
+        if pa.types.is_boolean(self.type):
+            return "boolean"
+        meant = self.present - self.marked
+        mostly = self.present > 0 and meant >= MOSTLY * self.present
+        if (mostly and self.numbers == meant and not self.padded) or self.infinite:
+            return "numbers"
+        return "dates" if mostly and self.dates == meant else "text"
 
 
 def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile:
@@ -60,6 +74,10 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
         array = raw.present(batch.column(0), missing)
         numbers = raw.as_kind(array, "number")
         found.type = batch.column(0).type
+        if missing and raw.is_text(found.type):
+            found.gone.update(
+                pc.unique(batch.column(0).filter(pc.is_in(batch.column(0), pa.array(missing)))).to_pylist()
+            )
         found.rows += int(counts.sum())
         found.present += _rows(counts, array.is_valid())
         found.distinct += len(array) - array.null_count
