@@ -7,7 +7,10 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
+import privacyfunnel as pf
+from privacyfunnel.cli import show
 from privacyfunnel.cli.app import run
+from privacyfunnel.optimiser.program.state import noticing_stops
 
 
 def funnel(*arguments):
@@ -92,3 +95,31 @@ def test_texts_that_mean_missing_are_a_list_or_given_one_by_one(fit, tmp_path):
         shown = fit("--attributes", "town,ward", *asked)
         assert "'NA', 'south' read as missing" in shown
         assert labels(tmp_path / "protocol.json", "ward") == ["north", None]
+
+
+# --- how the search ended -----------------------------------------------------------------------------
+
+
+def test_a_search_that_ended_by_itself_asks_for_no_more_time():
+    by_itself, stopped = show.Ending(6.7, stopped=False), show.Ending(60.0, stopped=True)
+    assert "a longer --time-limit may find it" in stopped.words(0.05, "cells")
+    assert "ended by itself after 6.7 s" in by_itself.words(0.05, "cells")
+    assert "Up to 5.0% of cells" in by_itself.words(0.05, "cells")
+    assert "may find it" not in by_itself.words(0.05, "cells")
+
+
+def test_fit_knows_whether_time_was_up(fit):
+    asked = "--secret", "ill", "--epsilon", "0.5", "--attributes", "town,sex,age,ward"
+    assert not fit("--json", asked=(*asked, "--time-limit", "60"))["search"]["stopped"]
+    assert fit("--json", asked=(*asked, "--time-limit", "0"))["search"]["stopped"]
+
+
+@pytest.mark.parametrize("objective", ["information", "faithful"])
+def test_running_out_of_time_is_noticed_and_ending_by_oneself_is_not_taken_for_it(objective):
+    joint = pf.Joint(np.random.default_rng(0).integers(1, 50, (3, 12)))
+    with noticing_stops() as stopped:
+        pf.optimise(joint, pf.LIP(0.3), objective=objective, time_limit=60)
+    assert not stopped.is_set()
+    with noticing_stops() as stopped:
+        pf.optimise(joint, pf.LIP(0.3), objective=objective, time_limit=0)
+    assert stopped.is_set()

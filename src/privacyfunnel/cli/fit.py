@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -20,7 +21,7 @@ from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.optimiser.blocks.compose import Method, compose
 from privacyfunnel.optimiser.optimise import gap_for, optimise
-from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.optimiser.program.state import Progress, noticing_stops
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
@@ -262,6 +263,7 @@ class _Found:
     counted: Counted
     protocol: Protocol
     wish: Wish | None
+    ending: show.Ending
     findings: Findings
     population: PopulationFindings | None
     exposed: Exposure | None
@@ -269,13 +271,17 @@ class _Found:
 
 
 def _search(asked: _Asked, counted: Counted) -> _Found:
-    with show.search_progress(asked.objective) as progress:
+    begun = time.monotonic()
+    with show.search_progress(asked.objective) as progress, noticing_stops() as stopped:
         protocol, wish = asked.best(counted.joint, progress)
+    seconds = time.monotonic() - begun
+    late = asked.time_limit is not None and seconds >= asked.time_limit
     joint, robustly = counted.joint, protocol.notion.confidence is not None
     return _Found(
         counted,
         protocol,
         wish,
+        show.Ending(seconds, stopped.is_set() or late),
         findings(protocol, joint, certify(protocol, joint)),
         population_findings(protocol, joint) if robustly else None,
         exposure(protocol, joint),
@@ -291,6 +297,7 @@ def _data(found: _Found) -> dict[str, Any]:
         "not_used": found.counted.dropped,
         "identifiers": found.counted.identifiers,
         "found_by": protocol.how,
+        "search": asdict(found.ending),
         "fitted": protocol.fitted,
         "exposed": found.exposed.as_dict() if found.exposed else None,
         "everything_published": found.everything.as_dict() if found.everything else None,
@@ -318,7 +325,7 @@ def _told(found: _Found) -> list[RenderableType]:
     if found.counted.threshold is not None:
         lines.append(found.counted.threshold.words())
     lines += show.kept_lines(protocol, measured)
-    lines += show.remarks(protocol, joint, measured)
+    lines += show.remarks(protocol, joint, measured, found.ending)
     lines += show.seldom_meant(protocol, measured, found.wish is not None)
     if found.population is not None:
         lines += [show.chosen_line(joint.chosen)] if joint.chosen else []

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -181,7 +181,7 @@ FINE: dict[Objective, str] = {
 """What it means that there are nearly as many combinations of values as people."""
 
 
-def remarks(protocol: Protocol, joint: Joint, found: Findings) -> list[str]:
+def remarks(protocol: Protocol, joint: Joint, found: Findings, ending: Ending) -> list[str]:
     """What a steward should know before publishing: too many combinations of values, or a search without an end."""
     lines = []
     if joint.counted and joint.total < FEW_PEOPLE * joint.n_x:
@@ -190,10 +190,25 @@ def remarks(protocol: Protocol, joint: Joint, found: Findings) -> list[str]:
             f"{FINE[protocol.objective]}. Release fewer columns, wider ranges (--bins) or fewer values (--top)."
         )
     if found.gap_share > WIDE_GAP:
-        lines.append(
-            "More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer."
-        )
+        lines.append(ending.words(found.gap_share, "cells" if protocol.objective == "faithful" else "the information"))
     return lines
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a search ended: by itself, or because time was up or somebody pressed Ctrl-C."""
+
+    seconds: float
+    stopped: bool
+
+    def words(self, gap: float, of: str) -> str:
+        """What may be done about a gap that it left, as a share of something."""
+        if self.stopped:
+            return "More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer."
+        return (
+            f"Up to {gap:.1%} of {of} more might be kept. The search ended by itself after {self.seconds:.1f} s, so a "
+            "longer --time-limit will hardly find it; fewer or coarser columns may show that there is none."
+        )
 
 
 def chosen_line(columns: Sequence[str]) -> str:
