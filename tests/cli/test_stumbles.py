@@ -123,3 +123,18 @@ def test_running_out_of_time_is_noticed_and_ending_by_oneself_is_not_taken_for_i
     with noticing_stops() as stopped:
         pf.optimise(joint, pf.LIP(0.3), objective=objective, time_limit=0)
     assert stopped.is_set()
+
+
+# --- emptied columns ----------------------------------------------------------------------------------
+
+
+def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, table, tmp_path, capsys):
+    words = "Emptied: ill: its released values say next to nothing of the original ones."
+    asked = "--secret", "town", "--attributes", "ill,sex", "--epsilon", "0.01", "--blocks", "each", "--exact-fit"
+    assert words in fit(asked=asked)
+    assert fit("--json", asked=asked)["emptied"]["columns"] == ["ill"]
+    protocol = tmp_path / "protocol.json"
+    assert funnel("sanitise", table, "--protocol", protocol, "-o", tmp_path / "open.csv") == 0
+    assert words in " ".join(capsys.readouterr().out.split())
+    assert funnel("report", protocol, "--public", "-o", tmp_path / "report.html") == 0
+    assert words in (tmp_path / "report.html").read_text()

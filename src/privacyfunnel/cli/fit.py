@@ -28,6 +28,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
+from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Objective, Protocol
@@ -266,6 +267,7 @@ class _Found:
     ending: show.Ending
     findings: Findings
     population: PopulationFindings | None
+    emptied: Emptied
     exposed: Exposure | None
     everything: Everything | None
 
@@ -284,6 +286,7 @@ def _search(asked: _Asked, counted: Counted) -> _Found:
         show.Ending(seconds, stopped.is_set() or late),
         findings(protocol, joint, certify(protocol, joint)),
         population_findings(protocol, joint) if robustly else None,
+        emptied(protocol, joint),
         exposure(protocol, joint),
         everything(protocol),
     )
@@ -302,6 +305,7 @@ def _data(found: _Found) -> dict[str, Any]:
         "exposed": found.exposed.as_dict() if found.exposed else None,
         "everything_published": found.everything.as_dict() if found.everything else None,
         "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
+        "emptied": found.emptied.as_dict(),
         "wish": found.wish.as_dict() if found.wish else None,
         "blocks": [list(block.attributes) for block in protocol.blocks],
         "objective": protocol.objective,
@@ -327,6 +331,7 @@ def _told(found: _Found) -> list[RenderableType]:
     lines += show.kept_lines(protocol, measured)
     lines += show.remarks(protocol, joint, measured, found.ending)
     lines += show.seldom_meant(protocol, measured, found.wish is not None)
+    lines += [found.emptied.words()] if found.emptied.columns else []
     if found.population is not None:
         lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
         lines.append(found.population.words())

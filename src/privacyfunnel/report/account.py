@@ -22,6 +22,7 @@ from privacyfunnel.proof.certificate import Certificate, certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Block, Objective, Protocol, published
 from privacyfunnel.protocols.readers import ShareErrors, errors_data, share_errors
@@ -109,6 +110,11 @@ class Account:
         return self.protocol.likeness.cells_unchanged if self.protocol.likeness is not None else None
 
     @property
+    def emptied(self) -> Emptied:
+        """What is left of each column."""
+        return emptied(self.protocol, self.measured.joint if self.measured is not None else None)
+
+    @property
     def countable(self) -> bool:
         """Whether released rows can be counted as they stand: those of the table at hand, or of the fitted one."""
         if self.measured is None:
@@ -145,6 +151,7 @@ class Account:
             "countable": self.countable,
             "cells_unchanged": self.cells_unchanged,
             "likeness": self._likeness(),
+            "emptied": list(self.emptied.columns),
             "kept_share": self.kept_share,
             "gap_share": self.gap_share,
             "encoders": [asdict(encoder) for encoder in self.encoders],

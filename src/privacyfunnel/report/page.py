@@ -158,8 +158,10 @@ def _about(lift: Fraction | None) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    text = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account)), bars_part(account)]
-    return "\n".join([*text, columns_part(account)])
+    text = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account))]
+    if account.emptied.columns:
+        text.append(paragraph(account.emptied.words()))
+    return "\n".join([*text, bars_part(account), columns_part(account)])
 
 
 def bars_part(account: Account) -> str:
