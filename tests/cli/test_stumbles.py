@@ -138,3 +138,14 @@ def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, tabl
     assert words in " ".join(capsys.readouterr().out.split())
     assert funnel("report", protocol, "--public", "-o", tmp_path / "report.html") == 0
     assert words in (tmp_path / "report.html").read_text()
+
+
+# --- one column known ---------------------------------------------------------------------------------
+
+
+def test_fit_says_what_knowing_one_column_changes_and_the_remedy_removes_it(fit):
+    asked = "--secret", "ill", "--attributes", "town,sex,age", "--bins", "age=3", "--epsilon", "0.1"
+    found = fit("--json", asked=asked)["one_column_known"]
+    assert found["level"] > 0.1
+    assert f"Knowing just {found['column']} beforehand" in fit(asked=asked)
+    assert "Knowing just " not in fit("--notion", "srlip", "--known", "1", asked=asked)

@@ -15,6 +15,7 @@ from rich.console import RenderableType
 
 from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
+from privacyfunnel.attacks.one_column import OneColumn, one_column
 from privacyfunnel.cli import options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
@@ -268,6 +269,7 @@ class _Found:
     findings: Findings
     population: PopulationFindings | None
     emptied: Emptied
+    one_column: OneColumn | None
     exposed: Exposure | None
     everything: Everything | None
 
@@ -287,6 +289,7 @@ def _search(asked: _Asked, counted: Counted) -> _Found:
         findings(protocol, joint, certify(protocol, joint)),
         population_findings(protocol, joint) if robustly else None,
         emptied(protocol, joint),
+        one_column(protocol, joint),
         exposure(protocol, joint),
         everything(protocol),
     )
@@ -306,6 +309,7 @@ def _data(found: _Found) -> dict[str, Any]:
         "everything_published": found.everything.as_dict() if found.everything else None,
         "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
         "emptied": found.emptied.as_dict(),
+        "one_column_known": found.one_column.as_dict() if found.one_column else None,
         "wish": found.wish.as_dict() if found.wish else None,
         "blocks": [list(block.attributes) for block in protocol.blocks],
         "objective": protocol.objective,
@@ -335,6 +339,8 @@ def _told(found: _Found) -> list[RenderableType]:
     if found.population is not None:
         lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
         lines.append(found.population.words())
+    if found.one_column is not None and found.one_column.much_more:
+        lines.append(found.one_column.words())
     lines.append(show.findings_table(measured))
     if found.exposed is not None and found.exposed.few:
         lines.append(found.exposed.words())
