@@ -747,6 +747,7 @@ def test_half_of_a_name_with_a_comma_is_pointed_out_without_quoting_the_other_ha
 
 def test_a_release_of_nearly_as_many_combinations_as_people_comes_with_a_warning(messy, tmp_path, capsys):
     asked = ["--secret", "Krank?", "--epsilon", 1]
+    asked += ["--exact-fit"]
     assert funnel("fit", messy, *asked, "--attributes", '" Ort"', "-o", tmp_path / "coarse") == 0
     assert "Too fine" not in capsys.readouterr().out
     assert funnel("fit", messy, *asked, "--attributes", 'Nr," Ort"', "-o", tmp_path / "fine") == 0

@@ -101,11 +101,13 @@ def test_texts_that_mean_missing_are_a_list_or_given_one_by_one(fit, tmp_path):
 
 
 def test_a_search_that_ended_by_itself_asks_for_no_more_time():
+    protocol = pf.optimise(pf.Joint([[40, 10], [10, 40]]), pf.LIP(0.3), objective="faithful")
     by_itself, stopped = show.Ending(6.7, stopped=False), show.Ending(60.0, stopped=True)
-    assert "a longer --time-limit may find it" in stopped.words(0.05, "cells")
-    assert "ended by itself after 6.7 s" in by_itself.words(0.05, "cells")
-    assert "Up to 5.0% of cells" in by_itself.words(0.05, "cells")
-    assert "may find it" not in by_itself.words(0.05, "cells")
+    assert "a longer --time-limit may find it" in stopped.words(protocol, 0.05)
+    assert "ended by itself after 6.7 s" in by_itself.words(protocol, 0.05)
+    assert "Up to 5.0% of cells" in by_itself.words(protocol, 0.05)
+    assert "may find it" not in by_itself.words(protocol, 0.05)
+    assert stopped.words(protocol, 0.001) == by_itself.words(protocol, 0.001) == ""
 
 
 def test_fit_knows_whether_time_was_up(fit):

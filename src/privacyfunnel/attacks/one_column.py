@@ -56,7 +56,7 @@ class OneColumn:
         remedy = f"If they matter: --notion {self.notion} --known {self.column}, or --known 1 for any one column."
         if math.isinf(self.level):
             return (
-                f"Knowing just {self.column} beforehand, somebody may rule out a value of the secret by a released row, "
+                f"Knowing just {self.column} beforehand, a released row may rule out a value of the secret, "
                 f"where others' beliefs change by at most ×{factor(self.promised)}: the promise is not made to such "
                 f"people. {remedy}"
             )

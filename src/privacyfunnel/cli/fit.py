@@ -33,9 +33,11 @@ from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.protocols.untold import Untold, untold_shares
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.frequency_threshold import USUAL
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
+from privacyfunnel.tables.too_fine import Fineness, fineness
 from privacyfunnel.tables.writing import check_output
 
 
@@ -268,6 +270,8 @@ class _Found:
     ending: show.Ending
     findings: Findings
     population: PopulationFindings | None
+    fineness: Fineness | None
+    untold: Untold | None
     emptied: Emptied
     one_column: OneColumn | None
     exposed: Exposure | None
@@ -288,6 +292,8 @@ def _search(asked: _Asked, counted: Counted) -> _Found:
         show.Ending(seconds, stopped.is_set() or late),
         findings(protocol, joint, certify(protocol, joint)),
         population_findings(protocol, joint) if robustly else None,
+        fineness(joint),
+        untold_shares(protocol, joint),
         emptied(protocol, joint),
         one_column(protocol, joint),
         exposure(protocol, joint),
@@ -308,6 +314,8 @@ def _data(found: _Found) -> dict[str, Any]:
         "exposed": found.exposed.as_dict() if found.exposed else None,
         "everything_published": found.everything.as_dict() if found.everything else None,
         "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
+        "fineness": found.fineness.as_dict() if found.fineness else None,
+        "untold_shares": asdict(found.untold) if found.untold else None,
         "emptied": found.emptied.as_dict(),
         "one_column_known": found.one_column.as_dict() if found.one_column else None,
         "wish": found.wish.as_dict() if found.wish else None,
@@ -333,9 +341,10 @@ def _told(found: _Found) -> list[RenderableType]:
     if found.counted.threshold is not None:
         lines.append(found.counted.threshold.words())
     lines += show.kept_lines(protocol, measured)
-    lines += show.remarks(protocol, joint, measured, found.ending)
+    remarks = [found.fineness.words() if found.fineness else "", show.untold_line(found.untold)]
+    remarks += [found.ending.words(protocol, measured.gap_share), found.emptied.words()]
     lines += show.seldom_meant(protocol, measured, found.wish is not None)
-    lines += [found.emptied.words()] if found.emptied.columns else []
+    lines += filter(None, remarks)
     if found.population is not None:
         lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
         lines.append(found.population.words())

@@ -26,12 +26,11 @@ from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.miscounting import counting_words, miscount
 from privacyfunnel.protocols.protocol import Likeness, Objective, Protocol
 from privacyfunnel.protocols.readers import errors_data, share_errors
+from privacyfunnel.protocols.untold import Untold
 from privacyfunnel.tables.counting import Counted
 
 LINE_LETTERS = 100
 """Letters in a line where nobody says how wide it is: our tables fit, and a file reads the same on every machine."""
-FEW_PEOPLE = 10
-"""With fewer people than this for each combination of values, on average, a table is too fine to be released."""
 WIDE_GAP = 0.01
 """A gap that is worth a word, as a share of the information in the attributes, or of cells."""
 LITTLE = 0.01
@@ -174,26 +173,6 @@ def _untold(protocol: Protocol) -> str:
     )
 
 
-FINE: dict[Objective, str] = {
-    "information": "so readers can hardly estimate anything",
-    "faithful": "so what is known of the secret rests on one or two people for many of them",
-}
-"""What it means that there are nearly as many combinations of values as people."""
-
-
-def remarks(protocol: Protocol, joint: Joint, found: Findings, ending: Ending) -> list[str]:
-    """What a steward should know before publishing: too many combinations of values, or a search without an end."""
-    lines = []
-    if joint.counted and joint.total < FEW_PEOPLE * joint.n_x:
-        lines.append(
-            f"Too fine: {joint.total:,} people have {joint.n_x:,} different combinations of values, "
-            f"{FINE[protocol.objective]}. Release fewer columns, wider ranges (--bins) or fewer values (--top)."
-        )
-    if found.gap_share > WIDE_GAP:
-        lines.append(ending.words(found.gap_share, "cells" if protocol.objective == "faithful" else "the information"))
-    return lines
-
-
 @dataclass(frozen=True)
 class Ending:
     """How a search ended: by itself, or because time was up or somebody pressed Ctrl-C."""
@@ -201,14 +180,27 @@ class Ending:
     seconds: float
     stopped: bool
 
-    def words(self, gap: float, of: str) -> str:
-        """What may be done about a gap that it left, as a share of something."""
+    def words(self, protocol: Protocol, gap: float) -> str:
+        """What may be done about a gap that it left, as a share; nothing if that is small."""
+        if gap <= WIDE_GAP:
+            return ""
+        of = "cells" if protocol.objective == "faithful" else "the information"
         if self.stopped:
             return "More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer."
         return (
             f"Up to {gap:.1%} of {of} more might be kept. The search ended by itself after {self.seconds:.1f} s, so a "
             "longer --time-limit will hardly find it; fewer or coarser columns may show that there is none."
         )
+
+
+def untold_line(found: Untold | None) -> str:
+    """That readers cannot estimate some shares, if so."""
+    if found is None or not found.untold:
+        return ""
+    return (
+        f"Untold: of {found.shares:,} shares of single values, readers cannot hope to estimate {found.untold:,}: "
+        "released rows hardly tell these values apart. Release fewer or coarser columns, or use --objective faithful."
+    )
 
 
 def chosen_line(columns: Sequence[str]) -> str:
