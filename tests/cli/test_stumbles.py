@@ -151,3 +151,14 @@ def test_fit_says_what_knowing_one_column_changes_and_the_remedy_removes_it(fit)
     assert found["level"] > 0.1
     assert f"Knowing just {found['column']} beforehand" in fit(asked=asked)
     assert "Knowing just " not in fit("--notion", "srlip", "--known", "1", asked=asked)
+
+
+# --- a secret of many values --------------------------------------------------------------------------
+
+
+def test_a_secret_of_many_values_is_said_to_take_its_time_before_the_search(table, tmp_path, capsys):
+    asked = "--attributes", "town,sex", "--epsilon", "0.5", "--time-limit", "5", "--force", "-o", tmp_path / "p.json"
+    for secret, more, said in (("age", (), True), ("age", ("--json",), False), ("ill", (), False)):
+        assert funnel("fit", table, "--secret", secret, *asked, *more) == 0
+        err = capsys.readouterr().err
+        assert ("for 5 s (--time-limit)" in err) == said

@@ -149,6 +149,8 @@ def fit(
     if not json:
         show.console().print(show.columns_table(counted))
     counted = counts.of(counted)
+    if not json:
+        show.slow_secret(counted.joint.n_s, time_limit)
     found = _search(asked, counted)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
