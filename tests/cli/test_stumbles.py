@@ -3,8 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 
 import privacyfunnel as pf
@@ -146,7 +148,7 @@ def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, tabl
 
 
 def test_fit_says_what_knowing_one_column_changes_and_the_remedy_removes_it(fit):
-    asked = "--secret", "ill", "--attributes", "town,sex,age", "--bins", "age=3", "--epsilon", "0.1"
+    asked = "--secret", "ill", "--attributes", "town,sex,age", "--bins", "age=3", "--epsilon", "0.1", "--exact-fit"
     found = fit("--json", asked=asked)["one_column_known"]
     assert found["level"] > 0.1
     assert f"Knowing just {found['column']} beforehand" in fit(asked=asked)
@@ -162,3 +164,39 @@ def test_a_secret_of_many_values_is_said_to_take_its_time_before_the_search(tabl
         assert funnel("fit", table, "--secret", secret, *asked, *more) == 0
         err = capsys.readouterr().err
         assert ("for 5 s (--time-limit)" in err) == said
+
+
+# --- some rows ----------------------------------------------------------------------------------------
+
+
+def test_every_command_takes_the_rows_that_are_meant(fit, table, tmp_path, capsys):
+    some, protocol = ("--where", "age >= 40 and sex = 'f'"), tmp_path / "protocol.json"
+    rows = visits().to_pandas()
+    meant = int(((pd.to_numeric(rows["age"], errors="coerce") >= 40) & (rows["sex"] == "f")).sum())
+    shown = fit("--attributes", "town,ward", "--exact-fit", *some)
+    assert "--where 'age >= 40 and sex = '\"'\"'f'\"'\"''" in shown
+    assert json.loads(protocol.read_text())["people"] == meant
+    assert funnel("sanitise", table, *some, "--protocol", protocol, "-o", tmp_path / "open.csv") == 0
+    assert f"Released {meant:,} rows" in capsys.readouterr().out
+    assert funnel("audit", protocol, "--table", table, *some) == 0
+    assert funnel("report", protocol, "--table", table, *some, "--no-curves", "-o", tmp_path / "r.html") == 0
+    asked = "--secret", "ill", "--attributes", "town", "--epsilons", "0.5"
+    assert funnel("tradeoff", table, *asked, *some, "--json") == 0
+
+
+@pytest.mark.parametrize("some", ["ill = 'yes'", "age >= ", "no_such = 1", "age > 1000"])
+def test_rows_that_cannot_be_meant_are_refused_in_one_line(table, tmp_path, capsys, some):
+    asked = "--secret", "ill", "--attributes", "town", "--epsilon", "0.5", "-o", tmp_path / "p.json"
+    assert funnel("fit", table, *asked, "--where", some) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "--where" in err
+
+
+def test_a_released_file_says_what_must_not_be_done_with_it(fit, table, tmp_path):
+    fit("--attributes", "town,sex")
+    released = tmp_path / "open.parquet"
+    assert funnel("sanitise", table, "--protocol", tmp_path / "protocol.json", "-o", released) == 0
+    about = b" ".join(pq.read_schema(released).metadata.values()).decode()
+    assert "nothing here is a fact about any one person" in about
+    assert "do not publish these people's rows again" in about

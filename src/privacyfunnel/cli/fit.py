@@ -48,6 +48,7 @@ def fit(
     secret: options.Secret,
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the protocol (JSON).")],
     attributes: options.Attributes = None,
+    where: options.Where = None,
     notion: options.NotionName = "lip",
     epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
     lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
@@ -144,7 +145,7 @@ def fit(
     check_output(output, force, (table, domain))
     wishes = options.wishes(bins, top, dates, missing)
     counted = options.counted(
-        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain
+        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where
     )
     if not json:
         show.console().print(show.columns_table(counted))
@@ -158,7 +159,8 @@ def fit(
     if json:
         show.as_json({"protocol": str(output), **_data(found)})
         return
-    again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
+    some = ["--where", where] if where is not None else []
+    again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
     screen = show.console()
     for part in _told(found):
         screen.print(part, markup=False)

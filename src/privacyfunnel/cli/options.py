@@ -25,6 +25,7 @@ from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.domain import opened
 from privacyfunnel.tables.fitting import Wishes
+from privacyfunnel.tables.sources import open_source
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
 Attributes = Annotated[
@@ -52,6 +53,10 @@ DomainFile = Annotated[
 ]
 AllowSecret = Annotated[
     bool, typer.Option("--allow-secret-attribute", help="Let the secret itself be among the attributes.")
+]
+Where = Annotated[
+    str | None,
+    typer.Option(help="Only rows that meet a condition on columns other than the secret: \"age >= 18 and sex = 'f'\"."),
 ]
 Engine = Annotated[str, typer.Option(help="What does the work: duckdb, on this machine, or spark, on a cluster.")]
 SparkMaster = Annotated[
@@ -218,19 +223,19 @@ def counted(
     encoding: str,
     cluster: str | None = None,
     domain: Path | None = None,
+    where: str | None = None,
 ) -> Counted:
-    """The table, counted here or by the Spark `cluster`; by a domain, if there is one."""
+    """The table, counted here or by the Spark `cluster`; by a domain, if there is one; some of its rows, if asked."""
     declared = opened(domain)
     columns = names(attributes) if attributes is not None else None
+    here_only(where, cluster)
     if cluster is None:
         return count_table(
-            table,
+            open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=names(secret)),
             names(secret),
             columns,
             wishes=asked,
             allow_secret_attribute=allow_secret_attribute,
-            delimiter=delimiter,
-            encoding=encoding,
             domain=declared,
             with_identifiers=False,
         )
@@ -248,6 +253,12 @@ def counted(
             domain=declared,
             with_identifiers=False,
         )
+
+
+def here_only(where: str | None, cluster: str | None) -> None:
+    """Refuse a condition on rows for Spark."""
+    if where is not None and cluster is not None:
+        raise InvalidInput("--where is for --engine duckdb; let Spark filter the table beforehand")
 
 
 def cluster(engine: str, master: str | None) -> str | None:

@@ -31,6 +31,7 @@ def sanitise(
     seed: Annotated[
         int | None, typer.Option(help="INSECURE: repeatable randomness, for tests only; noted in the output.")
     ] = None,
+    where: options.Where = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     engine: options.Engine = "duckdb",
@@ -45,14 +46,15 @@ def sanitise(
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
     cluster = options.cluster(engine, master)
+    options.here_only(where, cluster)
     drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
     release: Release
     if cluster is None:
         check_output(output, force, (table, protocol))
         loaded = Protocol.load(protocol)
         with show.row_progress(None) as progress:
-            layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "progress": progress}
-            release = release_table(loaded, table, output, **drawing, **layout)
+            layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
+            release = release_table(loaded, table, output, **drawing, **layout, progress=progress)
     else:
         loaded = Protocol.load(protocol)
         release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing)
