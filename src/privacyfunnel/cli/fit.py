@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -14,25 +15,29 @@ from rich.console import RenderableType
 
 from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
+from privacyfunnel.attacks.one_column import OneColumn, one_column
 from privacyfunnel.cli import options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.optimiser.blocks.compose import Method, compose
 from privacyfunnel.optimiser.optimise import gap_for, optimise
-from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.optimiser.program.state import Progress, noticing_stops
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
+from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.protocols.untold import Untold, untold_shares
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.frequency_threshold import USUAL
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
+from privacyfunnel.tables.too_fine import Fineness, fineness
 from privacyfunnel.tables.writing import check_output
 
 
@@ -43,6 +48,7 @@ def fit(
     secret: options.Secret,
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the protocol (JSON).")],
     attributes: options.Attributes = None,
+    where: options.Where = None,
     notion: options.NotionName = "lip",
     epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
     lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
@@ -139,11 +145,13 @@ def fit(
     check_output(output, force, (table, domain))
     wishes = options.wishes(bins, top, dates, missing)
     counted = options.counted(
-        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain
+        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where
     )
     if not json:
         show.console().print(show.columns_table(counted))
     counted = counts.of(counted)
+    if not json:
+        show.slow_secret(counted.joint.n_s, time_limit)
     found = _search(asked, counted)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
@@ -151,7 +159,8 @@ def fit(
     if json:
         show.as_json({"protocol": str(output), **_data(found)})
         return
-    again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
+    some = ["--where", where] if where is not None else []
+    again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
     screen = show.console()
     for part in _told(found):
         screen.print(part, markup=False)
@@ -262,22 +271,35 @@ class _Found:
     counted: Counted
     protocol: Protocol
     wish: Wish | None
+    ending: show.Ending
     findings: Findings
     population: PopulationFindings | None
+    fineness: Fineness | None
+    untold: Untold | None
+    emptied: Emptied
+    one_column: OneColumn | None
     exposed: Exposure | None
     everything: Everything | None
 
 
 def _search(asked: _Asked, counted: Counted) -> _Found:
-    with show.search_progress(asked.objective) as progress:
+    begun = time.monotonic()
+    with show.search_progress(asked.objective) as progress, noticing_stops() as stopped:
         protocol, wish = asked.best(counted.joint, progress)
+    seconds = time.monotonic() - begun
+    late = asked.time_limit is not None and seconds >= asked.time_limit
     joint, robustly = counted.joint, protocol.notion.confidence is not None
     return _Found(
         counted,
         protocol,
         wish,
+        show.Ending(seconds, stopped.is_set() or late),
         findings(protocol, joint, certify(protocol, joint)),
         population_findings(protocol, joint) if robustly else None,
+        fineness(joint),
+        untold_shares(protocol, joint),
+        emptied(protocol, joint),
+        one_column(protocol, joint),
         exposure(protocol, joint),
         everything(protocol),
     )
@@ -289,11 +311,17 @@ def _data(found: _Found) -> dict[str, Any]:
     return {
         "columns": show.columns_data(found.counted),
         "not_used": found.counted.dropped,
+        "identifiers": found.counted.identifiers,
         "found_by": protocol.how,
+        "search": asdict(found.ending),
         "fitted": protocol.fitted,
         "exposed": found.exposed.as_dict() if found.exposed else None,
         "everything_published": found.everything.as_dict() if found.everything else None,
         "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
+        "fineness": found.fineness.as_dict() if found.fineness else None,
+        "untold_shares": asdict(found.untold) if found.untold else None,
+        "emptied": found.emptied.as_dict(),
+        "one_column_known": found.one_column.as_dict() if found.one_column else None,
         "wish": found.wish.as_dict() if found.wish else None,
         "blocks": [list(block.attributes) for block in protocol.blocks],
         "objective": protocol.objective,
@@ -308,8 +336,7 @@ def _told(found: _Found) -> list[RenderableType]:
     """All of it for people, what matters most to them last."""
     protocol, joint, measured = found.protocol, found.counted.joint, found.findings
     lines: list[RenderableType] = []
-    if found.counted.dropped:
-        lines.append(f"Not used: {', '.join(found.counted.dropped)}.")
+    lines += show.dropped_lines(found.counted)
     if found.wish is not None:
         lines.append(found.wish.words())
     lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
@@ -320,11 +347,15 @@ def _told(found: _Found) -> list[RenderableType]:
     if found.counted.threshold is not None:
         lines.append(found.counted.threshold.words())
     lines += show.kept_lines(protocol, measured)
-    lines += show.remarks(protocol, joint, measured)
+    remarks = [found.fineness.words() if found.fineness else "", show.untold_line(found.untold)]
+    remarks += [found.ending.words(protocol, measured.gap_share), found.emptied.words()]
     lines += show.seldom_meant(protocol, measured, found.wish is not None)
+    lines += filter(None, remarks)
     if found.population is not None:
         lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
         lines.append(found.population.words())
+    if found.one_column is not None and found.one_column.much_more:
+        lines.append(found.one_column.words())
     lines.append(show.findings_table(measured))
     if found.exposed is not None and found.exposed.few:
         lines.append(found.exposed.words())
