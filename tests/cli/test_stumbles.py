@@ -200,3 +200,31 @@ def test_a_released_file_says_what_must_not_be_done_with_it(fit, table, tmp_path
     about = b" ".join(pq.read_schema(released).metadata.values()).decode()
     assert "nothing here is a fact about any one person" in about
     assert "do not publish these people's rows again" in about
+
+
+# --- going on with a search ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exact", [(), ("--exact-fit",)])
+def test_a_search_goes_on_from_its_protocol(fit, table, tmp_path, capsys, exact):
+    asked = "--secret", "ill", "--epsilon", "0.2", "--attributes", "town,sex,ward", "--time-limit", "0"
+    first = fit("--json", *exact, asked=asked)
+    better = tmp_path / "better.json"
+    again = "--improve", tmp_path / "protocol.json", "-o", better, "--time-limit", "20", "--json"
+    assert funnel("fit", table, *again) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second["readers"]["likeness"]["fidelity"] > first["readers"]["likeness"]["fidelity"]
+    before, after = (json.loads((tmp_path / name).read_text()) for name in ("protocol.json", "better.json"))
+    assert before["noise"] == after["noise"]
+    assert before["promise"] == after["promise"]
+    assert funnel("audit", better, "--table", table) == 0
+
+
+def test_what_a_protocol_says_cannot_be_said_otherwise_beside_improve(fit, table, tmp_path, capsys):
+    fit("--attributes", "town")
+    again = "--improve", tmp_path / "protocol.json", "-o", tmp_path / "better.json"
+    for more in (("--epsilon", "1"), ("--attributes", "town"), ("--exact-fit",)):
+        assert funnel("fit", table, *again, *more) == 2
+        assert f"goes without {more[0]}" in capsys.readouterr().err
+    assert funnel("fit", table, "--epsilon", "1", "-o", tmp_path / "other.json") == 2
+    assert "--secret" in capsys.readouterr().err

@@ -28,6 +28,9 @@ from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.sources import open_source
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
+SecretToFit = Annotated[
+    str | None, typer.Option("--secret", help="The secret column; several, joined by commas, are one secret together.")
+]
 Attributes = Annotated[
     str | None,
     typer.Option(
