@@ -36,6 +36,8 @@ TINY = 1e-300
 """Stands in for a 0 that is divided by: the numerator is 0, too."""
 AT_ONCE = 4_000_000
 """Numbers of the right-hand sides that are solved for together."""
+AT_ONCE_WORK = 200_000_000
+"""Numbers of the factors times right-hand sides: less than a second, after which signals are heard."""
 MOST_NUMBERS = 30_000_000
 """In one factor: both take about 1 GiB then."""
 MOST_OPERATIONS = 10**11
@@ -77,7 +79,7 @@ class Factored:
     def __call__(self, targets: Matrix) -> tuple[Matrix, Matrix]:
         """Scores G[t, y] for targets[t, x], and what of these sticks out of the row space."""
         G, R = np.empty((len(targets), len(self._weight))), np.empty(targets.shape)
-        at_once = max(1, AT_ONCE // len(self._order))
+        at_once = max(1, min(AT_ONCE // len(self._order), AT_ONCE_WORK // self._lu.nnz))
         for start in range(0, len(targets), at_once):
             some = slice(start, start + at_once)
             h, left = self._solved(np.ascontiguousarray(targets[some].T))

@@ -35,6 +35,8 @@ INVERSE_STEPS = 30
 """The growth nears 1/σ² by (σ₁/σ₂)² a step; LEAST_SINGULAR is an order of size, so a rough value will do."""
 MOST_SMALL = 1_000
 """Outputs and inputs of a part up to which dense matrices are the quickest."""
+MOST_PARTS = 500
+"""Parts up to which each is decomposed by itself, within a second."""
 MOST_DENSE = 9_000_000
 """Outputs times inputs of a part up to which a singular value decomposition takes no more than a minute."""
 DENSE_COPIES = 5
@@ -76,12 +78,17 @@ class Scorer:
 
     @cached_property
     def _parts(self) -> list[_Part]:
-        """A decomposition of every connected part by itself: real channels fall into many small ones."""
+        """A decomposition of every connected part by itself: real channels fall into many small ones.
+
+        If they are very many, sparse factors of all small ones together take less time.
+        """
         channel, b = self.block.channel, self.n_outputs
         size = b + self.n_inputs
         outputs, inputs = self._places
         graph = coo_array((channel.numerators, (outputs, b + inputs)), shape=(size, size))
-        _, part = connected_components(graph, directed=False)
+        n_parts, part = connected_components(graph, directed=False)
+        if n_parts > MOST_PARTS:
+            part = np.where(np.bincount(part)[part] > MOST_SMALL, part, n_parts)
         order = np.argsort(part, kind="stable")
         return [self._decomposed(members) for members in np.split(order, np.flatnonzero(np.diff(part[order])) + 1)]
 
@@ -98,7 +105,7 @@ class Scorer:
 
     def solved(self, targets: Matrix) -> tuple[Matrix, Matrix]:
         """Scores G[t, y] for targets[t, x], and R[t, x]: what of the targets sticks out of the row space."""
-        if self._last is None or self._last[0] is not targets:
+        if self._last is None or not np.array_equal(self._last[0], targets):  # the same are often asked for again
             G, R = np.zeros((len(targets), self.n_outputs)), np.zeros(targets.shape)
             for part in self._parts:
                 G[:, part.outputs], R[:, part.inputs] = part.solve(targets[:, part.inputs])
