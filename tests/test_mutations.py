@@ -61,9 +61,15 @@ MUTATIONS = {
     ),
     "an audit that believes the file": Mutation(
         "proof/public.py",
-        "return joint, certify(protocol, joint)",
-        "return joint, certify(protocol, joint, protocol.notion.at(50.0))",
+        "return joint, certify(protocol, joint.before_gathering or joint)",
+        "return joint, certify(protocol, joint.before_gathering or joint, protocol.notion.at(50.0))",
         ("proof/test_public.py::test_a_channel_that_does_not_follow_from_the_counts_fails",),
+    ),
+    "an audit that looks at some values only": Mutation(
+        "proof/public.py",
+        "    _check_values(protocol, joint)\n",
+        "",
+        ("proof/test_public.py::test_a_forged_file_does_not_pass",),
     ),
     "noise that a confidence does not know of": Mutation(
         "promises/noisy_bounds.py",
