@@ -94,7 +94,7 @@ def test_the_posterior_of_a_faithful_release_is_that_of_its_channel():
     assert found.p_x == pytest.approx(JOINT.p_x, abs=0.1)
     joint, Q = protocol.channel * found.p_x, protocol.channel @ found.p_x
     expected = {tuple(row) for row in np.round(joint / Q[:, None], 6).tolist()}
-    assert {tuple(row) for row in np.round(found.given, 6).tolist()} <= expected
+    assert {tuple(row) for row in np.round(found.given.toarray(), 6).tolist()} <= expected
 
 
 def test_baselines_are_compared_with_a_faithful_release():
