@@ -29,7 +29,7 @@ ATTENTION = 0.1
 
 T = TypeVar("T")
 _received: list[int] = []
-_working: list[threading.Thread] = []
+_working: list[threading.Event] = []
 _waiting = False
 
 
@@ -89,13 +89,15 @@ def attentive(work: Callable[[], T]) -> T:
             found.append(work())
         except BaseException as met:  # raised again where it is waited for
             trouble.append(met)
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=run, daemon=True)
-    _working.append(worker)
-    worker.start()
-    while worker.is_alive():
-        worker.join(ATTENTION)
-    _working.remove(worker)
+    done = threading.Event()  # a thread whose join is interrupted counts as dead, while it works on
+    _working.append(done)
+    threading.Thread(target=run, daemon=True).start()
+    while not done.wait(ATTENTION):
+        pass
+    _working.remove(done)
     if trouble:
         raise trouble[0]
     return found[0]
@@ -103,7 +105,7 @@ def attentive(work: Callable[[], T]) -> T:
 
 def leave(code: int) -> NoReturn:
     """End the process; at once, where compiled work was left to itself: Python would trip over it on its way out."""
-    if any(worker.is_alive() for worker in _working):
+    if not all(done.is_set() for done in _working):
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 with suppress(OSError, ValueError):  # closed, or nobody reads it any more
