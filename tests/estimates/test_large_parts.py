@@ -77,7 +77,7 @@ def test_a_channel_that_is_neither_sparse_nor_small_is_refused_before_it_is_fact
     monkeypatch.setattr(scores, "MOST_DENSE", 100)
     monkeypatch.setattr(large_parts, "MOST_NUMBERS", 10)
     monkeypatch.setattr(large_parts, "splu", None)
-    with pytest.raises(InvalidInput, match=r"too entangled to work shares back: it would take .* GB and hours"):
+    with pytest.raises(InvalidInput, match=r"too entangled to work shares back: it would take .* GiB and long"):
         Scorer(sparse_protocol(2, 200).blocks[0]).scores(np.ones((1, 200)))
 
 

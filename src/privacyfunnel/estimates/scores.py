@@ -163,7 +163,7 @@ def check_dense(n_outputs: int, n_inputs: int) -> None:
     if n_outputs * n_inputs > MOST_DENSE:
         raise InvalidInput(
             f"{n_inputs:,} values that this protocol releases as {n_outputs:,} others are too entangled to work shares "
-            f"back: it would take {8e-9 * DENSE_COPIES * n_outputs * n_inputs:,.0f} GB and hours; only rows of a "
+            f"back: it would take {8 * DENSE_COPIES * n_outputs * n_inputs / 2**30:,.1f} GiB and long; only rows of a "
             "faithful release of the fitted table can be counted (--rows fitted), or publishers use fewer columns"
         )
 
