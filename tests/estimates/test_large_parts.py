@@ -57,6 +57,7 @@ def test_what_is_told_of_a_channel_does_not_depend_on_how_it_is_factored(monkeyp
     dense = Scorer(block)
     told, G = dense.identified(targets), dense.scores(targets)
     monkeypatch.setattr(scores, "MOST_SMALL", 5)
+    monkeypatch.setattr(scores, "QUICKLY_DENSE", 0)
     monkeypatch.setattr(scores, limit, 5)
     sparse = Scorer(block)
     assert sparse.identified(targets).tolist() == told.tolist()
@@ -74,6 +75,7 @@ def test_twenty_thousand_values_take_sparse_factors_of_a_few_megabytes():
 
 def test_a_channel_that_is_neither_sparse_nor_small_is_refused_before_it_is_factored(monkeypatch):
     monkeypatch.setattr(scores, "MOST_SMALL", 5)
+    monkeypatch.setattr(scores, "QUICKLY_DENSE", 0)
     monkeypatch.setattr(scores, "MOST_DENSE", 100)
     monkeypatch.setattr(large_parts, "MOST_NUMBERS", 10)
     monkeypatch.setattr(large_parts, "splu", None)
