@@ -4,11 +4,18 @@ The people of Adult are released many times through each protocol, and every met
 attributes. multi-freq-ldpy's MI takes one probability of telling the truth and one of each lie, so it applies to
 randomised response only; its IBU multiplies by the channel where its transpose belongs, which is the same for
 symmetric channels only. Where they do not apply, IBU is run all the same and called so; it can end in nan there.
+
+And what `estimate` takes for wide tables of random columns, worked back, in time and memory of a process of its own.
 """
 
+import resource
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 import privacyfunnel as pf
 from privacyfunnel.attacks.learned import draw
@@ -18,7 +25,7 @@ from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Objective, Protocol, block_of
 from privacyfunnel.tables.reading_back import Tally
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv.gz"
@@ -28,12 +35,52 @@ TRUTHFUL = 2.0
 IBU_STEPS, IBU_STILL = 1_000, 1e-12
 MOST_IBU = 100
 """Values beyond which IBU is left out: it works on dense matrices, and does not apply to the large one anyway."""
+LARGE = ((15_700, 60_000), (50_000, 200_000))
+"""Combinations and rows of wide tables."""
+LEVELS = (2, 3, 5, 7, 4, 6, 9, 8)
+"""Values of their columns."""
 
 
 def run(repeats: int = REPEATS) -> list[dict[str, object]]:
+    large = [apart(objective, *size) for size in LARGE for objective in ("information", "faithful")]
     if not ADULT.exists():
-        return [{"protocol": f"{ADULT.name} is not in the shared folder beside the repository"}]
-    return [row for name, (joint, protocol) in protocols().items() for row in compare(name, joint, protocol, repeats)]
+        return [*large, {"protocol": f"{ADULT.name} is not in the shared folder beside the repository"}]
+    adult = [row for name, (joint, protocol) in protocols().items() for row in compare(name, joint, protocol, repeats)]
+    return [*adult, *large]
+
+
+def apart(objective: Objective, combinations: int, rows: int) -> dict[str, object]:
+    """`worked_back` in a process of its own, whose memory is its own."""
+    call = f"from benchmarks.estimate import worked_back; worked_back({objective!r}, {combinations}, {rows})"
+    done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True)
+    seconds, gigabytes = done.stdout.split()
+    name = f"LIP(0.5), {objective}: {combinations:,} combinations, {rows:,} rows"
+    return {"protocol": name, "method": "estimate", "seconds": float(seconds), "GB": float(gigabytes)}
+
+
+def worked_back(objective: Objective, combinations: int, rows: int) -> None:
+    """Print seconds of `estimate` and the process's peak of memory in gigabytes, for a wide table."""
+    people = wide(combinations, rows)
+    names = [name for name in people.column_names if name != "ill"]
+    joint = pf.Joint.from_table(people, "ill", names)
+    protocol = pf.optimise(joint, pf.LIP(0.5), objective=objective, time_limit=60)
+    released = protocol.sanitise(people, seed=1)
+    started = time.perf_counter()
+    pf.estimate(released, protocol, rows="other")
+    seconds = time.perf_counter() - started
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
+
+
+def wide(combinations: int, rows: int) -> pa.Table:
+    """A table of columns with uneven shares, of which so many combinations occur."""
+    rng = np.random.default_rng(0)
+    drawn = [rng.choice(k, size=3 * combinations, p=rng.dirichlet(np.ones(k))) for k in LEVELS]
+    pool = rng.permutation(np.unique(np.stack(drawn, axis=1), axis=0))[:combinations]
+    share = rng.pareto(1.2, len(pool)) + 0.2
+    more = rng.choice(len(pool), size=rows - len(pool), p=share / share.sum())
+    x = np.concatenate([np.arange(len(pool)), more])
+    ill = rng.random(rows) < rng.beta(1, 3, len(pool))[x]
+    return pa.table({"ill": ill.astype(int), **{f"c{j}": pool[x, j] for j in range(len(LEVELS))}})
 
 
 def protocols() -> dict[str, tuple[pf.Joint, Protocol]]:

@@ -700,7 +700,7 @@ def test_a_question_of_too_many_groups_is_refused(monkeypatch, protocol, release
 
 def test_tables_and_weights_that_would_not_fit_into_memory_are_refused(monkeypatch, protocol, released):
     monkeypatch.setattr(measuring, "MOST_NUMBERS", protocol.blocks[0].channel.n_outputs - 1)
-    with pytest.raises(InvalidInput, match=r"a table of \d+ cells is too large; ask for fewer"):
+    with pytest.raises(InvalidInput, match=r"a table of [\d ×]+ cells is too large; ask for fewer"):
         pf.estimate(released, protocol, of="town")
     monkeypatch.undo()
     found = pf.posterior(released, protocol)

@@ -17,7 +17,7 @@ def main() -> None:
         code = _refuse_little_memory() or _load_and_run(sys.argv[1:])
     except (KeyboardInterrupt, stopping.Stopped):
         code = _interrupted()
-    sys.exit(code)
+    stopping.leave(code)
 
 
 def _load_and_run(arguments: list[str]) -> int:

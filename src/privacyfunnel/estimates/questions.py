@@ -38,7 +38,6 @@ class Asker:
     """
 
     def __init__(self, protocol: Protocol, codes: Sequence[Integers] | None = None) -> None:
-        self._listed = codes is not None
         self._codes = [block.codes for block in protocol.blocks] if codes is None else codes
         self.columns: dict[str, Column] = {c.name: c for block in protocol.blocks for c in block.columns}
         self._place = {name: (k, j) for k, b in enumerate(protocol.blocks) for j, name in enumerate(b.attributes)}
@@ -91,8 +90,7 @@ class Asker:
             if not own:
                 continue
             codes, cell = np.unique(of[:, own], axis=0, return_inverse=True)
-            if self._listed:
-                check_size((len(codes), len(of)))
+            check_size((len(codes), len(of)))
             rows = np.zeros((len(codes), len(of)))
             rows[cell.ravel(), np.arange(len(of))] = 1.0
             rows = rows * group[k] if k in group else rows

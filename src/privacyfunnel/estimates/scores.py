@@ -39,6 +39,8 @@ MOST_PARTS = 500
 """Parts up to which each is decomposed by itself, within a second."""
 MOST_DENSE = 9_000_000
 """Outputs times inputs of a part up to which a singular value decomposition takes no more than a minute."""
+QUICKLY_DENSE = 4_000_000
+"""Outputs times inputs up to which it takes seconds, and is taken where sparse factors would have as many numbers."""
 DENSE_COPIES = 5
 """Matrices as large as the channel that it holds at once."""
 SMALLEST_MARGINAL = 0.5 / UNIT
@@ -97,7 +99,7 @@ class Scorer:
         Q, weight = self.Q[outputs][:, inputs], np.sqrt(self.marginal[outputs])
         if len(members) > MOST_SMALL:
             large = Augmented(Q, weight)
-            if large.fits:
+            if large.fits and len(outputs) * len(inputs) > min(large.plan.numbers, QUICKLY_DENSE):
                 return _Part(outputs, inputs, large.factored())
             check_dense(*Q.shape)
             return _Part(outputs, inputs, attentive(partial(_dense, Q, weight)))

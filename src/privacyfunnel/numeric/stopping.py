@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 BROKEN = 1
 """Exit code of a command that did its work and found a promise broken: scripts can tell it from trouble."""
@@ -27,6 +29,7 @@ ATTENTION = 0.1
 
 T = TypeVar("T")
 _received: list[int] = []
+_working: list[threading.Event] = []
 _waiting = False
 
 
@@ -86,14 +89,29 @@ def attentive(work: Callable[[], T]) -> T:
             found.append(work())
         except BaseException as met:  # raised again where it is waited for
             trouble.append(met)
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=run, daemon=True)
-    worker.start()
-    while worker.is_alive():
-        worker.join(ATTENTION)
+    done = threading.Event()  # a thread whose join is interrupted counts as dead, while it works on
+    _working.append(done)
+    threading.Thread(target=run, daemon=True).start()
+    while not done.wait(ATTENTION):
+        pass
+    _working.remove(done)
     if trouble:
         raise trouble[0]
     return found[0]
+
+
+def leave(code: int) -> NoReturn:
+    """End the process; at once, where compiled work was left to itself: Python would trip over it on its way out."""
+    if not all(done.is_set() for done in _working):
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                with suppress(OSError, ValueError):  # closed, or nobody reads it any more
+                    stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.generation.branch import Tree
 from privacyfunnel.optimiser.generation.pricing import (
@@ -38,6 +39,10 @@ USED_STARTS = 32
 """Searches that start near posteriors in use; half as many, for the same reason."""
 BOXES = 200
 """Boxes cut before what was met in them gives rows."""
+MATRICES = 50
+"""Dense matrices of all values by all values that a search holds; of 1,500 and 3,000 values, 38 to 57 were measured."""
+MOST_BYTES = 12 * 2**30
+"""Of memory for a search: half of what a large laptop has."""
 PROVABLE = 60
 """Up to this many values, optima are proven by branch and bound; beyond, that takes far longer than finding them."""
 PROVABLE_IN_TIME = 150
@@ -45,7 +50,14 @@ PROVABLE_IN_TIME = 150
 
 
 def region_of(joint: Joint, notion: Notion) -> Region:
-    """Δ over the confidence set of the counts of `joint`."""
+    """Δ over the confidence set of the counts of `joint`; refused if searching it would take too much memory."""
+    size = 8 * MATRICES * joint.n_x**2
+    if size > MOST_BYTES:
+        needed = f"would take some {size / 2**30:,.0f} GiB, more than {MOST_BYTES >> 30}"
+        raise InvalidPromise(
+            f"a confidence about {joint.n_x:,} combinations of values {needed}; fit fewer columns, wider "
+            "ranges or fewer values (--bins, --top)"
+        )
     return Region(notion.possible(joint), notion.limits, joint.p_x)
 
 
