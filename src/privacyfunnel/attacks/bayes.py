@@ -19,6 +19,7 @@ from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.numeric.information import NATS_PER_BIT, plogp
+from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import families, numbers_of
@@ -89,7 +90,7 @@ def bayes(outcomes: Outcomes, joint: Joint, notion: Notion, known: int | Sequenc
     asked = [J for J in _asked_for(joint, known) if J not in promised]
     limits = notion.limits.granted()
     every = dict.fromkeys([(), *promised, *asked])
-    return [_attacker(outcomes, joint, View.of(J, joint), limits, J in promised) for J in every]
+    return [_attacker(outcomes, joint, View.of(J, joint), limits, J in promised) for J in while_awaited(every)]
 
 
 def _asked_for(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int, ...]]:

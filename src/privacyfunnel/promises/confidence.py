@@ -104,7 +104,8 @@ def confidence_set(
     entries = sum(int((size > 1).sum()) * int(size.max()) for size in crowded) * joint.n_s
     if entries > MOST_INTERVALS:
         raise InvalidPromise(
-            f"the confidence set has {entries:,} intervals, too many; guard against fewer attackers (known=1)"
+            f"the confidence set has {entries:,} intervals, too many; guard against fewer attackers "
+            "(--known 1; in Python known=1)"
         )
     if within == "nested":
         return _nested_set(joint, views, sizes, 1.0 - confidence, chains)
