@@ -125,10 +125,54 @@ def test_when_the_studio_ends_work_is_stopped_and_waited_for():
     running = work.Work(lambda _: pf.optimise(joint, pf.SRLIP(0.2), gap=1e-12, progress=lambda _: begun.set()))
     idle = work.Work(lambda _: 1)
     assert begun.wait(120)
-    work.end_all(120)
+    assert work.end_all(120)
     assert not running.running
     assert not idle.running
-    assert pf.certify(running.result, joint).holds
+    assert (running.result, running.trouble) == (None, work.LEFT)  # nobody waits for it to be proven
+
+
+def test_work_that_is_left_ends_without_a_result_also_while_a_protocol_is_proven():
+    joint = pf.Joint.from_support(*_many())
+    protocol = pf.optimise(joint, pf.SRLIP(0.2), time_limit=1)
+    begun = threading.Event()
+
+    def task(_):
+        while True:
+            begun.set()
+            pf.certify(protocol, joint)
+
+    proving = work.Work(task)
+    assert begun.wait(120)
+    proving.stop()  # proves the best it has
+    proving.join(0.5)
+    assert proving.running
+    proving.leave()
+    proving.join(120)
+    assert (proving.result, proving.trouble) == (None, work.LEFT)
+
+
+def test_work_says_what_it_does():
+    counts, opened, said = *_wide_counts(), []
+    desk.solve(counts, opened, pf.LIP(0.5), None, lambda now: said.append(now) if isinstance(now, str) else None)
+    assert said == [desk.COUNTING, desk.SEARCHING, desk.MEASURING]
+
+
+@pytest.mark.parametrize(("sets", "most"), [(10**9, 8), (2, 10**9)])
+def test_too_many_attackers_are_refused_before_anything_is_counted_in_words_of_the_page(monkeypatch, sets, most):
+    counts, opened = _wide_counts()
+    monkeypatch.setattr(desk, "MOST_FAMILIES", sets)
+    monkeypatch.setattr(desk, "MOST_MEASURED", most)
+    monkeypatch.setattr(counts, "used", None)
+    with pytest.raises(pf.PrivacyFunnelError, match="3 sets of columns") as refused:
+        desk.solve(counts, opened, pf.SRLIP(0.5), None, lambda _: None)
+    assert "under “Attackers may know” choose “" in str(refused.value)
+    assert "--known" not in str(refused.value)
+
+
+def _wide_counts():
+    table = pa.table({"s": ["a", "b"] * 50, "x": ["c", "c", "d", "d"] * 25, "y": ["e", "e", "e", "f"] * 25})
+    opened = desk.Opened(table, "table", 100, ())
+    return desk.count(opened, "s", ["x", "y"]), opened
 
 
 def _many():

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pyarrow.csv as pa_csv
 import pytest
 
@@ -325,6 +326,91 @@ def test_a_long_search_is_followed_and_stopped_with_a_protocol_that_holds(open_s
         assert protocol.notion == pf.SRLIP(0.5)
         assert protocol.at_least == 0
         assert audit_publicly(protocol)[1].holds
+
+
+def takeable(page):
+    """Whether anything can be downloaded."""
+    return page.locator("#downloads a").count() > 0
+
+
+def arrives(page, link):
+    """Whether a download is sent, whole."""
+    from playwright.sync_api import Error
+
+    try:
+        return page.request.get(link).ok
+    except Error:  # broken off
+        return False
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A table with thirteen columns to release: 8,191 sets of them that an attacker may know."""
+    rng = np.random.default_rng(0)
+    columns = {f"c{j}": rng.integers(0, 2 if j < 3 else 1, 400) for j in range(13)}  # most say nothing
+    lines = [",".join([*columns, "ill"])]
+    ill = rng.random(400) < 0.2 + 0.4 * columns["c0"]
+    for i in range(400):
+        lines.append(",".join([*(str(codes[i]) for codes in columns.values()), "yn"[int(ill[i])]]))
+    path = tmp_path_factory.mktemp("wide") / "wide.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_after_a_refusal_the_result_is_marked_as_old_and_cannot_be_downloaded(open_studio, visit, wide, tmp_path):
+    with open_studio(wide) as (address, _):
+        page, heard = visit(address)
+        choose(page, "ill", [f"c{j}" for j in range(13)])
+        shows(page, pf.LIP(0.5).words())
+        assert "Kept." in page.inner_text("#result")
+        assert takeable(page)
+        page.locator("#get_protocol[href*=download]").wait_for()
+        link = address.split("?")[0] + page.locator("#get_protocol").get_attribute("href")
+        assert arrives(page, link)
+
+        page.select_option("#notion", "srlip")
+        refusal = page.locator("#status").get_by_role("alert")
+        refusal.filter(has_text="8,191 sets of columns that an attacker may know are too many").wait_for(timeout=10_000)
+        assert "under “Attackers may know” choose “two columns at most”" in refusal.inner_text()
+        assert "This is for what you chose before; what you chose since was refused" in page.inner_text("#old")
+        assert not takeable(page)
+        assert not arrives(page, link)  # an old link is of no use
+        assert page.evaluate("getComputedStyle(document.querySelector('#result')).filter") == "grayscale(1)"
+        assert barriers(page) == []
+
+        page.get_by_label("Attackers may know").select_option("1")
+        shows(page, pf.SRLIP(0.5, known=1).words())
+        page.locator("#get_protocol").wait_for()
+        assert page.inner_text("#old") == ""
+        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).notion == pf.SRLIP(0.5, known=1)
+        page.fill("#epsilon", "-1")
+        page.dispatch_event("#epsilon", "change")
+        page.locator("#old", has_text="was refused").wait_for()
+        assert not takeable(page)
+        set_epsilon(page, 0.5)
+        page.locator("#get_protocol").wait_for()
+        assert page.inner_text("#old") == ""
+        assert heard["errors"] == []
+
+
+def test_while_another_search_runs_the_result_is_marked_as_old_and_comes_back_with_its_choice(
+    open_studio, visit, table
+):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        choose(page, "obese", ["sex", "town", "height", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        page.select_option("#notion", "srlip")  # takes minutes
+        page.locator("#old", has_text="another one is being looked for").wait_for(timeout=10_000)
+        assert not takeable(page)
+        page.get_by_text("Looking for the best protocol.").wait_for()
+        page.select_option("#notion", "lip")
+        page.locator("#get_protocol").wait_for()
+        assert page.inner_text("#old") == ""
+        assert page.locator("progress").count() == 0
+        page.wait_for_timeout(2_000)  # what was left does not come after all
+        assert pf.LIP(0.5).words() in page.inner_text("#result")
+        assert heard["errors"] == []
 
 
 @pytest.mark.long

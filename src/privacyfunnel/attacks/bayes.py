@@ -103,8 +103,7 @@ def _asked_for(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[in
     else:
         usable = sorted(numbers_of([known] if isinstance(known, str) else list(known), joint))
         most = len(usable)
-    refusal = "there are too many sets of attributes that an attacker may know; name fewer in known"
-    return families(usable, most, refusal)
+    return families(usable, most)
 
 
 def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, promised: bool) -> Attacker:

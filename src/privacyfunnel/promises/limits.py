@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.errors import TooManyAttackers
 from privacyfunnel.numeric.exact import SAFE_FACTOR, quotient
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
@@ -168,9 +168,8 @@ class Limits:
         one_sided = math.isfinite(self.lower) + math.isfinite(self.upper)
         rows = crowded * joint.n_s * (one_sided + (joint.n_s - 1) * math.isfinite(self.spread))
         if rows * joint.n_x > MOST_ROW_ENTRIES:
-            raise InvalidPromise(
-                f"the promise has at least {rows:,} conditions on {joint.n_x:,} values, too many to optimise; "
-                "guard against fewer attackers (--known 1; in Python known=1), or use fewer or coarser attributes"
+            raise TooManyAttackers(
+                f"the promise has at least {rows:,} conditions on {joint.n_x:,} values, too many to optimise", known=1
             )
 
     def _parts(

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any, ClassVar, Self
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.errors import InvalidPromise, TooManyAttackers
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
@@ -37,15 +37,15 @@ def number_of_families(attributes: int, most: int) -> int:
     return sum(math.comb(attributes, size) for size in range(most + 1))
 
 
-def families(usable: Sequence[int], most: int, refusal: str) -> list[tuple[int, ...]]:
-    """Every set of at most so many of these attributes, small ones first; `refusal`, with {} for how many, if too many.
+def families(usable: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """Every set of at most so many of these attributes, small ones first.
 
-    >>> families([0, 2], 1, "")
+    >>> families([0, 2], 1)
     [(), (0,), (2,)]
     """
     count = number_of_families(len(usable), most)
     if count > MOST_FAMILIES:
-        raise InvalidPromise(refusal.format(count))
+        raise TooManyAttackers(f"{count:,} sets of attributes that an attacker may know are too many", known=2)
     return [J for size in range(min(most, len(usable)) + 1) for J in combinations(usable, size)]
 
 
@@ -191,7 +191,7 @@ class _SideChannels(OneEpsilon):
         different: dict[bytes, View] = {}
         for known in while_awaited(self._families(joint)):
             view = View.of(known, joint)
-            different.setdefault(sha256(view.cell).digest(), view)
+            different.setdefault(sha256(view.cell.data).digest(), view)
         return list(different.values())
 
     def sets_known(self, joint: Joint) -> int:
@@ -199,11 +199,7 @@ class _SideChannels(OneEpsilon):
         return number_of_families(len(usable), most)
 
     def _families(self, joint: Joint) -> list[tuple[int, ...]]:
-        refusal = (
-            "{:,} sets of attributes that an attacker may know are too many; guard against those who know two at most "
-            "(--known 2; in Python known=2), or use fewer attributes"
-        )
-        return families(*self._range(joint), refusal)
+        return families(*self._range(joint))
 
     def _range(self, joint: Joint) -> tuple[list[int], int]:
         """The attributes that attackers may know, and how many of them at most."""

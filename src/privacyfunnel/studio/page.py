@@ -49,6 +49,7 @@ def whole_page(most_bytes: int) -> TagList:
             ui.output_ui("promise"),
             tags.div(ui.output_ui("status"), aria_live="polite", role="status"),
             ui.output_ui("curve"),
+            ui.output_ui("old"),
             ui.output_ui("result"),
             ui.output_ui("downloads"),
             id="main",
@@ -138,16 +139,28 @@ def counted_part(counts: Counts) -> Tag:
     return tags.p(tags.strong("Counted: "), shown, class_="verdict kept")
 
 
-def progress_part(words: str, stopping: bool) -> Tag:
+def progress_part(doing: str, words: str, stopping: bool) -> Tag:
     """A search that runs."""
-    button = ui.input_action_button("cancel", "Stop and take the best so far")
-    shown = "Stopping…" if stopping else "Looking for the best protocol. "
+    label = "Leave it, with no result" if stopping else "Stop and take the best so far"
     return tags.div(
-        tags.p(tags.strong(shown), words),
+        tags.p(tags.strong("Stopping… " if stopping else ""), tags.strong(doing), " ", words),
         tags.progress(aria_label="searching"),
-        None if stopping else button,
+        ui.input_action_button("cancel", label),
         class_="searching",
     )
+
+
+def old_part(searching: bool) -> Tag:
+    """That what is shown below is not for what is chosen above."""
+    why = "another one is being looked for" if searching else "what you chose since was refused"
+    words = f"This is for what you chose before; {why}. It does not show what holds now."
+    return tags.p(tags.strong("Old result. "), words, class_="verdict old")
+
+
+def nothing_to_take() -> Tag:
+    """The last step while the result is old."""
+    words = "Nothing to take: the result above is old. Wait for the new one, or go back to what you chose before."
+    return section("download-step", "5. Take it with you", tags.p(words))
 
 
 def result_part(solved: Solved) -> Tag:
@@ -251,6 +264,11 @@ def publishing_words(shown: Account) -> str:
     exposed = shown.measured.exposed if shown.measured is not None else None
     why = exposed.words() if exposed is not None and exposed.few else NO_BOUND
     return f"Publish the released table. {keep} Publish one release only. {why}"
+
+
+def seconds_words(seconds: float) -> str:
+    """For how long something runs."""
+    return f"{seconds:.0f} s."
 
 
 def progress_words(kept: float, most: float, seconds: float, sought: Objective) -> str:

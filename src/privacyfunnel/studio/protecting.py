@@ -59,6 +59,8 @@ class Counts:
 
     def used(self, protection: Protection) -> Counted:
         """The counts that a protocol is computed from."""
+        if protection in self._used:  # whoever looks need not wait while others are made
+            return self._used[protection]
         with self._one_at_a_time:
             if protection not in self._used:
                 self._used[protection] = self._made(protection)
