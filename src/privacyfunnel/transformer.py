@@ -20,8 +20,9 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.counting import count_table
+from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.domain import Domain
-from privacyfunnel.tables.fitting import Bins, Precision, Wishes
+from privacyfunnel.tables.fitting import Precision, Wishes
 from privacyfunnel.tables.sanitiser import Sanitiser, check_unseen
 from privacyfunnel.tables.writing import plain
 

@@ -61,7 +61,7 @@ def test_a_template_is_written_and_says_that_it_is_one(table, tmp_path, capsys):
     assert funnel("domain", table, "-o", tmp_path / "domain.json") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Columns: town, age, ill." in said
-    assert "Left out: name (nearly every row has a text of its own" in said
+    assert "Left out: name (nearly every row has its own" in said
     assert "This is a template, not yet a public domain" in said
     assert "Next: edit it, then funnel fit" in said
     assert CANARY not in said

@@ -99,7 +99,7 @@ def test_an_account_without_a_table_knows_only_what_the_protocol_says(tmp_path):
     assert told.measured is None
     shares = {"cells_unchanged", "kept_share", "gap_share"}
     about = {"digest", "promise", "notion", "fitted", "objective", "countable", "likeness", "encoders", "at_least"}
-    about.add("everything_published")
+    about |= {"everything_published", "emptied"}
     assert set(told.as_dict()) == about | shares
     assert (told.objective, told.countable, told.cells_unchanged) == ("information", False, None)
     for attribute in told.attributes:

@@ -180,6 +180,53 @@ def test_every_automatic_choice_is_noticed():
     assert all(fitted.notice for fitted in (*counted.secrets, *counted.attributes))
 
 
+def visits(n=400):
+    """A table in which most people have a number and a name of their own."""
+    rng = np.random.default_rng(5)
+    people = rng.permutation(n)[: n * 3 // 4].tolist()
+    numbers = [people[i % len(people)] * 31 + 1000 for i in range(n)]
+    return pa.table(
+        {
+            "s": ["a", "b"] * (n // 2),
+            "patient_nbr": numbers,
+            "row": list(range(n)),
+            "salary": numbers,
+            "height": rng.normal(170, 8, n),
+            "day": [f"20{i % 90 + 10}-0{i % 9 + 1}-{i % 28 + 1:02}" for i in range(n)],
+            "town": ["u", "v", "w", "x"] * (n // 4),
+        }
+    )
+
+
+def test_whole_numbers_that_nearly_every_row_has_its_own_of_are_pointed_out_as_identifiers():
+    counted = count_table(visits(), "s")
+    suspected = {f.column.name for f in counted.attributes if "identifier" in f.notice}
+    assert suspected == {"patient_nbr", "row"}
+    assert {f.column.name for f in counted.attributes if f.identifier} == suspected
+    assert counted.identifiers == ()
+
+
+def test_identifiers_are_left_out_if_that_is_asked_for_and_nobody_named_them():
+    counted = count_table(visits(), "s", with_identifiers=False)
+    assert counted.identifiers == ("patient_nbr", "row")
+    assert counted.joint.attributes == ("salary", "height", "day", "town")
+    assert set(counted.identifiers) <= set(counted.dropped)
+    named = count_table(visits(), "s", ["patient_nbr", "town"], with_identifiers=False)
+    assert named.joint.attributes == ("patient_nbr", "town")
+    wished = count_table(visits(), "s", wishes=Wishes({"row": 3}), with_identifiers=False)
+    assert wished.identifiers == ("patient_nbr",)
+
+
+def test_a_table_of_identifiers_alone_is_refused():
+    with pytest.raises(InvalidTable, match="every column looks like names or numbers of people"):
+        count_table(visits().select(["s", "row"]), "s", with_identifiers=False)
+
+
+def test_a_secret_is_not_suspected_to_be_an_identifier():
+    (secret,) = count_table(visits(), "row", ["town"]).secrets
+    assert "identifier" not in secret.notice
+
+
 def test_a_secret_whose_values_all_mean_missing_is_said_to_protect_nothing():
     table = pa.table({"s": ["0", "1", "?"] * 10, "x": ["a", "b"] * 15})
     (merged,) = count_table(table, "s", wishes=Wishes(missing=("0", "1", "?"))).secrets

@@ -34,6 +34,7 @@ def audit(
             "--attack", help="Also attack it: exactly, with models that learn, released twice, and the file by itself."
         ),
     ] = False,
+    where: options.Where = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     json: options.Json = False,
@@ -50,12 +51,14 @@ def audit(
             "only the original table shows whether a promise is kept that was fitted on exact counts: pass it with "
             "--table. What was promised, without it: funnel report PROTOCOL --public -o statement.html"
         )
+    if table is None and where is not None:
+        raise InvalidInput("--where says which rows of a table are meant, so it needs --table")
     if table is None and attack:
         raise InvalidInput("an attack is scored on the people of the original table: pass it with --table")
     public = _Audit.of(loaded, *audit_publicly(loaded)) if loaded.noise is not None else None
     exact = None
     if table is not None:
-        exact = _Audit.of(loaded, *audit_table(loaded, table, delimiter=delimiter, encoding=encoding))
+        exact = _Audit.of(loaded, *audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where))
     attacked = attack_report(loaded, exact.joint) if attack and exact is not None else None
     promised = cast(_Audit, public or exact)
     if json:

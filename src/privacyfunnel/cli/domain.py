@@ -42,7 +42,7 @@ def domain(
 
     check_output(output, force, (table,))
     source = open_source(table, delimiter=delimiter, encoding=encoding)
-    made = template(source, shared.names(columns) if columns is not None else None, missing or ())
+    made = template(source, shared.names(columns) if columns is not None else None, shared.texts(missing))
     with whole_file(output, force) as file:
         file.write(made.to_text().encode())
     left_out = [name for name in source.columns if name not in made.names]
@@ -52,7 +52,11 @@ def domain(
     screen = show.console()
     screen.print(f"Columns: {', '.join(made.names)}.", markup=False)
     if left_out:
-        why = "" if columns is not None else " (nearly every row has a text of its own; --columns takes them, too)"
+        why = (
+            ""
+            if columns is not None
+            else " (nearly every row has its own: do they name people? --columns takes them, too)"
+        )
         screen.print(f"Left out: {', '.join(left_out)}{why}.", markup=False)
     screen.print(EDIT_WORDS)
     then = shlex.join(["funnel", "fit", str(table), "--domain", str(output)])

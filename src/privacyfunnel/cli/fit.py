@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,28 +11,26 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-from rich.console import RenderableType
 
-from privacyfunnel.attacks.exposure import Exposure, exposure
-from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.cli import options, show
+from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.optimiser.blocks.compose import Method, compose
+from privacyfunnel.optimiser.improving import improve as improved
 from privacyfunnel.optimiser.optimise import gap_for, optimise
-from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.optimiser.program.state import Progress, noticing_stops
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
-from privacyfunnel.proof.certificate import certify
-from privacyfunnel.proof.over_population import PopulationFindings, population_findings
-from privacyfunnel.protocols.everything import Everything, everything
-from privacyfunnel.protocols.miscounting import counting_words
+from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted
-from privacyfunnel.tables.frequency_threshold import USUAL
+from privacyfunnel.tables.fitting import FittedColumn
+from privacyfunnel.tables.frequency_threshold import USUAL, of_noisy
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.writing import check_output
 
@@ -39,10 +38,12 @@ from privacyfunnel.tables.writing import check_output
 # One parameter for each option: they are what typer reads, and their order is that of --help. What follows from them is
 # taken apart below: _Asked is what is sought, _Found what comes of it.
 def fit(
+    context: typer.Context,
     table: options.Table,
-    secret: options.Secret,
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the protocol (JSON).")],
+    secret: options.SecretToFit = None,
     attributes: options.Attributes = None,
+    where: options.Where = None,
     notion: options.NotionName = "lip",
     epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
     lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
@@ -111,6 +112,13 @@ def fit(
     allow_secret_attribute: options.AllowSecret = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    improve: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of all the above: go on with the search for this protocol (a private one on its own noisy "
+            "counts, which costs no more ε₀)."
+        ),
+    ] = None,
     gap: options.Gap = None,
     time_limit: options.TimeLimit = 60.0,
     engine: options.Engine = "duckdb",
@@ -122,38 +130,48 @@ def fit(
 
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     """
-    promise = options.promise(notion, epsilon, lower, upper, known, keep)
-    asked = _Asked(
-        promise=_for_population(promise, confidence, within, chain),
-        keep=keep,
-        objective=options.objective(objective),
-        weights=options.weights(weight),
-        blocks=blocks,
-        method=cast(Method, method),
-        gap=gap,
-        time_limit=time_limit,
-    )
-    asked.check()
-    counts = _Counts.asked(private, exact_fit, delta, at_least, _without_threshold(notion, confidence, blocks), within)
-    cluster = options.cluster(engine, master)
-    check_output(output, force, (table, domain))
-    wishes = options.wishes(bins, top, dates, missing)
-    counted = options.counted(
-        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain
-    )
+    check_output(output, force, (table, domain, improve))
+    if improve is not None:
+        asked = _to_improve(context, improve, gap, time_limit)
+        counted = _as_fitted(cast(Protocol, asked.start), table, delimiter, encoding, where)
+    else:
+        promise = options.promise(notion, epsilon, lower, upper, known, keep)
+        asked = _Asked(
+            promise=_for_population(promise, confidence, within, chain),
+            keep=keep,
+            objective=options.objective(objective),
+            weights=options.weights(weight),
+            blocks=blocks,
+            method=cast(Method, method),
+            gap=gap,
+            time_limit=time_limit,
+        )
+        asked.check()
+        without = _without_threshold(notion, confidence, blocks)
+        counts = _Counts.asked(private, exact_fit, delta, at_least, without, within)
+        cluster = options.cluster(engine, master)
+        wishes = options.wishes(bins, top, dates, missing)
+        if secret is None:
+            raise InvalidInput("fit needs --secret, the column that is not to be given away; see funnel fit --help")
+        counted = options.counted(
+            table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where
+        )
+        if not json:
+            show.console().print(show.columns_table(counted))
+        counted = counts.of(counted)
     if not json:
-        show.console().print(show.columns_table(counted))
-    counted = counts.of(counted)
+        show.slow_secret(counted.joint.n_s, time_limit)
     found = _search(asked, counted)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         found.protocol.save(output, force=force)
     if json:
-        show.as_json({"protocol": str(output), **_data(found)})
+        show.as_json({"protocol": str(output), **data(found)})
         return
-    again = shlex.join(["funnel", "sanitise", str(table), "--protocol", str(output), "-o", "OUT.csv"])
+    some = ["--where", where] if where is not None else []
+    again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
     screen = show.console()
-    for part in _told(found):
+    for part in told(found):
         screen.print(part, markup=False)
     screen.print(f"Written: {output}. Next: {again}", markup=False)
 
@@ -171,6 +189,8 @@ class _Asked:
     method: Method
     gap: float | None
     time_limit: float | None
+    start: Protocol | None = None
+    """The protocol to go on from."""
 
     def check(self) -> None:
         """Refuse what does not go together before a table is read."""
@@ -182,6 +202,8 @@ class _Asked:
 
     def best(self, joint: Joint, progress: Callable[[Progress], None] | None) -> tuple[Protocol, Wish | None]:
         """The protocol and, if only a share was asked for, how its ε was found."""
+        if self.start is not None:
+            return improved(self.start, joint, gap=self.gap, time_limit=self.time_limit, progress=progress), None
         kept: dict[str, Any] = {"objective": self.objective, "weights": self.weights}
         kept |= {"time_limit": self.time_limit, "progress": progress}
         if not isinstance(self.promise, Notion):
@@ -255,77 +277,34 @@ def _for_population(
     return robust(promise, confidence, cast(Within | None, within), [options.names(one) for one in chain or ()])
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """The protocol, and what was measured of it on the table."""
-
-    counted: Counted
-    protocol: Protocol
-    wish: Wish | None
-    findings: Findings
-    population: PopulationFindings | None
-    exposed: Exposure | None
-    everything: Everything | None
-
-
-def _search(asked: _Asked, counted: Counted) -> _Found:
-    with show.search_progress(asked.objective) as progress:
+def _search(asked: _Asked, counted: Counted) -> Found:
+    begun = time.monotonic()
+    with show.search_progress(asked.objective) as progress, noticing_stops() as stopped:
         protocol, wish = asked.best(counted.joint, progress)
-    joint, robustly = counted.joint, protocol.notion.confidence is not None
-    return _Found(
-        counted,
-        protocol,
-        wish,
-        findings(protocol, joint, certify(protocol, joint)),
-        population_findings(protocol, joint) if robustly else None,
-        exposure(protocol, joint),
-        everything(protocol),
-    )
+    seconds = time.monotonic() - begun
+    late = asked.time_limit is not None and seconds >= asked.time_limit
+    return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late))
 
 
-def _data(found: _Found) -> dict[str, Any]:
-    """All of it for machines."""
-    protocol, population = found.protocol, found.population
-    return {
-        "columns": show.columns_data(found.counted),
-        "not_used": found.counted.dropped,
-        "found_by": protocol.how,
-        "fitted": protocol.fitted,
-        "exposed": found.exposed.as_dict() if found.exposed else None,
-        "everything_published": found.everything.as_dict() if found.everything else None,
-        "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
-        "wish": found.wish.as_dict() if found.wish else None,
-        "blocks": [list(block.attributes) for block in protocol.blocks],
-        "objective": protocol.objective,
-        "readers": show.readers_data(protocol, found.counted.joint),
-        "remarks": show.seldom_meant(protocol, found.findings, found.wish is not None),
-        **found.findings.as_dict(),
-        **({"population": population.as_dict()} if population else {}),
-    }
+IMPROVING = {"table", "output", "improve", "where", "delimiter", "encoding", "gap", "time_limit", "force", "json"}
+"""What may be said beside --improve: all else is in the protocol."""
 
 
-def _told(found: _Found) -> list[RenderableType]:
-    """All of it for people, what matters most to them last."""
-    protocol, joint, measured = found.protocol, found.counted.joint, found.findings
-    lines: list[RenderableType] = []
-    if found.counted.dropped:
-        lines.append(f"Not used: {', '.join(found.counted.dropped)}.")
-    if found.wish is not None:
-        lines.append(found.wish.words())
-    lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
-    if found.everything is not None:
-        lines.append(found.everything.words())
-    if joint.noise is not None and joint.noise.codes is not None:
-        lines.append(show.large_domain_line(joint))
-    if found.counted.threshold is not None:
-        lines.append(found.counted.threshold.words())
-    lines += show.kept_lines(protocol, measured)
-    lines += show.remarks(protocol, joint, measured)
-    lines += show.seldom_meant(protocol, measured, found.wish is not None)
-    if found.population is not None:
-        lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
-        lines.append(found.population.words())
-    lines.append(show.findings_table(measured))
-    if found.exposed is not None and found.exposed.few:
-        lines.append(found.exposed.words())
-    return [*lines, counting_words(protocol, joint)]
+def _to_improve(context: typer.Context, path: Path, gap: float | None, time_limit: float | None) -> _Asked:
+    """What is sought to improve a protocol."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in IMPROVING and source is not None and source.name == "COMMANDLINE":
+            raise InvalidInput(f"--improve takes all from its protocol, so it goes without {parameter.opts[0]}")
+    start = Protocol.load(path)
+    return _Asked(start.notion, None, start.objective, None, None, "tuned", gap, time_limit, start)
+
+
+def _as_fitted(protocol: Protocol, table: Path, delimiter: str | None, encoding: str, where: str | None) -> Counted:
+    """The counts that a protocol was fitted on: its own, if it is private; else those of the table."""
+    fitted = tuple(FittedColumn(column, "as in the protocol") for block in protocol.blocks for column in block.columns)
+    if protocol.noise is not None:
+        joint = published_joint(protocol)
+        return Counted(joint, (), fitted, (), threshold=of_noisy(joint))
+    joint = audited_joint(protocol, table, delimiter=delimiter, encoding=encoding, where=where)
+    return Counted(joint, (), fitted, ()).safely(None, at_least=protocol.at_least)

@@ -16,18 +16,26 @@ from privacyfunnel.cli.shared import Json as Json
 from privacyfunnel.cli.shared import Missing as Missing
 from privacyfunnel.cli.shared import Table as Table
 from privacyfunnel.cli.shared import names as names
-from privacyfunnel.cli.shared import unquoted
+from privacyfunnel.cli.shared import texts, unquoted
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.domain import opened
-from privacyfunnel.tables.fitting import Bins, Wishes
+from privacyfunnel.tables.fitting import Wishes
+from privacyfunnel.tables.sources import open_source
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
+SecretToFit = Annotated[
+    str | None, typer.Option("--secret", help="The secret column; several, joined by commas, are one secret together.")
+]
 Attributes = Annotated[
-    str | None, typer.Option(help="The columns to release, joined by commas (default: all but the secret).")
+    str | None,
+    typer.Option(
+        help="The columns to release, joined by commas (default: all but the secret and what looks like identifiers)."
+    ),
 ]
 NotionName = Annotated[str, typer.Option("--notion", help=f"The kind of promise: {', '.join(KINDS)}.")]
 BinsOption = Annotated[
@@ -48,6 +56,10 @@ DomainFile = Annotated[
 ]
 AllowSecret = Annotated[
     bool, typer.Option("--allow-secret-attribute", help="Let the secret itself be among the attributes.")
+]
+Where = Annotated[
+    str | None,
+    typer.Option(help="Only rows that meet a condition on columns other than the secret: \"age >= 18 and sex = 'f'\"."),
 ]
 Engine = Annotated[str, typer.Option(help="What does the work: duckdb, on this machine, or spark, on a cluster.")]
 SparkMaster = Annotated[
@@ -153,7 +165,7 @@ def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | Non
         {column: read_bins(text) for column, text in pairs(bins, "--bins").items()},
         {column: whole_number(text, "--top") for column, text in pairs(top, "--top").items()},
         cast(Any, by_date),
-        tuple(missing or ()),
+        texts(missing),
     )
 
 
@@ -214,20 +226,21 @@ def counted(
     encoding: str,
     cluster: str | None = None,
     domain: Path | None = None,
+    where: str | None = None,
 ) -> Counted:
-    """The table, counted here or by the Spark `cluster`; by a domain, if there is one."""
+    """The table, counted here or by the Spark `cluster`; by a domain, if there is one; some of its rows, if asked."""
     declared = opened(domain)
     columns = names(attributes) if attributes is not None else None
+    here_only(where, cluster)
     if cluster is None:
         return count_table(
-            table,
+            open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=names(secret)),
             names(secret),
             columns,
             wishes=asked,
             allow_secret_attribute=allow_secret_attribute,
-            delimiter=delimiter,
-            encoding=encoding,
             domain=declared,
+            with_identifiers=False,
         )
     from privacyfunnel.tables.spark.files import open_spark, spark_session
     from privacyfunnel.tables.spark.source import count_spark
@@ -241,7 +254,14 @@ def counted(
             wishes=asked,
             allow_secret_attribute=allow_secret_attribute,
             domain=declared,
+            with_identifiers=False,
         )
+
+
+def here_only(where: str | None, cluster: str | None) -> None:
+    """Refuse a condition on rows for Spark."""
+    if where is not None and cluster is not None:
+        raise InvalidInput("--where is for --engine duckdb; let Spark filter the table beforehand")
 
 
 def cluster(engine: str, master: str | None) -> str | None:

@@ -26,6 +26,7 @@ def report(
         bool, typer.Option("--public", help="A page to publish: nothing in it but what the protocol file tells.")
     ] = False,
     curves: Annotated[bool, typer.Option(help="Compare with other promises and other ε.")] = True,
+    where: options.Where = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     time_limit: Annotated[float, typer.Option(help="Seconds for each point of these curves.")] = 2.0,
@@ -38,6 +39,8 @@ def report(
     """
     if public and table is not None:
         raise InvalidInput("--public tells only what the protocol file does, so it takes no --table")
+    if public and where is not None:
+        raise InvalidInput("--where says which rows of a table are meant, so it does not go with --public")
     if not public and table is None:
         raise InvalidInput("a report needs --table; a page without it is made with --public")
     check_output(output, force, (protocol, table))
@@ -45,7 +48,7 @@ def report(
     if table is None:
         about, compared = account(loaded), None
     else:
-        joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding)
+        joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where)
         about = account(loaded, joint, certificate)
         compared = None
         if curves:  # of the counts that the protocol was fitted on

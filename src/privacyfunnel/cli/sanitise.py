@@ -10,6 +10,8 @@ import typer
 
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.emptied import emptied
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.release import COUNTING, Release
 from privacyfunnel.tables.release import sanitise as release_table
@@ -29,6 +31,7 @@ def sanitise(
     seed: Annotated[
         int | None, typer.Option(help="INSECURE: repeatable randomness, for tests only; noted in the output.")
     ] = None,
+    where: options.Where = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     engine: options.Engine = "duckdb",
@@ -43,19 +46,21 @@ def sanitise(
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
     cluster = options.cluster(engine, master)
+    options.here_only(where, cluster)
     drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
     release: Release
     if cluster is None:
         check_output(output, force, (table, protocol))
         loaded = Protocol.load(protocol)
         with show.row_progress(None) as progress:
-            layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "progress": progress}
-            release = release_table(loaded, table, output, **drawing, **layout)
+            layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
+            release = release_table(loaded, table, output, **drawing, **layout, progress=progress)
     else:
         loaded = Protocol.load(protocol)
         release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing)
+    empty = emptied(loaded, published_joint(loaded) if loaded.noise and not loaded.likeness else None)
     if json:
-        show.as_json({"output": str(output), **asdict(release), **release.metadata()})
+        show.as_json({"output": str(output), **asdict(release), **release.metadata(), "emptied": list(empty.columns)})
         return
     screen = show.console()
     order = "in shuffled order" if release.shuffled else "in the order of the table"
@@ -64,6 +69,8 @@ def sanitise(
         screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
     if release.drawn:
         screen.print(f"{release.drawn:,} values not seen when fitting were drawn at random.")
+    if empty.columns:
+        screen.print(empty.words(), markup=False)
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return

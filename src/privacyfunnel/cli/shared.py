@@ -9,7 +9,10 @@ from typing import Annotated
 import typer
 
 Table = Annotated[Path, typer.Argument(help="CSV, CSV.GZ, Parquet or JSON lines, with column names.")]
-Missing = Annotated[list[str] | None, typer.Option(help="A text that means “missing”, beside empty ones. Repeatable.")]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="Texts that mean “missing” in any column, beside empty ones: NA,?,- (or repeat it)."),
+]
 Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV (default: found out).")]
 Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
@@ -25,6 +28,15 @@ def names(text: str) -> list[str]:
     ['age', 'Name, first name', 'town']
     """
     return [name for name in map(unquoted, ONE_NAME.findall(text)) if name]
+
+
+def texts(typed: list[str] | None) -> tuple[str, ...]:
+    """Texts as typed, in lists that are joined by commas; one in double quotes is taken as it is.
+
+    >>> texts(['NA,?,-', '"not said, or refused"'])
+    ('NA', '?', '-', 'not said, or refused')
+    """
+    return tuple(dict.fromkeys(text for one in typed or () for text in names(one)))
 
 
 def unquoted(text: str) -> str:

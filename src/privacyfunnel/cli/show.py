@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -26,12 +26,13 @@ from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.miscounting import counting_words, miscount
 from privacyfunnel.protocols.protocol import Likeness, Objective, Protocol
 from privacyfunnel.protocols.readers import errors_data, share_errors
+from privacyfunnel.protocols.untold import Untold
 from privacyfunnel.tables.counting import Counted
 
 LINE_LETTERS = 100
 """Letters in a line where nobody says how wide it is: our tables fit, and a file reads the same on every machine."""
-FEW_PEOPLE = 10
-"""With fewer people than this for each combination of values, on average, a table is too fine to be released."""
+FEW_SECRETS = 4
+"""Values of a secret for which searches take seconds; with 5 to 9 they took 16 to 77."""
 WIDE_GAP = 0.01
 """A gap that is worth a word, as a share of the information in the attributes, or of cells."""
 LITTLE = 0.01
@@ -86,6 +87,17 @@ def columns_data(counted: Counted) -> list[dict[str, Any]]:
         for part, group in (("secret", counted.secrets), ("released", counted.attributes))
         for f in group
     ]
+
+
+def dropped_lines(counted: Counted) -> list[str]:
+    """Which columns are not used, and which of them only because they look like identifiers."""
+    lines, own = [], counted.identifiers
+    others = [name for name in counted.dropped if name not in own]
+    if others:
+        lines.append(f"Not used: {', '.join(others)}.")
+    if own:
+        lines.append(f"Left out: {', '.join(own)}, since nearly every row has its own; --attributes takes it anyway.")
+    return lines
 
 
 def findings_table(found: Findings) -> Table:
@@ -163,26 +175,34 @@ def _untold(protocol: Protocol) -> str:
     )
 
 
-FINE: dict[Objective, str] = {
-    "information": "so readers can hardly estimate anything",
-    "faithful": "so what is known of the secret rests on one or two people for many of them",
-}
-"""What it means that there are nearly as many combinations of values as people."""
+@dataclass(frozen=True)
+class Ending:
+    """How a search ended: by itself, or because time was up or somebody pressed Ctrl-C."""
+
+    seconds: float
+    stopped: bool
+
+    def words(self, protocol: Protocol, gap: float) -> str:
+        """What may be done about a gap that it left, as a share; nothing if that is small."""
+        if gap <= WIDE_GAP:
+            return ""
+        of = "cells" if protocol.objective == "faithful" else "the information"
+        if self.stopped:
+            return "More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer."
+        return (
+            f"Up to {gap:.1%} of {of} more might be kept. The search ended by itself after {self.seconds:.1f} s, so a "
+            "longer --time-limit will hardly find it; fewer or coarser columns may show that there is none."
+        )
 
 
-def remarks(protocol: Protocol, joint: Joint, found: Findings) -> list[str]:
-    """What a steward should know before publishing: too many combinations of values, or a search without an end."""
-    lines = []
-    if joint.counted and joint.total < FEW_PEOPLE * joint.n_x:
-        lines.append(
-            f"Too fine: {joint.total:,} people have {joint.n_x:,} different combinations of values, "
-            f"{FINE[protocol.objective]}. Release fewer columns, wider ranges (--bins) or fewer values (--top)."
-        )
-    if found.gap_share > WIDE_GAP:
-        lines.append(
-            "More might be kept: a longer --time-limit may find it; with fewer or coarser columns it is surer."
-        )
-    return lines
+def untold_line(found: Untold | None) -> str:
+    """That readers cannot estimate some shares, if so."""
+    if found is None or not found.untold:
+        return ""
+    return (
+        f"Untold: of {found.shares:,} shares of single values, readers cannot hope to estimate {found.untold:,}: "
+        "released rows hardly tell these values apart. Release fewer or coarser columns, or use --objective faithful."
+    )
 
 
 def large_domain_line(joint: Joint) -> str:
@@ -213,6 +233,17 @@ def readers_data(protocol: Protocol, joint: Joint) -> dict[str, Any]:
         "average_bias": miscount(protocol, joint),
         "likeness": asdict(protocol.likeness) if protocol.likeness is not None else None,
     }
+
+
+def slow_secret(values: int, time_limit: float | None) -> None:
+    """Say at the start, on stderr, that a secret of many values takes its time, and what the time limit buys."""
+    if values <= FEW_SECRETS or sys.stderr is None:
+        return
+    most = f"for {time_limit:g} s (--time-limit)" if time_limit is not None else "without a time limit"
+    sys.stderr.write(
+        f"funnel: the secret has {values} values, and a search takes longer the more there are. It goes on {most}; "
+        "stopped early, or by Ctrl-C, it gives the best so far, with a certified bound on what more time could add.\n"
+    )
 
 
 PROGRESS: dict[Objective, str] = {

@@ -30,6 +30,7 @@ def tradeoff(
     table: options.Table,
     secret: options.Secret,
     attributes: options.Attributes = None,
+    where: options.Where = None,
     notion: options.NotionName = "lip",
     epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = DEFAULT_EPSILONS,
     objective: options.ObjectiveName = "faithful",
@@ -57,7 +58,9 @@ def tradeoff(
     kept, weights = options.objective(objective), options.weights(weight)
     gap = gap_for(kept, gap, weights)
     wishes = options.wishes(bins, top, dates, missing)
-    counted = options.counted(table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding)
+    counted = options.counted(
+        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, where=where
+    )
     with show.search_progress(kept) as progress:
         search: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "progress": progress}
         curve = curve_of(counted.joint, kind, asked, objective=kept, weights=weights, **search)
@@ -68,12 +71,16 @@ def tradeoff(
                 "objective": kept,
                 "entropy_nats": curve.entropy,
                 "columns": show.columns_data(counted),
+                "not_used": counted.dropped,
+                "identifiers": counted.identifiers,
                 "points": [point.as_dict() for point in curve.points],
             }
         )
         return
     screen = show.console()
     screen.print(show.columns_table(counted))
+    for line in show.dropped_lines(counted):
+        screen.print(line, markup=False)
     screen.print(_render(curve))
 
 

@@ -17,6 +17,7 @@ from privacyfunnel.proof.certificate import Certificate
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.proof.over_population import PopulationFindings
 from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Block, Objective, Protocol, published
@@ -129,6 +130,11 @@ class Account:
         return float(np.mean([attribute.unchanged or 0.0 for attribute in self.attributes]))
 
     @property
+    def emptied(self) -> Emptied:
+        """What is left of each column."""
+        return emptied(self.protocol, self.measured.joint if self.measured is not None else None)
+
+    @property
     def countable(self) -> bool:
         """Whether released rows can be counted as they stand: those of the table at hand, or of the fitted one."""
         if self.measured is None:
@@ -173,6 +179,7 @@ class Account:
             "countable": self.countable,
             "cells_unchanged": self.cells_unchanged,
             "likeness": self._likeness(),
+            "emptied": list(self.emptied.columns),
             "kept_share": self.kept_share,
             "gap_share": self.gap_share,
             "encoders": [asdict(encoder) for encoder in self.encoders],

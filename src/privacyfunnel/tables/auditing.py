@@ -14,19 +14,22 @@ from privacyfunnel.tables.sources import open_source
 
 
 def audit_table(
-    protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
+    protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8", where: str | None = None
 ) -> tuple[Joint, Certificate]:
     """The distribution of a table, read as the protocol says, and whether the promise is kept on it."""
-    joint = audited_joint(protocol, table, delimiter=delimiter, encoding=encoding)
+    joint = audited_joint(protocol, table, delimiter=delimiter, encoding=encoding, where=where)
     return joint, certify(protocol, joint)
 
 
-def audited_joint(protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Joint:
-    """The distribution of a table, read as the protocol says."""
+def audited_joint(
+    protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8", where: str | None = None
+) -> Joint:
+    """The distribution of a table, or of its rows `where` a condition is met, read as the protocol says."""
     if not protocol.secret_readings:
         raise InvalidProtocol("this protocol was not fitted on a table, so it does not say how to read the secret")
-    source = open_source(table, delimiter=delimiter, encoding=encoding)
-    source.require([reading.name for reading in protocol.secret_readings])
+    secrets = [reading.name for reading in protocol.secret_readings]
+    source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
+    source.require(secrets)
     source.require(protocol.attributes)
-    secrets = [fit_reading(source, reading) for reading in protocol.secret_readings]
-    return count(source, secrets, [column for block in protocol.blocks for column in block.columns])
+    columns = [fit_reading(source, reading) for reading in protocol.secret_readings]
+    return count(source, columns, [column for block in protocol.blocks for column in block.columns])

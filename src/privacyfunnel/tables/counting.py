@@ -13,7 +13,7 @@ from privacyfunnel.distribution.column import OTHER, UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.tables.domain import Domain, opened
-from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fit_columns
+from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.private_counts import at_threshold, private
@@ -40,6 +40,8 @@ class Counted:
     attributes: tuple[FittedColumn, ...]
     dropped: tuple[str, ...]
     """Columns of the table that play no part."""
+    identifiers: tuple[str, ...] = ()
+    """Those of them that nobody left out but that look like names or numbers of people."""
     threshold: Threshold | None = None
     """What a frequency threshold did, if one was asked for."""
 
@@ -73,8 +75,11 @@ def count_table(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     domain: Domain | str | Path | None = None,
+    with_identifiers: bool = True,
 ) -> Counted:
     """Fit the columns of a table and count them. Without `attributes`, all columns but the secret are meant.
+
+    Those that look like identifiers are left out of these if `with_identifiers` says so and there is no wish for them.
 
     With a domain no column is fitted: each has the values that are declared, whatever occurs in the table, and the
     columns that are meant by default are the declared ones.
@@ -85,6 +90,7 @@ def count_table(
         _check_wishes(wishes)
     source = table if isinstance(table, Grouping) else open_source(table, delimiter=delimiter, encoding=encoding)
     secrets = [secret] if isinstance(secret, str) else list(secret)
+    with_identifiers = with_identifiers or attributes is not None or domain is not None  # these name what is meant
     if attributes is None:
         attributes = [name for name in (domain.names if domain else source.columns) if name not in secrets]
     attributes = [attributes] if isinstance(attributes, str) else list(attributes)
@@ -101,14 +107,24 @@ def count_table(
         fitted_secrets, fitted = _declared_secrets(domain, secrets), _declared(domain, attributes)
     else:
         source.hold(sorted(used))
-        fitted_secrets = fit_columns(source, secrets, wishes, secret=True)
-        fitted = fit_columns(source, attributes, wishes)
+        look = look_at(source, list(dict.fromkeys([*secrets, *attributes])), wishes)
+        fitted_secrets, fitted = fitted_in(look, secrets, secret=True), fitted_in(look, attributes)
+    kept = fitted if with_identifiers else _without_identifiers(fitted, wishes)
     lacking = NOT_FITTED if domain is None else NOT_DECLARED
-    joint = count(source, [f.column for f in fitted_secrets], [f.column for f in fitted], lacking)
+    joint = count(source, [f.column for f in fitted_secrets], [f.column for f in kept], lacking)
     joint.declared = domain is not None
-    joint.chosen = tuple(f.column.name for f in (*fitted_secrets, *fitted) if f.chosen)
-    dropped = tuple(name for name in source.columns if name not in used)
-    return Counted(joint, fitted_secrets, fitted, dropped)
+    joint.chosen = tuple(f.column.name for f in (*fitted_secrets, *kept) if f.chosen)
+    identifiers = tuple(f.column.name for f in fitted if f not in kept)
+    dropped = tuple(name for name in source.columns if name not in used or name in identifiers)
+    return Counted(joint, fitted_secrets, kept, dropped, identifiers)
+
+
+def _without_identifiers(fitted: tuple[FittedColumn, ...], wishes: Wishes) -> tuple[FittedColumn, ...]:
+    """The columns that do not look like names or numbers of people, or that somebody wants to be read in some way."""
+    kept = tuple(f for f in fitted if not f.identifier or f.column.name in wishes.columns())
+    if not kept:
+        raise InvalidTable("every column looks like names or numbers of people; choose some with --attributes")
+    return kept
 
 
 def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret_attribute: bool) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from privacyfunnel.distribution.column import OPEN, OTHER, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.file import MOST_COLUMNS
+from privacyfunnel.tables.cutting import FLOAT_DIGITS
 from privacyfunnel.tables.domain import SCHEMA, DeclaredColumn, Domain
-from privacyfunnel.tables.fitting import DEFAULT_BINS, FLOAT_DIGITS, IDENTIFIER, FittedColumn, Wishes, fit_columns
+from privacyfunnel.tables.fitting import DEFAULT_BINS, Wishes, fit_columns
 from privacyfunnel.tables.sources import Source
 
 ROUND_STEPS = (1, 2, 5, 10)
@@ -49,8 +50,8 @@ COMPLETE_WORDS = "No entry is missing in this table: say true if one could be."
 def template(source: Source, names: Sequence[str] | None = None, missing: Sequence[str] = ()) -> Domain:
     """What occurs in a table, with comments on what must not come from it.
 
-    Without `names` these are all columns but texts of which nearly every row has one of its own: a list of names
-    would be a list of people.
+    Without `names` these are all columns but those that look like identifiers: a list of names would be a list of
+    people.
     """
     asked = tuple(source.columns if names is None else dict.fromkeys(names))
     source.require(asked)
@@ -58,18 +59,11 @@ def template(source: Source, names: Sequence[str] | None = None, missing: Sequen
         raise InvalidTable(f"a domain has at most {MOST_COLUMNS:,} columns; choose some with --columns")
     source.hold(asked)
     fitted = fit_columns(source, asked, Wishes(missing=tuple(missing)))
-    own = set() if names is not None else _names_of_people(source, fitted)
+    own = {one.column.name for one in fitted if one.identifier and names is None}
     columns = tuple(_declared(one.column) for one in fitted if one.column.name not in own)
     if not columns:
         raise InvalidTable(f"every column of {source.name} looks like the names of people; choose some with --columns")
     return Domain(schema=SCHEMA, about=ABOUT, columns=columns)
-
-
-def _names_of_people(source: Source, fitted: Sequence[FittedColumn]) -> set[str]:
-    """Columns with too many texts to list, nearly all of them of one row."""
-    many = [one.column.name for one in fitted if one.column.other]
-    rows, different = source.distinct(many) if many else (0, [])
-    return {name for name, count in zip(many, different, strict=True) if count > IDENTIFIER * rows}
 
 
 def _declared(column: Column) -> DeclaredColumn:

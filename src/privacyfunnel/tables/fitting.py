@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution import raw
-from privacyfunnel.distribution.column import MOST_LABELS, OPEN, OTHER, Column, Label, Reading, bin_labels, short
+from privacyfunnel.distribution.column import MOST_LABELS, OTHER, Column, Label, Reading, bin_labels, short
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.tables.cutting import Bins, edges_for
 from privacyfunnel.tables.grouping import Grouping
-from privacyfunnel.tables.profiling import FEW_NUMBERS, MOSTLY, Profile, look_alikes, profile_of
+from privacyfunnel.tables.profiling import FEW_NUMBERS, Profile, look_alikes, names_people, profile_of
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
@@ -26,20 +26,11 @@ MOST_CATEGORIES = 100
 """A text column with more different values keeps the most frequent and calls the rest OTHER."""
 MOST_SECRETS = 10_000
 """More values of a secret than this are a mistake."""
-MOST_BINS = 10_000
-"""More are a mistake: each is a value of its own to the search."""
-FLOAT_DIGITS = 15
-"""A float64 keeps every number of so many digits; a cut that needs more stays as it is."""
-MOVED = 0.2
-"""Of the least distance of two cuts, by which rounding may move one: counts then stay about equal."""
-IDENTIFIER = 0.9
-"""A text column in which more than this share of the rows differ is likely a name or number of people."""
+IDENTIFIER_WORDS = "; nearly every row has its own: is this an identifier that should be left out?"
 LONG_SPAN_YEARS = 3
 """Dates over a longer time than this are kept by year, otherwise by month."""
 
 Precision = Literal["year", "month", "day"]
-Bins = Sequence[float] | int | str
-"""Edges, a number of quantile bins, or "quantile:k", "width:k" or "each"."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +41,14 @@ class Wishes:
     top: Mapping[str, int] = field(default_factory=dict)
     dates: Mapping[str, Precision] = field(default_factory=dict)
     missing: str | Sequence[str] = ()
+    also_missing: tuple[str, ...] = ()
+    """Texts that can only mean "missing" in some column, so that they do in all of them."""
 
     @property
     def markers(self) -> tuple[str, ...]:
         """The texts that mean "missing"."""
-        return (self.missing,) if isinstance(self.missing, str) else tuple(map(str, self.missing))
+        asked = (self.missing,) if isinstance(self.missing, str) else tuple(map(str, self.missing))
+        return (*asked, *self.also_missing)
 
     def columns(self) -> set[str]:
         """The columns that are mentioned."""
@@ -69,25 +63,91 @@ class FittedColumn:
     notice: str
     chosen: bool = False
     """Whether its ranges, or the values that are kept, were chosen by how often they occur in the table."""
+    identifier: bool = False
+    """Whether it looks like a name or number of people."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the columns of a table hold, and what was asked for."""
+
+    source: Grouping
+    wishes: Wishes
+    profiles: Mapping[str, Profile]
+
+
+def look_at(source: Grouping, names: Sequence[str], wishes: Wishes) -> Look:
+    """Go through the named columns. A text means the same in all of them.
+
+    Where one is all numbers or dates but for "NA", this can only mean that they are missing, and then it does in the
+    others, too.
+    """
+    source.require(names)
+    profiles = {name: profile_of(source, name, wishes.markers) for name in names}
+    also = {
+        text
+        for name, profile in profiles.items()
+        if _all_but_markers(name, profile, wishes)
+        for text in profile.markers
+    }
+    if not also:
+        return Look(source, wishes, profiles)
+    wishes = replace(wishes, also_missing=tuple(sorted(also)))
+    again = {name: profile_of(source, name, wishes.markers) for name, found in profiles.items() if found.markers & also}
+    return Look(source, wishes, profiles | again)
+
+
+def _all_but_markers(name: str, profile: Profile, wishes: Wishes) -> bool:
+    """Whether a column is, or was asked to be, one of numbers or dates, and has texts that mean they are missing."""
+    if name in wishes.bins:
+        return profile.numbers > 0
+    if name in wishes.dates:
+        return profile.dates > 0
+    return name not in wishes.top and profile.way in ("numbers", "dates")
 
 
 def fit_columns(
     source: Grouping, names: Sequence[str], wishes: Wishes, *, secret: bool = False
 ) -> tuple[FittedColumn, ...]:
     """Decide for each named column how it becomes finitely many values. Those of a secret are never merged."""
-    source.require(names)
-    return tuple(_told((_fit_secret if secret else _fit)(source, name, wishes)) for name in names)
+    return fitted_in(look_at(source, names, wishes), names, secret=secret)
 
 
-def _told(fitted: FittedColumn) -> FittedColumn:
-    """With what the labels themselves say: one of them is "missing", or some may be one value, spelled twice."""
+def fitted_in(look: Look, names: Sequence[str], *, secret: bool = False) -> tuple[FittedColumn, ...]:
+    """The same for columns that were looked at together with others."""
+    fitted = [_fit(look, name, merge=not secret) for name in names]
+    made = map(as_secret, fitted) if secret else map(_pointed_out, fitted)
+    return tuple(_told(one, look.profiles[one.column.name]) for one in made)
+
+
+def _pointed_out(fitted: FittedColumn) -> FittedColumn:
+    return replace(fitted, notice=fitted.notice + IDENTIFIER_WORDS) if fitted.identifier else fitted
+
+
+def _told(fitted: FittedColumn, profile: Profile) -> FittedColumn:
+    """With what its texts may mean: that an entry is missing, or one value that is spelled twice."""
     column, notice = fitted.column, fitted.notice
+    if profile.gone:
+        notice += f"; {_quoted(profile.gone)} read as missing"
+    if column.kind == "text" and profile.markers:
+        notice += (
+            f"; {_quoted(profile.markers)} kept as a value: --missing {_typed(profile.markers)} if it means missing"
+        )
     if None in column.labels:
         notice += "; missing is a value of its own"
     texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
     if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
         notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
     return replace(fitted, notice=notice)
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return ", ".join(map(repr, sorted(texts)))
+
+
+def _typed(texts: Iterable[str]) -> str:
+    """Texts as they are typed in a shell."""
+    return shlex.quote(",".join(sorted(texts)))
 
 
 def fit_reading(source: Grouping, reading: Reading) -> Column:
@@ -116,10 +176,6 @@ def _tally(
         yield values, missing, batch.column(1).to_numpy(zero_copy_only=False)
 
 
-def _fit_secret(source: Grouping, name: str, wishes: Wishes) -> FittedColumn:
-    return as_secret(_fit(source, name, wishes, merge=False))
-
-
 def as_secret(fitted: FittedColumn) -> FittedColumn:
     """The column as that of a secret: it must not have too many values, and it is said if there is a single one."""
     if len(fitted.column) > MOST_SECRETS:
@@ -135,21 +191,19 @@ def as_secret(fitted: FittedColumn) -> FittedColumn:
     return replace(fitted, notice=notice)
 
 
-def _fit(source: Grouping, name: str, wishes: Wishes, merge: bool = True) -> FittedColumn:
-    profile = profile_of(source, name, wishes.markers)
+def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
+    source, wishes, profile = look.source, look.wishes, look.profiles[name]
     if name in wishes.bins:
         return _fit_numbers(source, name, profile, wishes, wishes.bins[name])
     if name in wishes.dates:
         return _fit_dates(source, name, profile, wishes, wishes.dates[name])
     if name in wishes.top:
         return _fit_top(source, name, profile, wishes, wishes.top[name])
-    if pa.types.is_boolean(profile.type):
+    if profile.way == "boolean":
         return FittedColumn(_labelled(source, name, "boolean", wishes.markers), "true or false")
-    meant = profile.present - profile.marked
-    mostly = profile.present > 0 and meant >= MOSTLY * profile.present
-    if (mostly and profile.numbers == meant and not profile.padded) or profile.infinite:
+    if profile.way == "numbers":
         return _fit_numbers(source, name, profile, wishes, None)
-    if mostly and profile.dates == meant:
+    if profile.way == "dates":
         return _fit_dates(source, name, profile, wishes, None)
     if merge and profile.distinct > MOST_CATEGORIES:
         return _fit_top(source, name, profile, wishes, None)
@@ -162,17 +216,9 @@ def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...])
     return fit_reading(source, Reading(name=name, kind=kind, missing=missing))
 
 
-def _with_markers(profile: Profile, wishes: Wishes, recognised: int) -> tuple[tuple[str, ...], str]:
-    """What means "missing" in a column of numbers or dates, and the words for what was not asked for."""
-    if recognised == profile.present or not profile.markers:
-        return wishes.markers, ""
-    added = tuple(sorted(profile.markers))
-    return (*wishes.markers, *added), f"; {', '.join(map(repr, added))} read as missing"
-
-
 def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
     """Refuse a column that was asked to be read as numbers or dates, and holds other texts that may mean anything."""
-    others = profile.present - recognised - profile.marked
+    others = profile.present - recognised
     if others > 0:
         raise InvalidTable(
             f"{others:,} values of column {name!r} are no {what}; if they mean that it is missing, name them: --missing"
@@ -184,13 +230,13 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         raise InvalidTable(
             f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
         )
-    missing, words = _with_markers(profile, wishes, profile.numbers)
+    missing = wishes.markers
     if profile.numbers:
         _all_read(name, profile, profile.numbers, "numbers")
     each = isinstance(bins, str) and bins == "each"
     if each or (bins is None and len(profile.few) <= FEW_NUMBERS):
         kind: Kind = "integer" if profile.integers == profile.numbers else "number"
-        return FittedColumn(_labelled(source, name, kind, missing), "each number kept" + words)
+        return FittedColumn(_labelled(source, name, kind, missing), "each number kept")
     if profile.numbers == 0 and profile.dates:
         raise InvalidTable(
             f"column {name!r} holds dates, which are kept by year, month or day (--dates); for wider ranges, "
@@ -199,7 +245,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     if profile.numbers == 0:
         raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{look_alikes(profile)}")
     numbers, counts = _numbers(source, name, missing)
-    edges, how = _edges(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
+    edges, how = edges_for(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
     if outside:
         raise InvalidTable(
@@ -207,7 +253,8 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         )
     column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
     given = not isinstance(bins, int | np.integer | str | None)
-    return FittedColumn(column, how + words, chosen=not given)
+    identifier = bins is None and names_people(name, profile)
+    return FittedColumn(column, how, chosen=not given, identifier=identifier)
 
 
 def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
@@ -223,61 +270,17 @@ def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDA
     return numbers, total
 
 
-def _edges(name: str, numbers: NDArray[np.float64], counts: Integers, bins: Bins) -> tuple[list[float], str]:
-    if isinstance(bins, str):
-        word, _, count = bins.partition(":")
-        if word not in ("quantile", "width") or not (count.isascii() and count.isdecimal()) or int(count) < 1:
-            raise InvalidTable(
-                f"bins for column {name!r} should be edges, a number, quantile:k, width:k or each; got {bins!r}"
-            )
-        return _cut(name, numbers, counts, int(count), word)
-    if isinstance(bins, int | np.integer):
-        return _cut(name, numbers, counts, int(bins), "quantile")
-    try:
-        edges = np.asarray(bins, dtype=np.float64).ravel().tolist()
-    except (TypeError, ValueError):
-        raise InvalidTable(f"the bin edges of column {name!r} are not numbers") from None
-    if len(edges) < 2 or not all(map(math.isfinite, edges)) or any(not a < b for a, b in pairwise(edges)):
-        raise InvalidTable(f"the bin edges of column {name!r} must be at least two increasing numbers")
-    return edges, f"{len(edges) - 1} bins, as asked for"
-
-
-def _cut(name: str, numbers: NDArray[np.float64], counts: Integers, bins: int, how: str) -> tuple[list[float], str]:
-    """Edges of so many bins, of about equal counts ("quantile") or equal width; fewer where numbers repeat."""
-    if not 1 <= bins <= MOST_BINS:
-        raise InvalidTable(f"column {name!r} needs at least one bin, and at most {MOST_BINS:,}; got {bins}")
-    shares = np.arange(1, bins) / bins
-    if how == "quantile":
-        total = np.cumsum(counts)
-        cuts = numbers[np.searchsorted(total, shares * total[-1])]
-    else:
-        cuts = numbers[0] * (1 - shares) + numbers[-1] * shares
-    inner = _rounded(sorted({float(cut) for cut in cuts if cut > numbers[0]}))  # below the smallest there is nobody
-    return [-OPEN, *inner, OPEN], f"{len(inner) + 1} bins of about equal {'counts' if how == 'quantile' else 'width'}"
-
-
-def _rounded(cuts: list[float]) -> list[float]:
-    """Increasing cuts with as few digits as keep them apart: round numbers name nobody's exact value."""
-    nearest = min((b - a for a, b in pairwise(cuts)), default=math.inf)
-    for digits in range(1, FLOAT_DIGITS + 1):
-        rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
-        error = max((abs(a - b) for a, b in zip(cuts, rounded, strict=True)), default=0.0)
-        if len(set(rounded)) == len(cuts) and error <= MOVED * nearest:
-            return rounded
-    return cuts
-
-
 def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by: Precision | None) -> FittedColumn:
     if by not in (None, *raw.LETTERS):
         raise InvalidTable(f"dates of column {name!r} are kept by year, month or day; got {by!r}")
     if profile.dates == 0:
         raise InvalidTable(f"column {name!r} holds no dates like 2024-05-31")
-    missing, words = _with_markers(profile, wishes, profile.dates)
+    missing = wishes.markers
     _all_read(name, profile, profile.dates, "dates")
     if by is None:
         years = [int(year) for year in _labelled(source, name, "year", missing).labels if isinstance(year, str)]
         by = "year" if max(years) - min(years) > LONG_SPAN_YEARS else "month"
-    return FittedColumn(_labelled(source, name, by, missing), f"dates kept by {by}" + words)
+    return FittedColumn(_labelled(source, name, by, missing), f"dates kept by {by}")
 
 
 def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top: int | None) -> FittedColumn:
@@ -298,8 +301,6 @@ def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top:
     column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
     notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
     alike = look_alikes(profile)
-    if alike:
-        notice += alike
-    elif top is None and profile.distinct > IDENTIFIER * profile.present:
-        notice += "; nearly every row differs: is this an identifier that should be left out?"
-    return FittedColumn(column, notice, chosen=profile.distinct > most)
+    identifier = not alike and top is None and names_people(name, profile)
+    notice += alike
+    return FittedColumn(column, notice, chosen=profile.distinct > most, identifier=identifier)

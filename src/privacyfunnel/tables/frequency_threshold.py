@@ -15,9 +15,6 @@ from privacyfunnel.promises.notion import Notion
 USUAL = 10
 """The threshold that statistical offices commonly use."""
 
-MUCH = 0.1
-"""Of all people: if more have a combination that is too rare, the columns are too fine for them."""
-
 
 def usual_threshold(kind: type[Notion], confidence: float | None) -> int:
     """The threshold unless somebody chooses otherwise; 0 for promises that speak of every combination as it is.
@@ -43,11 +40,6 @@ class Threshold:
     """The share of the information in the attributes that is lost by that."""
     noisy: bool
 
-    @property
-    def much(self) -> bool:
-        """Whether so many are read as others that the columns are too fine for so few people."""
-        return self.share > MUCH
-
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
@@ -60,14 +52,7 @@ class Threshold:
             f"{self.combinations:,} combinations {self.kept:,} are kept; the others, {told}{self.people:,} people "
             f"({self.share:.1%}), are read as the nearest of these, which costs {self.information:.1%} of the "
             "information. This is no cure for class disclosure (groups that all share one secret): the promise is."
-            + (TOO_FINE if self.much else "")
         )
-
-
-TOO_FINE = (
-    " Too fine: for so few people there are too many combinations of values. Release fewer columns, wider ranges "
-    "(--bins) or fewer values (--top), or use less noise (a larger --private)."
-)
 
 
 def threshold(before: Joint, after: Joint, people: int) -> Threshold:

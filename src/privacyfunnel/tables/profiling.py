@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +20,14 @@ MARKERS = ("?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", 
 """Texts that mean "missing" when all else in a column is numbers or dates."""
 MOSTLY = 0.5
 """A column is taken for numbers with markers only if at least this share of its values are numbers."""
+MANY = 100
+"""Different entries: with fewer, people share them, or a table is so small that they differ by chance."""
+NEARLY_ALL = 0.9
+"""Of the rows: if more of them differ in a column of texts or whole numbers, it likely names people."""
+NAME_OF_IDENTIFIERS = re.compile(
+    r"(?:^|[^a-z])(?:id|nr|nbr|no|num|key|ssn|uuid|guid)$|(?-i:[a-z]ID)$|number$|nummer$", re.IGNORECASE
+)
+"""Columns of such names likely name people, too, where some people have several rows."""
 
 
 @dataclass
@@ -41,6 +51,19 @@ class Profile:
     markers: set[str] = field(default_factory=set)
     """Texts that can only mean "missing" when all else is numbers or dates."""
     marked: int = 0
+    gone: set[str] = field(default_factory=set)
+    """Texts that occur and were said to mean "missing"."""
+
+    @property
+    def way(self) -> Literal["boolean", "numbers", "dates", "text"]:
+        """What the column holds, but for texts that can only mean "missing"."""
+        if pa.types.is_boolean(self.type):
+            return "boolean"
+        meant = self.present - self.marked
+        mostly = self.present > 0 and meant >= MOSTLY * self.present
+        if (mostly and self.numbers == meant and not self.padded) or self.infinite:
+            return "numbers"
+        return "dates" if mostly and self.dates == meant else "text"
 
 
 def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile:
@@ -51,6 +74,10 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
         array = raw.present(batch.column(0), missing)
         numbers = raw.as_kind(array, "number")
         found.type = batch.column(0).type
+        if missing and raw.is_text(found.type):
+            found.gone.update(
+                pc.unique(batch.column(0).filter(pc.is_in(batch.column(0), pa.array(missing)))).to_pylist()
+            )
         found.rows += int(counts.sum())
         found.present += _rows(counts, array.is_valid())
         found.distinct += len(array) - array.null_count
@@ -76,6 +103,17 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
 
 def _rows(counts: Integers, mask: pa.Array) -> int:
     return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
+
+
+def names_people(name: str, profile: Profile) -> bool:
+    """Whether a column looks like an identifier: texts or whole numbers of which nearly every row has its own.
+
+    More than half of them do, where the column also has the name of one.
+    """
+    if profile.distinct <= MANY or (profile.numbers > profile.integers) or profile.dates == profile.present:
+        return False
+    share = profile.distinct / profile.present
+    return share > NEARLY_ALL or (share > MOSTLY and NAME_OF_IDENTIFIERS.search(name) is not None)
 
 
 def look_alikes(profile: Profile) -> str:

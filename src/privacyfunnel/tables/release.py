@@ -33,6 +33,13 @@ COUNTING: dict[Objective, str] = {
     "information": "counting rows misleads: values are not those of the original rows, use funnel estimate",
 }
 """What a released file says to those who would count its rows."""
+MIND = (
+    "Every cell may differ from the original: nothing here is a fact about any one person.",
+    "The promise is about one release: do not publish these people's rows again, drawn afresh or under another "
+    "protocol; what several releases tell adds up.",
+    "Do not link its rows with other tables to find somebody.",
+)
+"""What must not be done with a released file."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,12 @@ class Release:
         randomness = "AES-128-CTR, key from the operating system"
         if not self.secure:
             randomness = f"INSECURE: seeded with {self.seed}; whoever knows the seed can undo the noise"
-        return {"software": "privacyfunnel", "randomness": randomness, "counting": COUNTING[self.objective]}
+        return {
+            "software": "privacyfunnel",
+            "randomness": randomness,
+            "counting": COUNTING[self.objective],
+            "mind": list(MIND),
+        }
 
     @property
     def warns(self) -> bool:
@@ -75,9 +87,10 @@ def sanitise(
     force: bool = False,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    where: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Any:
-    """Draw a released row for every row of `table`.
+    """Draw a released row for every row of `table`, or for those `where` a condition is met.
 
     With `output`, rows stream into that file (.csv, .csv.gz or .parquet) and a `Release` comes back.
     Without, the released table comes back, of the same kind as `table` (Arrow, for a path).
@@ -89,7 +102,8 @@ def sanitise(
         check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
         note = None if format_of(target) == ".parquet" else target.with_name(target.name + ".metadata.json")
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
-    source = open_source(table, delimiter=delimiter, encoding=encoding)
+    secrets = [reading.name for reading in protocol.secret_readings]
+    source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     source.require(protocol.attributes)
     sanitiser = Sanitiser(protocol, unseen)
     if target is None:

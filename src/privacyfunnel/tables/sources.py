@@ -6,7 +6,7 @@ Inside DuckDB the columns are called c0, c1, …: it ignores the case of names, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from privacyfunnel.distribution import raw
-from privacyfunnel.errors import InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
 from privacyfunnel.tables.database import clear_errors, connect, hearing, literal
 from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.tables.where import condition
 
 BATCH_ROWS = 1 << 18
 """Read at a time: a few megabytes, and few enough calls that Python does not count."""
 VIEW = "privacyfunnel_source"
 HELD = "privacyfunnel_held"
+KEPT = "privacyfunnel_kept"
 AS_DUCKDB = {"coerce_int96_timestamp_unit": "us"}
 """Times that old writers put into 96 bits: nanoseconds would not hold the year 9999, and DuckDB counts microseconds."""
 
@@ -38,6 +40,8 @@ class Source(Grouping):
     parquet: bool = False
     stamp: tuple[int, int, int] | None = None
     """What a file has while nobody changes it; see `_stamp`."""
+    view: str = VIEW
+    """Where its rows are: KEPT, if not all of them are meant."""
     _held: set[str] = field(default_factory=set)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -56,7 +60,7 @@ class Source(Grouping):
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The columns, batch by batch; a table without rows is refused."""
-        read = self._parquet_batches if self.parquet else self._view_batches
+        read = self._parquet_batches if self.parquet and self.view == VIEW else self._view_batches
         found = False
         for batch in read(list(columns), rows):
             found = found or batch.num_rows > 0
@@ -77,26 +81,43 @@ class Source(Grouping):
         return batch
 
     def _view_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        for batch in self.stream(f"SELECT {self._listed(columns)} FROM {VIEW}", rows):
+        for batch in self.stream(f"SELECT {self._listed(columns)} FROM {self.view}", rows):
             yield batch.rename_columns(columns)
 
     def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:
-        listed, table = self._listed(columns), HELD if self._held.issuperset(columns) else VIEW
+        listed, table = self._listed(columns), HELD if self._held.issuperset(columns) else self.view
         order = f"ORDER BY count(*) DESC, {listed} LIMIT {most}" if most is not None else ""
         yield from self.stream(f"SELECT {listed}, count(*) FROM {table} GROUP BY {listed} {order}")
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, list[int]]:
         """The number of rows, and of different entries of each column."""
         counts = ", ".join(f"count(DISTINCT {self._listed([column])})" for column in columns)
-        table = HELD if self._held.issuperset(columns) else VIEW
+        table = HELD if self._held.issuperset(columns) else self.view
         ((rows, *different),) = self.rows(f"SELECT count(*), {counts} FROM {table}")
         return int(rows), [int(count) for count in different]
+
+    def where(self, text: str, secrets: Sequence[str] = ()) -> Source:
+        """The rows that meet a condition, as typed. It must not be about secrets: who is released would tell them."""
+        meant = condition(text, self.columns)
+        self.require(sorted(meant.columns))
+        hidden = sorted(meant.columns & set(secrets))
+        if hidden:
+            raise InvalidInput(
+                f"--where is about the secret {hidden[0]!r}: that somebody is released would tell it; leave it out"
+            )
+        view = f"CREATE OR REPLACE TEMP VIEW {KEPT} AS SELECT * FROM {VIEW} WHERE {meant.sql}"
+        with clear_errors(self.name):
+            self.connection.execute(view)
+        kept = replace(self, view=KEPT, _held=set())
+        if not kept.rows(f"SELECT 1 FROM {KEPT} LIMIT 1"):
+            raise InvalidTable(f"no row of {self.name} meets --where")
+        return kept
 
     def hold(self, columns: Sequence[str]) -> None:
         """Only text files are held: other tables are read fast enough. DuckDB spills what is too much."""
         if self.path is None or self.parquet:
             return
-        table = f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {VIEW}"
+        table = f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {self.view}"
         with clear_errors(self.name):
             hearing(self.connection, lambda: self.connection.execute(table))
         self._read_well()
@@ -136,13 +157,25 @@ class Source(Grouping):
             )
 
 
-def open_source(table: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Source:
-    """Open a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow, or a DuckDB relation."""
+def open_source(
+    table: Any,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    where: str | None = None,
+    secrets: Sequence[str] = (),
+) -> Source:
+    """Open a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow, or a DuckDB relation.
+
+    Of its rows, those that meet the condition `where`, which is not about `secrets`.
+    """
     if isinstance(table, Source):
-        return table
-    if isinstance(table, str | Path):
-        return _open_path(Path(table), delimiter, encoding)
-    return _open_object(table)
+        source = table
+    elif isinstance(table, str | Path):
+        source = _open_path(Path(table), delimiter, encoding)
+    else:
+        source = _open_object(table)
+    return source if where is None else source.where(where, secrets)
 
 
 def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.fitting import Wishes, fit_columns
+from privacyfunnel.tables.profiling import NEARLY_ALL
 from privacyfunnel.tables.sources import Source
 
 Role = Literal["secret", "release", "leave out"]
@@ -17,8 +18,6 @@ SENSITIVE = re.compile(
     re.IGNORECASE,
 )
 """Names of columns that are often secret. Only a suggestion: the steward chooses."""
-NEARLY_ALL = 0.9
-"""A column whose values differ in more than this share of the rows is likely to name people."""
 FEW_ROWS = 20
 """In tables this small, values differ in nearly every row by chance."""
 MOST_TOGETHER = 20_000
@@ -70,7 +69,7 @@ def _look(source: Source, name: str, rows: int, distinct: int) -> Suggestion:
     values, ranged = len(fitted.column), fitted.column.kind == "bins"
     if distinct <= 1:
         return Suggestion(name, values, distinct, "the same in every row", "leave out")
-    if distinct > NEARLY_ALL * rows and rows > FEW_ROWS and not ranged:
+    if fitted.identifier or (distinct > NEARLY_ALL * rows and rows > FEW_ROWS and not ranged):
         return Suggestion(name, values, distinct, "differs in nearly every row: does it name people?", "leave out")
     part: Role = "secret" if SENSITIVE.search(name) else "release"
     return Suggestion(name, values, distinct, fitted.notice, part)

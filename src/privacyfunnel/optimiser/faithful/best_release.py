@@ -20,7 +20,7 @@ from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.by_tables import HARDLY, Clock, TablePlan, average_similarity, tables_of
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, round_dense, round_plan
 from privacyfunnel.optimiser.faithful.program import Program
-from privacyfunnel.optimiser.faithful.search import Standing, generate, mend, polished
+from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate, mend, polished
 from privacyfunnel.optimiser.faithful.steered_rounding import steered
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.polytope import together
@@ -108,6 +108,7 @@ def faithful(
     gap: float = 1e-3,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    start: Channel | None = None,
 ) -> Faithful:
     """The channel from X to X that keeps the promise, keeps the distribution of rows, and changes least of them.
 
@@ -115,7 +116,8 @@ def faithful(
     otherwise; `ordered` names the columns in which near values count in part (default: ranges, numbers and dates).
     Several joints are several distributions that may be the true one: the promise is kept for each, and what is
     released has the distribution of their mean. Stops when the certified gap is at most `gap`, after `time_limit`
-    seconds, or at Ctrl-C; whatever comes back has passed the exact check.
+    seconds, or at Ctrl-C; whatever comes back has passed the exact check. A search for the promise on one joint may go
+    on from the channel `start`, which keeps it.
 
     >>> release = faithful(Joint([[40, 10], [10, 40]]), LIP(0.3))
     >>> round(release.rows_unchanged, 3), release.marginal_error <= 2**-30
@@ -135,7 +137,8 @@ def faithful(
         standing = Standing.begun(gap / 2, time_limit, progress, interrupted, task.program.constant)
         if task.region is not None:
             task.lean(standing, task.region)
-        how = generate(task.program, task.mean, standing, task.region)
+        begun = plan_of(start, task.mean) if start is not None and task.region is None and len(joints) == 1 else None
+        how = generate(task.program, task.mean, standing, task.region, begun)
         return task.exact(standing, how)
 
 
@@ -258,6 +261,14 @@ class _Task:
             self.notion,
             self.weights,
         )
+
+
+def plan_of(channel: Channel, joint: Joint) -> Plan:
+    """The plan that a channel with the distribution of `joint` carries out."""
+    mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
+    keys = channel.outputs * joint.n_x + channel.inputs
+    order = np.argsort(keys)
+    return Plan(keys[order], mass[order], 0.0)
 
 
 def not_exceeded(bound: float, fidelity: float, values: int) -> float:

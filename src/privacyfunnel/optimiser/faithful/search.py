@@ -126,12 +126,19 @@ class Standing(Watched):
             self.fidelity, self.plan = fidelity, plan
 
 
-def generate(program: Program, joint: Joint, standing: Standing, region: Region | None) -> str:
-    """Column and row generation; what was done, in words."""
+def generate(
+    program: Program, joint: Joint, standing: Standing, region: Region | None, start: Plan | None = None
+) -> str:
+    """Column and row generation, from a plan that keeps the promise if there is one; what was done, in words."""
     limited = first_limits(program)
     if program.n_x > ALL_PAIRS and region is None:
         _begin(program, limited, standing)
     keys = first_pairs(program, joint)
+    if start is not None:
+        n = program.n_x
+        standing.keep(start, float(start.mass @ program.similarity.at(start.keys % n, start.keys // n)))
+        standing.report()
+        keys = np.union1d(keys, start.keys)
     tolerance = LOOSE
     rounds = 0
     while not standing.stopped() and not standing.closed():

@@ -65,7 +65,10 @@ class Watched:
 
     def stopped(self) -> bool:
         late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
-        return late or self.interrupted.is_set()
+        stopped, told = late or self.interrupted.is_set(), _stops.get()
+        if stopped and told is not None:
+            told.set()
+        return stopped
 
     def closed(self) -> bool:
         return self.upper_bound - self.kept_so_far() <= self.gap
@@ -163,6 +166,23 @@ class Search(State):
     def outer(self) -> Polytope:
         """The polytope that bounds hold for: what is around ours, if that was given."""
         return self.polytope if self.around is None else self.around
+
+
+_stops: ContextVar[threading.Event | None] = ContextVar("_stops", default=None)
+
+
+@contextmanager
+def noticing_stops() -> Iterator[threading.Event]:
+    """An event that is set once a search in this context, or a part of one, runs out of time or is interrupted.
+
+    One that did not is at its end: more time would not find more.
+    """
+    event = threading.Event()
+    before = _stops.set(event)
+    try:
+        yield event
+    finally:
+        _stops.reset(before)
 
 
 def despite_trouble(search: Callable[[], str]) -> str:

@@ -127,6 +127,7 @@ def count_spark(
     wishes: Wishes | None = None,
     allow_secret_attribute: bool = False,
     domain: Domain | str | Path | None = None,
+    with_identifiers: bool = True,
 ) -> Counted:
     """Fit the columns of a DataFrame and count them on the cluster; see `count_table`."""
     source = frame if isinstance(frame, SparkSource) else SparkSource.of(frame)
@@ -138,6 +139,7 @@ def count_spark(
             wishes=wishes,
             allow_secret_attribute=allow_secret_attribute,
             domain=domain,
+            with_identifiers=with_identifiers,
         )
     finally:
         source.close()

@@ -1,0 +1,117 @@
+"""What a fit found, for machines and for people."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import RenderableType
+
+from privacyfunnel.attacks.exposure import Exposure, exposure
+from privacyfunnel.attacks.findings import Findings, findings
+from privacyfunnel.attacks.one_column import OneColumn, one_column
+from privacyfunnel.cli import show
+from privacyfunnel.optimiser.smallest_epsilon import Wish
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.over_population import PopulationFindings, population_findings
+from privacyfunnel.protocols.emptied import Emptied, emptied
+from privacyfunnel.protocols.everything import Everything, everything
+from privacyfunnel.protocols.miscounting import counting_words
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.untold import Untold, untold_shares
+from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.too_fine import Fineness, fineness
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The protocol, and what was measured of it on the table."""
+
+    counted: Counted
+    protocol: Protocol
+    wish: Wish | None
+    ending: show.Ending
+    findings: Findings
+    population: PopulationFindings | None
+    fineness: Fineness | None
+    untold: Untold | None
+    emptied: Emptied
+    one_column: OneColumn | None
+    exposed: Exposure | None
+    everything: Everything | None
+
+    @classmethod
+    def of(cls, counted: Counted, protocol: Protocol, wish: Wish | None, ending: show.Ending) -> Found:
+        """Measure a protocol on the counts that it was fitted on."""
+        joint, robustly = counted.joint, protocol.notion.confidence is not None
+        return cls(
+            counted,
+            protocol,
+            wish,
+            ending,
+            findings(protocol, joint, certify(protocol, joint)),
+            population_findings(protocol, joint) if robustly else None,
+            fineness(joint),
+            untold_shares(protocol, joint),
+            emptied(protocol, joint),
+            one_column(protocol, joint),
+            exposure(protocol, joint),
+            everything(protocol),
+        )
+
+
+def data(found: Found) -> dict[str, Any]:
+    """All of it for machines."""
+    protocol, population = found.protocol, found.population
+    return {
+        "columns": show.columns_data(found.counted),
+        "not_used": found.counted.dropped,
+        "identifiers": found.counted.identifiers,
+        "found_by": protocol.how,
+        "search": asdict(found.ending),
+        "fitted": protocol.fitted,
+        "exposed": found.exposed.as_dict() if found.exposed else None,
+        "everything_published": found.everything.as_dict() if found.everything else None,
+        "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
+        "fineness": found.fineness.as_dict() if found.fineness else None,
+        "untold_shares": asdict(found.untold) if found.untold else None,
+        "emptied": found.emptied.as_dict(),
+        "one_column_known": found.one_column.as_dict() if found.one_column else None,
+        "wish": found.wish.as_dict() if found.wish else None,
+        "blocks": [list(block.attributes) for block in protocol.blocks],
+        "objective": protocol.objective,
+        "readers": show.readers_data(protocol, found.counted.joint),
+        "remarks": show.seldom_meant(protocol, found.findings, found.wish is not None),
+        **found.findings.as_dict(),
+        **({"population": population.as_dict()} if population else {}),
+    }
+
+
+def told(found: Found) -> list[RenderableType]:
+    """All of it for people, what matters most to them last."""
+    protocol, joint, measured = found.protocol, found.counted.joint, found.findings
+    lines: list[RenderableType] = []
+    lines += show.dropped_lines(found.counted)
+    if found.wish is not None:
+        lines.append(found.wish.words())
+    lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
+    if found.everything is not None:
+        lines.append(found.everything.words())
+    if joint.noise is not None and joint.noise.codes is not None:
+        lines.append(show.large_domain_line(joint))
+    if found.counted.threshold is not None:
+        lines.append(found.counted.threshold.words())
+    lines += show.kept_lines(protocol, measured)
+    remarks = [found.fineness.words() if found.fineness else "", show.untold_line(found.untold)]
+    remarks += [found.ending.words(protocol, measured.gap_share), found.emptied.words()]
+    lines += show.seldom_meant(protocol, measured, found.wish is not None)
+    lines += filter(None, remarks)
+    if found.population is not None:
+        lines += [show.chosen_line(joint.chosen)] if joint.chosen else []
+        lines.append(found.population.words())
+    if found.one_column is not None and found.one_column.much_more:
+        lines.append(found.one_column.words())
+    lines.append(show.findings_table(measured))
+    if found.exposed is not None and found.exposed.few:
+        lines.append(found.exposed.words())
+    return [*lines, counting_words(protocol, joint)]
