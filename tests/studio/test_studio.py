@@ -49,7 +49,8 @@ def choose(page, secret, columns):
     page.get_by_role("radio", name=f"{secret} is the secret").check()
     for box in page.get_by_role("checkbox").all():
         name = box.get_attribute("value")
-        box.set_checked(name in columns)
+        if box.is_enabled():
+            box.set_checked(name in columns)
     page.click("#count")
     page.wait_for_selector("#promise-step")
 
@@ -306,7 +307,8 @@ def test_choosing_no_column_is_explained(open_studio, visit, table):
         page, _ = visit(address)
         page.wait_for_selector("#columns-step")
         for box in page.get_by_role("checkbox").all():
-            box.set_checked(False)
+            if box.is_enabled():
+                box.set_checked(False)
         page.click("#count")
         page.get_by_role("alert").filter(has_text="at least one other column").wait_for()
 
@@ -411,6 +413,95 @@ def test_while_another_search_runs_the_result_is_marked_as_old_and_comes_back_wi
         page.wait_for_timeout(2_000)  # what was left does not come after all
         assert pf.LIP(0.5).words() in page.inner_text("#result")
         assert heard["errors"] == []
+
+
+def test_the_box_of_the_secret_is_empty_and_cannot_be_ticked(open_studio, visit, table):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        assert "obese looks like the secret" in page.inner_text("#columns")
+        boxes = {name: page.get_by_role("checkbox", name=f"release {name}", exact=True) for name in ("obese", "town")}
+        assert not boxes["obese"].is_checked()
+        assert boxes["obese"].is_disabled()
+        assert boxes["town"].is_checked()
+        page.get_by_role("radio", name="town is the secret").check()
+        assert not boxes["town"].is_checked()
+        assert boxes["town"].is_disabled()
+        assert boxes["obese"].is_enabled()
+        assert not boxes["obese"].is_checked()  # it is not released unless somebody says so
+        page.click("#count")
+        page.locator("#counted", has_text="5 values of town").wait_for()
+        assert heard["errors"] == []
+
+
+def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studio, visit, table, tmp_path):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        assert page.get_by_label("a number or borders for weight").is_hidden()
+        page.get_by_label("how weight is cut").select_option("bins")
+        page.get_by_label("how town is cut").select_option("top")
+        mistakes = {
+            "": "into how many ranges",
+            "60, x": "are not numbers",
+            "0": "at least one bin",
+            "60, 75, 90": "lie outside its bins 60…90; widen them",
+        }
+        for typed, words in mistakes.items():
+            page.get_by_label("a number or borders for weight").fill(typed)
+            page.get_by_label("a number or borders for town").fill("2")
+            page.click("#count")
+            page.get_by_role("alert").filter(has_text=words).wait_for()
+        page.get_by_label("a number or borders for weight").fill("0, 75, 400")
+        assert barriers(page) == []
+        assert too_wide(page) <= 0
+        choose(page, "obese", ["weight", "town"])
+        shows(page, pf.LIP(0.5).words())
+        (block,) = pf.Protocol.load(get(page, "Protocol", tmp_path)).blocks
+        columns = {column.name: column for column in block.columns}
+        assert columns["weight"].edges == (0, 75, 400)
+        assert len(columns["town"]) == 3  # with the others
+        page.get_by_text("The same on the command line and in Python").click()
+        typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
+        assert "--top town=2" in typed
+        assert heard["errors"] == []
+
+
+def test_columns_that_are_too_fine_or_emptied_are_pointed_out(open_studio, visit, tmp_path):
+    rng = np.random.default_rng(0)
+    fine, copy = rng.integers(0, 300, 600), rng.integers(0, 2, 600)
+    lines = ["town,copy,ill", *(f"town {a},{'yn'[b]},{'yn'[b]}" for a, b in zip(fine, copy, strict=True))]
+    (tmp_path / "fine.csv").write_text("\n".join(lines) + "\n")
+    with open_studio(tmp_path / "fine.csv") as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        page.get_by_label("how town is cut").select_option("top")
+        page.get_by_label("a number or borders for town").fill("290")
+        choose(page, "ill", ["town", "copy"])
+        told = page.inner_text("#counted")
+        assert "Counted, but too fine:" in told
+        assert "without town: 2 combinations" in told
+        assert re.search(r"the \d+ most frequent values of town: \d+ combinations", told)
+        assert "--top" not in told
+        page.get_by_label("a number or borders for town").fill("2")
+        choose(page, "ill", ["town", "copy"])
+        page.locator("#counted .kept").wait_for()
+        set_epsilon(page, 0.05)
+        shows(page, "Emptied: copy: its released values say next to nothing of the original ones.")
+        assert heard["errors"] == []
+
+
+def test_the_curve_of_the_promise_that_is_chosen_comes_first(open_studio, visit, table):
+    with open_studio(table) as (address, _):
+        page, _ = visit(address)
+        choose(page, "obese", ["sex", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        first = "() => document.querySelector('#curve tbody tr')?.firstElementChild.textContent === '%s'"
+        page.wait_for_function(first % "LIP")
+        page.wait_for_function("() => document.querySelector('#curve')?.textContent.includes('PML')")
+        page.wait_for_function(first % "LIP")
+        page.select_option("#notion", "pml")
+        page.wait_for_function(first % "PML")
 
 
 @pytest.mark.long

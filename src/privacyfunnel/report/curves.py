@@ -36,6 +36,12 @@ class Comparison:
         """Both together."""
         return Comparison((*self.curves, *other.curves), {**self.left_out, **other.left_out})
 
+    def with_first(self, name: str) -> Comparison:
+        """The same with the curve of one kind of promise before all others, which are in their usual order."""
+        order = list(KINDS)
+        curves = sorted(self.curves, key=lambda curve: (curve.kind.name != name, order.index(curve.kind.name)))
+        return Comparison(tuple(curves), self.left_out)
+
 
 def epsilons_with(epsilon: float) -> list[float]:
     """The ε of a chart, with the one of the protocol at hand among them."""

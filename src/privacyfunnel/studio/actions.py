@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise, InvalidTable, TooManyAttackers
@@ -23,6 +23,7 @@ from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
 from privacyfunnel.studio.protecting import Counts, Protection
+from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
 from privacyfunnel.studio.work import Follow
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.preview import Preview, preview
@@ -59,8 +60,8 @@ class Opened:
     """As its owner calls it."""
     rows: int
     columns: tuple[Suggestion, ...]
-    counts: dict[tuple[str, frozenset[str]], Counts] = field(default_factory=dict, repr=False)
-    """Of every choice of a secret and columns so far: who comes back to one finds the same noise."""
+    counts: dict[tuple[str, frozenset[str], tuple[Any, ...]], Counts] = field(default_factory=dict, repr=False)
+    """Of every choice of a secret, columns and how they are cut so far: who comes back to one finds the same noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +98,13 @@ def take_upload(path: Path, name: str, folder: Path) -> Path:
     return taken
 
 
-def count(opened: Opened, secret: str, attributes: list[str]) -> Counts:
-    """Count the chosen columns, once."""
-    choice = secret, frozenset(attributes)
+def count(opened: Opened, secret: str, attributes: list[str], cuts: Mapping[str, Cut] | None = None) -> Counts:
+    """Count the chosen columns, once; those of `cuts` as they are to be cut."""
+    used = {secret, *attributes}
+    wishes = wishes_of({name: cut for name, cut in (cuts or {}).items() if name in used})
+    choice = secret, frozenset(attributes), key_of(wishes)
     if choice not in opened.counts:
-        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes))
+        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes, wishes=wishes))
     return opened.counts[choice]
 
 
@@ -198,11 +201,12 @@ def _named_as_on_the_page() -> Iterator[None]:
 
 
 def next_curve(
-    joint: Joint, done: Comparison, follow: Follow, *, objective: Objective = FIRST_OBJECTIVE
+    joint: Joint, done: Comparison, follow: Follow, *, first: str = "", objective: Objective = FIRST_OBJECTIVE
 ) -> Comparison | None:
-    """The curves with that of one more kind of promise; None when there is none left."""
+    """The curves with that of one more kind of promise, `first` before others; None when there is none left."""
     names = {curve.kind.name for curve in done.curves} | set(done.left_out)
-    kind = next((kind for kind in comparable(joint) if kind.name not in names), None)
+    left = [kind for kind in comparable(joint) if kind.name not in names]
+    kind = min(left, key=lambda kind: kind.name != first, default=None)
     if kind is None:
         return None
     more = one_curve(joint, kind, EPSILONS, objective=objective, time_limit=POINT_SECONDS, progress=follow)

@@ -10,6 +10,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
+from privacyfunnel.tables.too_fine import fineness
 
 EPSILONS = (0.1, 0.5, USUAL_EPSILON, 2.0)
 """The ε₀ to choose from: from noise that a table of a few thousand rows hardly bears to noise that few tables feel."""
@@ -53,6 +54,8 @@ class Counts:
 
     def __init__(self, exact: Counted) -> None:
         self.exact = exact
+        self.fineness = fineness(exact.joint)
+        """Whether there are too many combinations of values for the people."""
         self._noisy: dict[float, Counted] = {}
         self._used: dict[Protection, Counted] = {}
         self._one_at_a_time = threading.Lock()  # searches and curves run in threads

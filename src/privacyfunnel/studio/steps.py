@@ -17,6 +17,7 @@ from privacyfunnel.protocols.file import to_text
 from privacyfunnel.report.page import bars_part, curves_part
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import choosing, page
+from privacyfunnel.studio import columns as choices
 from privacyfunnel.studio.visit import Visit
 
 S = TypeVar("S")
@@ -61,7 +62,7 @@ def columns(visit: Visit) -> None:
     @render.ui
     def columns() -> Any:
         now = visit.opened.get()
-        return page.columns_step(now) if now else None
+        return choices.columns_step(now) if now else None
 
     @reactive.effect
     @reactive.event(visit.input.count)
@@ -72,13 +73,13 @@ def columns(visit: Visit) -> None:
         if not secret or not chosen:
             visit.say("columns", "choose one secret and at least one other column to release")
             return
-        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen))
+        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen, visit.cuts(now.columns)))
         visit.counted.set(found)
 
     @render.ui
     def counted() -> Any:
         words, now = visit.troubles.get().get("columns"), visit.counted.get()
-        return page.trouble(words) if words else (page.counted_part(now) if now else None)
+        return page.trouble(words) if words else (choices.counted_part(now) if now else None)
 
 
 def promises(visit: Visit) -> None:
@@ -103,6 +104,7 @@ def promises(visit: Visit) -> None:
 
     @reactive.effect
     def _curves() -> None:
+        visit.first_kind = visit.input.notion()
         now, protection = visit.counted.get(), visit.protection()
         if now is not None and protection is not None:
             visit.follow_curves(now, visit.objective(), protection)
@@ -213,7 +215,8 @@ def results(visit: Visit) -> None:
         compared, now = visit.compared.get(), visit.solved.get()
         if not compared.curves or now is None:
             return None
-        return HTML(await asyncio.to_thread(curves_part, now.account, compared))
+        shown = compared.with_first(visit.input.notion())
+        return HTML(await asyncio.to_thread(curves_part, now.account, shown))
 
 
 def files(visit: Visit) -> None:
@@ -249,7 +252,7 @@ def files(visit: Visit) -> None:
     @render.download_button(filename="report.html")
     def get_report() -> Any:
         with reactive.isolate():
-            compared = visit.compared.get()
+            compared = visit.compared.get().with_first(visit.first_kind)
         known = compared if compared.curves else None
         return _when_done(lambda found: desk.report_text(*found, known, public=False), here())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,9 @@ from privacyfunnel.report.curves import Comparison
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import page
 from privacyfunnel.studio.protecting import Counts, Protection
+from privacyfunnel.studio.wishing import Cut
 from privacyfunnel.studio.work import Work
+from privacyfunnel.tables.suggesting import Suggestion
 
 POLL_SECONDS = 0.2
 """Progress looks steady at this pace, and asking more often would take time from the search."""
@@ -74,6 +76,8 @@ class Visit:
         """What the curves are of."""
         self.found: dict[Kind, list[Comparison]] = {}
         """The curves so far, for what readers may get; the last of each holds all before it."""
+        self.first_kind = ""
+        """The kind of promise that is chosen, whose curve comes first."""
         self.promised: Choice | None = None
         self.sought: Kind | None = None
         """What the last search keeps the most of, and from which counts."""
@@ -159,6 +163,15 @@ class Visit:
             self.say("promise", str(trouble))
             return None
         return promise
+
+    def cuts(self, columns: Sequence[Suggestion]) -> dict[str, Cut]:
+        """How every column is to be cut, as chosen."""
+        given = self.input
+        return {
+            column.column: (str(given[f"cut_{i}"]()), str(given[f"cut_at_{i}"]()) if f"cut_at_{i}" in given else "")
+            for i, column in enumerate(columns)
+            if f"cut_{i}" in given
+        }
 
     def attackers(self) -> str:
         """How many columns attackers may know, as chosen."""
@@ -250,7 +263,7 @@ class Visit:
                 while _busy(searching) and not stopped():
                     time.sleep(POLL_SECONDS)
                 joint = counts.used(protection).joint
-                more = desk.next_curve(joint, found[-1], follow, objective=objective)
+                more = desk.next_curve(joint, found[-1], follow, first=self.first_kind, objective=objective)
                 if more is None or stopped():  # a curve that was cut short is begun again
                     return
                 found.append(more)
