@@ -92,10 +92,13 @@ format: $(READY)
 # The peers are optional: what does not install is reported as such.
 $(VENV)/.bench: $(READY)
 	-$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	-$(PYTHON) -m venv $(DPMM) && $(DPMM)/bin/python -m pip install --quiet 'dpmm>=0.1.9'
 	touch $@
 
+# dpmm asks for one old version each of OpenDP, pandas and others, so it has an environment of its own.
+DPMM := $(VENV)/dpmm
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks $(ARGS)
+	FUNNEL_DPMM=$(DPMM)/bin/python $(BIN)/python -m benchmarks $(ARGS)
 
 # The paper's experiments; the documentation shows what comes out. About ten minutes on two idle cores.
 paper: $(READY)

@@ -37,14 +37,14 @@ FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouri
 MUTATIONS = {
     "noise on cells that are not empty only": Mutation(
         "tables/private_counts.py",
-        "noisy[_impossible(joint, secrets)] = 0",
-        "noisy[counts == 0] = 0",
+        "noisy = noised(counts, epsilon)",
+        "noisy = np.where(counts > 0, noised(counts, epsilon), 0)",
         FILES_ALIKE,
     ),
     "one exact number in the file": Mutation(
         "tables/private_counts.py",
-        "noisy[_impossible(joint, secrets)] = 0",
-        "noisy[0, 0] = counts[0, 0]",
+        "noisy = noised(counts, epsilon)",
+        "noisy = noised(counts, epsilon); noisy[0, 0] = counts[0, 0]",
         FILES_ALIKE,
     ),
     "borders from the data, whatever is declared": Mutation(
@@ -61,9 +61,15 @@ MUTATIONS = {
     ),
     "an audit that believes the file": Mutation(
         "proof/public.py",
-        "return joint, certify(protocol, joint)",
-        "return joint, certify(protocol, joint, protocol.notion.at(50.0))",
+        "return joint, certify(protocol, joint.before_gathering or joint)",
+        "return joint, certify(protocol, joint.before_gathering or joint, protocol.notion.at(50.0))",
         ("proof/test_public.py::test_a_channel_that_does_not_follow_from_the_counts_fails",),
+    ),
+    "an audit that looks at some values only": Mutation(
+        "proof/public.py",
+        "    _check_values(protocol, joint)\n",
+        "",
+        ("proof/test_public.py::test_a_forged_file_does_not_pass",),
     ),
     "noise that a confidence does not know of": Mutation(
         "promises/noisy_bounds.py",

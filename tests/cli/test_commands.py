@@ -614,8 +614,20 @@ def test_the_demo_keeps_its_files_in_a_folder_when_asked(tmp_path, capsys):
     released = pa_csv.read_csv(tmp_path / "demo" / "open.csv")["weight"].to_pylist()
     assert counted == {value: released.count(value) / 20_000 for value in counted}
     assert all(abs(counted[value] - original[value]) < 0.01 for value in original)  # six standard errors and more
-    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["open.csv", "people.csv", "protocol.json"]
-    assert funnel("audit", tmp_path / "demo" / "protocol.json", "--table", tmp_path / "demo" / "people.csv") == 0
+    files = ["domain.json", "open.csv", "people.csv", "protocol.json"]
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == files
+    assert funnel("audit", tmp_path / "demo" / "protocol.json") == 0
+
+
+def test_the_demo_tells_what_an_exact_protocol_would_have_told_of_a_person(tmp_path, capsys):
+    assert funnel("demo", "--folder", tmp_path / "demo", "--json") == 0
+    told = one_object(capsys.readouterr().out)["told_by_the_file"]
+    assert told["person"].startswith("Person ")
+    assert told["named"] == told["secret"]
+    assert told["exact"] == told["alone"] > 10
+    assert told["private"] < told["alone"]
+    row = next(line for line in (tmp_path / "demo" / "people.csv").read_text().splitlines() if told["person"] in line)
+    assert row.endswith(told["secret"])
 
 
 # --- the process around it ---------------------------------------------------------------------------
@@ -708,7 +720,7 @@ def test_a_command_whose_library_is_broken_is_refused_in_a_line(tmp_path):
 
 def test_a_secret_may_be_released_when_that_is_said(table, tmp_path, capsys):
     asked = ["--secret", "diagnosis", "--attributes", "town,diagnosis", "--epsilon", "0.1", "-o", tmp_path / "p.json"]
-    assert funnel("fit", table, *asked, "--allow-secret-attribute") == 0
+    assert funnel("fit", table, *asked, "--allow-secret-attribute", "--exact-fit") == 0
     assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
     assert "KEPT" in capsys.readouterr().out
 

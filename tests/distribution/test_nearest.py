@@ -1,4 +1,4 @@
-"""The rule for rare combinations: most columns shared, then nearest, then first."""
+"""The rule for rare combinations: most columns shared, then nearest, then rarest, then first."""
 
 import numpy as np
 from hypothesis import given
@@ -20,7 +20,8 @@ def by_hand(code, among):
     def key(other):
         shared = sum(a == b for a, b in zip(code, other, strict=True))
         ages = code[1] != other[1] and code[1] < 4 and other[1] < 4
-        return shared, 3 - abs(code[1] - other[1]) if ages else 0
+        alike = sum(one[j] == other[j] for one in among for j in range(3))
+        return shared, 3 - abs(code[1] - other[1]) if ages else 0, -alike
 
     return max(range(len(among)), key=lambda k: (key(among[k]), -k))
 
@@ -29,7 +30,7 @@ codes = st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 3))
 
 
 @given(st.lists(codes, min_size=1, max_size=6), st.lists(codes, min_size=1, max_size=8, unique=True))
-def test_it_is_the_one_that_shares_most_then_is_nearest_then_first(rare, among):
+def test_it_is_the_one_that_shares_most_then_is_nearest_then_rarest_then_first(rare, among):
     found = nearest(np.array(rare), np.array(among), COLUMNS)
     assert found.tolist() == [by_hand(code, among) for code in rare]
 

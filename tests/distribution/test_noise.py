@@ -63,15 +63,23 @@ def test_nobody_is_left_out_when_rare_combinations_are_read_as_others():
     assert not joint.counted
 
 
-def test_a_value_of_the_secret_that_nobody_has_is_left_out():
-    joint = noisy_joint(noise_of([[40, 30, 0, 20], [-5, -3, -2, 0]], 90), columns_of([[[1, 1], [1, 1]]]), "S")
-    assert joint.n_s == 1
-    assert joint.secret_rows.tolist() == [0]
+def test_a_value_of_the_secret_that_does_not_show_goes_with_the_columns_as_everybody_does():
+    told = noise_of([[400, 300, 0, 200], [90, 10, 0, 60], [-5, 8, -2, 0]], 1_061)
+    joint = noisy_joint(told, columns_of([[[1, 1], [1, 1]]]), "S")
+    assert told.faint.tolist() == [2]
+    assert joint.n_s == 3
+    assert joint.p_x_given_s[2] == pytest.approx(joint.p_x)
+    assert joint.p_s[2] == pytest.approx(1 / 1_061, rel=0.01)
+
+
+def test_where_one_value_of_the_secret_is_left_there_is_nothing_to_go_by():
+    with pytest.raises(InvalidJoint, match="fewer than two values"):
+        noisy_joint(noise_of([[400, 300, 0, 200], [-5, 8, -2, 0]], 901), columns_of([[[1, 1], [1, 1]]]), "S")
 
 
 def test_where_nothing_is_common_enough_one_line_says_so():
     with pytest.raises(InvalidJoint, match="enough people"):
-        noisy_joint(noise_of([[4, 3, 0, 2]], 9), columns_of([[[1, 1], [1, 1]]]), "S", at_least=10)
+        noisy_joint(noise_of([[40, 30, 0, 20]] * 2, 180), columns_of([[[1, 1], [1, 1]]]), "S", at_least=100)
 
 
 def test_an_exact_joint_takes_a_threshold_and_stays_counted():

@@ -360,12 +360,7 @@ def test_only_sums_are_told_of_values_that_are_treated_alike():
     for e in found.estimates:
         if not e.told:
             assert (e.error, e.low, e.high) == (None, None, None)
-            assert 0 <= e.likely <= 1
-    # From the uniform start, expectation maximisation shares a sum equally among values that are treated alike.
-    likely = [e.likely for e in found.estimates if not e.told]
-    assert likely[0] == pytest.approx(likely[1])
-    assert likely[2] == pytest.approx(likely[3])
-    assert likely[0] + likely[1] == pytest.approx(0.4, abs=0.02)
+            assert e.likely is None  # it would be whatever the search starts from
 
 
 @settings(max_examples=60)
@@ -595,7 +590,7 @@ def test_weights_of_every_released_row_sum_to_one_and_restore_the_distribution(t
     y = {tuple(values): y for y, values in enumerate(block.values[block.labels].tolist())}
     first = tuple(released.slice(0, 1).to_pylist()[0][name] for name in protocol.attributes)
     own = block.channel.dense()[y[first]] * found.p_x
-    assert found.given[found.row[0]] == pytest.approx(own / own.sum())
+    assert found.given[[found.row[0]]].toarray()[0] == pytest.approx(own / own.sum())
     share = weighted["weight"][weighted["smoker"] == True].sum() / len(released)  # noqa: E712 - an array
     assert share == pytest.approx(np.mean(table["smoker"].to_pylist()), abs=0.05)
 
@@ -611,7 +606,7 @@ def test_weights_of_a_product_are_those_of_the_product_multiplied_out():
     row = rows.slice(7, 1).to_pylist()[0]
     y = [b.values[b.labels].tolist().index([row[name] for name in b.attributes]) for b in PRODUCT.blocks]
     own = Q[y[0] * 4 + y[1]] * found.p_x
-    assert found.given[found.row[7]] == pytest.approx(own / own.sum())
+    assert found.given[[found.row[7]]].toarray()[0] == pytest.approx(own / own.sum())
     assert found.given[found.row].mean(axis=0) == pytest.approx(found.p_x, abs=1e-3)
 
 
@@ -712,8 +707,8 @@ def test_tables_and_weights_that_would_not_fit_into_memory_are_refused(monkeypat
     monkeypatch.setattr(posterior, "MOST_NUMBERS", len(released))  # every row may have come from several values
     with pytest.raises(InvalidInput, match="the weighted table would be too large"):
         found.weighted()
-    monkeypatch.setattr(posterior, "MOST_NUMBERS", found.given.size - 1)
-    with pytest.raises(InvalidInput, match="values of X are too many for weights"):
+    monkeypatch.setattr(posterior, "MOST_NUMBERS", found.given.nnz - 1)
+    with pytest.raises(InvalidInput, match=r"\d+ weights of values of X are too many to be held; take a sample"):
         pf.posterior(released, protocol)
 
 

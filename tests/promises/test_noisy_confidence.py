@@ -56,11 +56,11 @@ def missed(n, epsilon, seed=3):
         whole = joint.completed
         views = pf.LIP(0.5).views(whole)
         (possible,) = confidence_set(whole, views, CONFIDENCE, "nested")
-        out += joint.n_s == 2 and not holds(possible, p, joint.secret_rows)
+        out += not holds(possible, p, np.arange(2))
     return out
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(60, 1.0), (2_000, 0.3), (20_000, 1.0)])
+@pytest.mark.parametrize(("n", "epsilon"), [(200, 1.0), (2_000, 0.3), (20_000, 1.0)])
 def test_the_set_holds_the_truth_as_often_as_it_says(n, epsilon):
     assert binom.sf(missed(n, epsilon) - 1, SAMPLES, 1 - CONFIDENCE) > LUCK
 

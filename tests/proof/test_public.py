@@ -4,12 +4,15 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.proof.public import audit_publicly, published_joint
 from privacyfunnel.protocols import file as protocol_file
+from privacyfunnel.protocols.everything import everything
+from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.private_counts import private
 
 COUNTS = np.array([[[90, 30, 4], [20, 40, 1]], [[10, 60, 0], [30, 5, 25]]])
@@ -101,3 +104,66 @@ def test_noisy_counts_that_do_not_fit_are_refused(joint, change):
     text = protocol_file._write({**content, "digest": protocol_file._digest(content)})
     with pytest.raises(InvalidProtocol):
         protocol_file.from_text(text)
+
+
+def forged(protocol, change):
+    """The file of a protocol after a change, with a digest that fits."""
+    content = json.loads(protocol_file.to_text(protocol))
+    content.pop("digest")
+    change(content)
+    return protocol_file.from_text(protocol_file._write({**content, "digest": protocol_file._digest(content)}))
+
+
+def identity(content):
+    """Every row stays as it is, which no promise of a small ε allows."""
+    (block,) = content["blocks"]
+    n = len(block["values"])
+    block.update(outputs=n, channel=[[x, 2**32] for x in range(n)], labels=list(range(n)), draw=None)
+    block["marginal"] = [2**32 // n + (x < 2**32 % n) for x in range(n)]
+
+
+FORGERIES = {
+    "as it is": lambda c: None,
+    "a threshold that leaves one value": lambda c: c.update(at_least=149),
+    "one combination told": lambda c: c["noise"].update(combinations=[[0, 0]], counts=[[90], [10]], delta=1e-9),
+    "one combination told without δ": lambda c: c["noise"].update(combinations=[[0, 0]], counts=[[90], [10]]),
+    "one person": lambda c: (c.update(people=1), c["noise"].update(people=1)),
+    "more people than there are": lambda c: (c.update(people=2**53), c["noise"].update(people=2**53)),
+    "counts that overflow": lambda c: c["noise"]["counts"][0].__setitem__(0, -(2**63)),
+    "values that nobody has": lambda c: c["noise"].update(
+        counts=[[0] * 3 + row[3:] for row in c["noise"]["counts"]], people=sum(sum(r[3:]) for r in c["noise"]["counts"])
+    ),
+    "columns in another order": lambda c: c["noise"].update(attributes=["town", "sex"]),
+    "one value of the secret": lambda c: c["noise"].update(counts=c["noise"]["counts"][:1]),
+    "rare combinations as strangers": lambda c: c["blocks"][0].update(nearest=False),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_file_does_not_pass(joint, forgery):
+    protocol = pf.optimise(private(joint, 5.0), pf.LIP(0.1))
+
+    def change(content):
+        identity(content)
+        FORGERIES[forgery](content)
+
+    try:
+        kept = bool(audit_publicly(forged(protocol, change))[1])
+    except ValueError:
+        kept = False
+    assert not kept
+
+
+def test_a_rare_secret_that_does_not_show_is_said_to_be_unprotected():
+    counts = np.concatenate([COUNTS * 10, np.array([[[1, 0, 0], [0, 1, 0]]])])
+    protocol = pf.optimise(private(pf.Joint(counts, attributes=["sex", "town"]), 1.0), pf.LIP(0.4))
+    told = everything(protocol)
+    assert (told.faint, told.secrets) == (1, 3)
+    assert "One of the 3 values of the secret is too rare" in told.words()
+
+
+def test_a_secret_that_is_released_itself_is_not_fitted_privately():
+    table = {"ill": ["yes", "no"] * 50, "town": ["a", "b", "b", "a"] * 25}
+    counted = count_table(pd.DataFrame(table), "ill", ["ill", "town"], allow_secret_attribute=True)
+    with pytest.raises(ValueError, match="--exact-fit"):
+        counted.safely(1.0)

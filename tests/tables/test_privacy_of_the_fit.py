@@ -23,7 +23,7 @@ EPSILON = 2.0
 CHANCE = 1e-7
 """Of a verdict that is wrong, for each place in a file; there are about fifty."""
 SOME, FEW, MANY = 600, 3_000, 100_000
-RECORDS = [("ill", 30), ("ill", 80), ("ill", 70), ("well", 30), ("well", 85), ("well", 90)]
+RECORDS = [("ill", 30), *[("ill", 80), ("well", 30)] * 9, *[("well", 85)] * 6]
 OTHER = [("well", 60), *RECORDS[1:]]
 """One record differs, in secret and attribute, and leaves a cell empty: nobody else is ill and younger than 50."""
 DOMAIN = """{"schema": "privacyfunnel-domain/1", "columns": [

@@ -57,7 +57,7 @@ def test_a_coarse_table_is_not_too_fine():
 
 def test_people_who_are_alone_are_counted_on_exact_counts_only():
     counted = count_table(table(300), "s", wishes=Wishes({"weight": "each"}))
-    exact, noisy = fineness(counted.joint), fineness(counted.safely(1.0).joint)
+    exact, noisy = fineness(counted.joint), fineness(counted.safely(20.0).joint)
     rows = list(zip(*(table(300)[name].to_pylist() for name in ("sex", "town", "weight")), strict=True))
     assert exact.alone == sum(rows.count(row) == 1 for row in rows)
     assert noisy.alone is None

@@ -138,6 +138,9 @@ def _remarks(found: Frequencies, whole: Estimates) -> list[str]:
         lines.append(
             f"– {len(found.untold)} of these are not told by the released rows; the most likely share is a model's."
         )
+    unsure = sum(row.likely is None for row in found.estimates if not row.told)
+    if found.untold and unsure:
+        lines.append(f"{unsure} of them have no most likely share, either: it would be a matter of luck.")
     if found.projected:
         lines.append("Shares were moved to the nearest distribution; intervals are those of the unmoved ones.")
     if found.doubt:

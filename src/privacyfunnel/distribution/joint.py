@@ -61,8 +61,8 @@ class Joint:
     """Combinations that fewer people have are read as the nearest other one."""
     noise: Noise | None = None
     """The noisy counts that it was computed from, if it was."""
-    secret_rows: Integers | None = None
-    """Which rows of the noisy counts its values of the secret are."""
+    before_gathering: Joint | None = None
+    """The same before rare combinations were read as others, if they were."""
 
     def __init__(
         self,

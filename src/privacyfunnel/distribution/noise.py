@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,16 @@ from privacyfunnel.typing import Integers
 
 UNIT = 1024
 """Weights are numbers of people times this: what noise leaves of a count is seldom a whole number."""
+LEAST_EPSILON, MOST_EPSILON = 1e-3, 50.0
+"""Of ε₀: below the first, noise drowns any table; above the second, there is none."""
+LEAST_DELTA, MOST_DELTA = 1e-15, 1e-3
+"""Of δ₀: thresholds for less come out of the range of float64; more would name one in a thousand people outright."""
+MOST_PEOPLE = 10**9
+"""In all: weights of so many, times the number of cells, fit int64."""
+FAINT = 2.0
+"""Standard deviations of noise: a value of the secret with fewer people in all does not show through it."""
+MOST_PARTS = 1 << 20
+"""Into which weights are divided where a value of the secret is faint: it then weighs one person among so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +52,13 @@ class Noise:
     """δ₀: the probability with which the factor e^ε₀ may fail. 0 where all combinations are told."""
     declared: bool = False
     """Whether the values and ranges of all columns were declared beforehand, rather than read from the table."""
+
+    @cached_property
+    def faint(self) -> Integers:
+        """The values of the secret that are too rare to show through the noise: how columns go with them is unknown."""
+        totals, told = self.counts.sum(axis=1), self.codes is None
+        noise = FAINT * self.scale * math.sqrt(2 * self.counts.shape[1]) if told else 0.0
+        return np.flatnonzero(totals <= noise)
 
     @property
     def scale(self) -> float:
@@ -65,22 +83,38 @@ def noisy_joint(
 ) -> Joint:
     """The distribution that follows from noisy counts, for anybody who has them.
 
-    It is near to the counts, and of as many people (`balanced`). Values of the secret that have
-    nobody in it are left out; combinations that have nobody, or fewer than `at_least`, are read as the nearest other.
+    It is near to the counts, and of as many people (`balanced`). Values of the secret that do not show through the
+    noise are taken to go with the columns as everybody does. Combinations that have nobody, or fewer than `at_least`,
+    are read as the nearest other.
     """
-    weights = balanced(noise.counts, noise.people) if noise.codes is None else noise.counts * UNIT
-    occur = np.flatnonzero(weights.any(axis=1))
-    labels = tuple(range(len(weights)) if secret_values is None else secret_values)
+    if len(noise.counts) - len(noise.faint) < 2:
+        raise InvalidJoint(
+            "fewer than two values of the secret show through the noise, so that there is nothing to go by: use fewer "
+            "columns, wider ranges, or less noise (a larger --private)"
+        )
+    weights, unit = _weights(noise)
+    whole = noise.combinations(columns)
     joint = Joint.from_codes(
-        *gathered(weights[occur], noise.combinations(columns), columns, at_least * UNIT),
-        columns,
-        secret,
-        [labels[s] for s in occur],
-        secret_columns,
+        *gathered(weights, whole, columns, at_least * unit), columns, secret, secret_values, secret_columns
     )
     joint.counted, joint.nearest, joint.at_least, joint.noise = False, True, at_least, noise
-    joint.secret_rows = occur
+    if at_least:
+        joint.before_gathering = noisy_joint(noise, columns, secret, 0, secret_values, secret_columns)
     return joint
+
+
+def _weights(noise: Noise) -> tuple[Integers, int]:
+    """weights[s, i] for all combinations that are told, and how much one person weighs."""
+    weights = balanced(noise.counts, noise.people) if noise.codes is None else noise.counts * UNIT
+    if not noise.faint.size:
+        return weights, UNIT
+    parts = min(noise.people, MOST_PARTS)
+    people = np.maximum(1, weights[noise.faint].sum(axis=1) // UNIT)
+    weights[noise.faint] = 0
+    everybody = weights.sum(axis=0)
+    weights *= parts
+    weights[noise.faint] = everybody * np.maximum(1, people * parts // noise.people)[:, None]
+    return weights, UNIT * parts
 
 
 def balanced(counts: Integers, people: int) -> Integers:
@@ -137,5 +171,6 @@ def with_at_least(joint: Joint, people: int) -> Joint:
         raise InvalidJoint("a least number of people needs counts of people; these are probabilities")
     weights, codes = gathered(joint.weights, joint.codes, joint.columns, people)
     fewer = Joint.from_codes(weights, codes, joint.columns, joint.secret, joint.secret_values, joint.secret_columns)
+    fewer.before_gathering = joint
     fewer.chosen, fewer.declared, fewer.nearest, fewer.at_least = joint.chosen, joint.declared, True, people
     return fewer

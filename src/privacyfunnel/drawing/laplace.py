@@ -17,15 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.typing import Integers
 
 CHANGED = 2
 """The L1 distance of the counts of two tables that differ in one row; and the number of cells that differ."""
-LEAST_EPSILON, MOST_EPSILON = 1e-3, 50.0
-"""Below the first, noise drowns any table; above the second, there is none."""
-LEAST_DELTA, MOST_DELTA = 1e-15, 1e-3
-"""Thresholds for less come out of the range of float64; more would name one in a thousand people outright."""
 AT_ONCE = 100_000
 """Cells that are handed over in one list."""
 

@@ -26,6 +26,8 @@ VAGUE = 0.5
 What they reach is planned from the protocol and the number of rows. If the rows themselves decided, those samples would
 be kept in which the largest scores are missing by luck, and their intervals do not hold.
 """
+AGREED = 0.005
+"""By so much a most likely share may depend on where the search starts and on luck: half a percentage point."""
 ABSURD = 6.0
 """Standard errors outside of [0, 1] that no luck explains."""
 
@@ -43,7 +45,8 @@ class Estimate:
     low: float | None
     high: float | None
     likely: float | None
-    """The share under the most likely distribution: a model's answer, without an interval (None: not looked for)."""
+    """The share under the most likely distribution: a model's answer, without an interval. None where it was not looked
+    for, or would depend on where the search starts, or on luck, more than on what the rows tell."""
     counted: float
     """What counting the released rows as they stand gives: biased where that is not the share, and for comparison."""
 
@@ -119,21 +122,21 @@ def frequencies(reader: Reader, names: Sequence[str]) -> Frequencies:
     lows, highs = measured.between(chance, told)
     moved = wish.project and meter.sticks_out and bool(told.all())
     shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
-    counted, likely = _counted(meter, rows, group), _likely(meter, rows, group) if wish.model else None
+    counted, model = _counted(meter, rows, group), _Model.of(meter, rows, group) if wish.model else None
     found: dict[tuple[int, ...], Estimate] = {}
     for place in np.ndindex(told.shape):
         members = list(product(*(sets[k][i].tolist() for k, i in zip(blocks, place, strict=True))))
         values = tuple(_labels(asker, names, cells, blocks, cell) for cell in members)
-        model = None if likely is None else float(sum(likely[cell] for cell in members))
         if told[place]:
             share, error = float(shares[place]), float(measured.errors[place])
             low, high = float(lows[place]), float(highs[place])
             by_label = float(sum(counted[cell] for cell in members))
-            found[members[0]] = Estimate(values, share, error, low, high, model, by_label)
+            likely = None if model is None else model.share(members, (high - low) / 2)
+            found[members[0]] = Estimate(values, share, error, low, high, likely, by_label)
         if not told[place] or len(members) > 1:
             for cell, value in zip(members, values, strict=True):
-                model = None if likely is None else float(likely[cell])
-                alone = Estimate((value,), None, None, None, None, model, float(counted[cell]))
+                likely = None if model is None else model.share([cell])
+                alone = Estimate((value,), None, None, None, None, likely, float(counted[cell]))
                 found[(*cell, 1) if cell in found else cell] = alone
     outside = np.maximum(-measured.values, measured.values - 1)[told] > ABSURD * measured.errors[told]
     estimates = tuple(found[key] for key in sorted(found))
@@ -196,12 +199,28 @@ def _counted(meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matri
     return shares / whole if whole > 0 else np.zeros_like(shares)
 
 
-def _likely(meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matrix]) -> NDArray[np.float64] | None:
-    """The shares under the most likely distribution, if that can be found."""
-    blocks = sorted(rows)
-    p = meter.likely(blocks)
-    if p is None:
-        return None
-    whole = [group[k] if k in group else np.ones((1, rows[k].shape[1])) for k in blocks]
-    among = float(contract(p, whole).item())
-    return contract(p, [rows[k] for k in blocks]) / (among or 1.0)  # where the model has nobody: 0 of nobody
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """The shares of cells under the most likely distribution, and under what it might as well be."""
+
+    shares: NDArray[np.float64]
+    doubts: list[NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matrix]) -> _Model | None:
+        """None where no such distribution is looked for."""
+        blocks = sorted(rows)
+        p = meter.likely(blocks)
+        if p is None:
+            return None
+        whole = [group[k] if k in group else np.ones((1, rows[k].shape[1])) for k in blocks]
+        own = [rows[k] for k in blocks]
+        # Where the model has nobody in the group: 0 of nobody.
+        found = [contract(q, own) / (float(contract(q, whole).item()) or 1.0) for q in (p, *meter.doubts(blocks))]
+        return cls(found[0], found[1:])
+
+    def share(self, members: Sequence[tuple[int, ...]], reach: float = 0.0) -> float | None:
+        """Of some cells together; None where it might as well be another, by more than an interval reaches."""
+        found, *others = (float(sum(each[cell] for cell in members)) for each in (self.shares, *self.doubts))
+        apart = max((abs(found - other) for other in others), default=0.0)
+        return found if apart <= max(AGREED, reach) else None

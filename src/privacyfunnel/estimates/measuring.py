@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.intervals import Scored, condensed, quantile
-from privacyfunnel.estimates.likelihood import most_likely
+from privacyfunnel.estimates.likelihood import doubts, most_likely
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -25,6 +25,8 @@ MOST_NUMBERS = 30_000_000
 """Numbers in a table of outputs or quantities: more would not fit."""
 MOST_MODELLED = 300_000
 """Values of X of which the most likely distribution is found within seconds."""
+UNIFORM = 0.01
+"""The share of the uniform distribution in the published one that a search for the most likely starts from."""
 PSEUDO_ROWS = 4.0
 """Rows of the published marginal that are mixed into variances (Agresti and Coull), so that none is 0 by luck."""
 FEWEST_EXPECTED = 5.0
@@ -89,6 +91,7 @@ class Meter:
         self.tally, self.scorers = tally, scorers
         self.rows = tally.rows
         self._likely: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self._doubts: dict[tuple[int, ...], list[NDArray[np.float64]]] = {}
 
     def groups(self, k: int, targets: Matrix) -> list[Integers]:
         """Which of targets[t, x] of block k are told together: singly, where they can be."""
@@ -118,6 +121,23 @@ class Meter:
         if key not in self._likely:
             self._likely[key] = most_likely(self.shares(key), [self.scorers[k].Q for k in key])
         return self._likely[key]
+
+    def doubts(self, blocks: Sequence[int]) -> list[NDArray[np.float64]]:
+        """What the most likely distribution might as well be; nothing where there is none."""
+        key, p = tuple(blocks), self.likely(blocks)
+        if p is None:
+            return []
+        if key not in self._doubts:
+            start = _outer([self._published(k) for k in key])
+            channels = [self.scorers[k].Q for k in key]
+            self._doubts[key] = doubts(self.shares(key), self.rows, channels, p, start)
+        return self._doubts[key]
+
+    def _published(self, k: int) -> Vector:
+        """The published marginal of what outputs are written as, with a little for every other input."""
+        scorer = self.scorers[k]
+        written = np.bincount(scorer.block.labels, scorer.marginal, scorer.n_inputs)
+        return np.asarray((1 - UNIFORM) * written / written.sum() + UNIFORM / scorer.n_inputs)
 
     def measure(
         self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.large_parts import Augmented
+from privacyfunnel.numeric.stopping import attentive
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.protocol import Block
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -30,6 +33,14 @@ IDENTIFIED = 1e-7
 """How far ℓ may stick out of the row space: numbers below 1 then change by less than this."""
 INVERSE_STEPS = 30
 """The growth nears 1/σ² by (σ₁/σ₂)² a step; LEAST_SINGULAR is an order of size, so a rough value will do."""
+MOST_SMALL = 1_000
+"""Outputs and inputs of a part up to which dense matrices are the quickest."""
+MOST_PARTS = 500
+"""Parts up to which each is decomposed by itself, within a second."""
+MOST_DENSE = 9_000_000
+"""Outputs times inputs of a part up to which a singular value decomposition takes no more than a minute."""
+DENSE_COPIES = 5
+"""Matrices as large as the channel that it holds at once."""
 SMALLEST_MARGINAL = 0.5 / UNIT
 """Stands in for a marginal that was rounded to 0."""
 
@@ -40,10 +51,8 @@ class _Part:
 
     outputs: Integers
     inputs: Integers
-    solve: Callable[[Matrix], Matrix]
-    """Scores G[t, y] for targets[t, x]."""
-    rows: Matrix | None
-    """Orthonormal rows that span the row space; None if that is everything."""
+    solve: Callable[[Matrix], tuple[Matrix, Matrix]]
+    """Scores G[t, y] for targets[t, x], and what of these sticks out of the row space."""
 
 
 class Scorer:
@@ -53,6 +62,7 @@ class Scorer:
         self.block = block
         self.n_inputs, self.n_outputs = block.channel.n_inputs, block.channel.n_outputs
         self.marginal: Vector = np.maximum(block.marginal / UNIT, SMALLEST_MARGINAL)
+        self._last: tuple[Matrix, Matrix, Matrix] | None = None
 
     @cached_property
     def Q(self) -> csr_array:  # noqa: N802 - a matrix
@@ -68,41 +78,47 @@ class Scorer:
 
     @cached_property
     def _parts(self) -> list[_Part]:
-        """A decomposition of every connected part by itself: real channels fall into many small ones."""
+        """A decomposition of every connected part by itself: real channels fall into many small ones.
+
+        If they are very many, sparse factors of all small ones together take less time.
+        """
         channel, b = self.block.channel, self.n_outputs
         size = b + self.n_inputs
         outputs, inputs = self._places
         graph = coo_array((channel.numerators, (outputs, b + inputs)), shape=(size, size))
-        _, part = connected_components(graph, directed=False)
+        n_parts, part = connected_components(graph, directed=False)
+        if n_parts > MOST_PARTS:
+            part = np.where(np.bincount(part)[part] > MOST_SMALL, part, n_parts)
         order = np.argsort(part, kind="stable")
         return [self._decomposed(members) for members in np.split(order, np.flatnonzero(np.diff(part[order])) + 1)]
 
     def _decomposed(self, members: Integers) -> _Part:
         outputs, inputs = members[members < self.n_outputs], members[members >= self.n_outputs] - self.n_outputs
         Q, weight = self.Q[outputs][:, inputs], np.sqrt(self.marginal[outputs])
-        lu = _factors(Q, weight) if len(outputs) == len(inputs) else None
-        if lu is not None:
-            return _Part(outputs, inputs, lambda ell: lu.solve(ell.T, trans="T").T, None)
-        U, sigma, V = np.linalg.svd(Q.toarray() / weight[:, None], full_matrices=False)
-        told = sigma > LEAST_SINGULAR
-        rows, back = V[told], (U[:, told] / sigma[told] / weight[:, None]).T
-        return _Part(outputs, inputs, lambda ell: (ell @ rows.T) @ back, rows)
+        if len(members) > MOST_SMALL:
+            large = Augmented(Q, weight)
+            if large.fits:
+                return _Part(outputs, inputs, large.factored())
+            check_dense(*Q.shape)
+            return _Part(outputs, inputs, attentive(partial(_dense, Q, weight)))
+        return _Part(outputs, inputs, _dense(Q, weight))
+
+    def solved(self, targets: Matrix) -> tuple[Matrix, Matrix]:
+        """Scores G[t, y] for targets[t, x], and R[t, x]: what of the targets sticks out of the row space."""
+        if self._last is None or not np.array_equal(self._last[0], targets):  # the same are often asked for again
+            G, R = np.zeros((len(targets), self.n_outputs)), np.zeros(targets.shape)
+            for part in self._parts:
+                G[:, part.outputs], R[:, part.inputs] = part.solve(targets[:, part.inputs])
+            self._last = targets, G, R
+        return self._last[1:]
 
     def scores(self, targets: Matrix) -> Matrix:
         """G[t, y], the scores for targets[t, x]; only those of identified targets mean anything."""
-        G = np.zeros((len(targets), self.n_outputs))
-        for part in self._parts:
-            G[:, part.outputs] = part.solve(targets[:, part.inputs])
-        return G
+        return self.solved(targets)[0]
 
     def hidden(self, targets: Matrix) -> Matrix:
         """What of targets[t, x] sticks out of the row space: how they change where the released rows do not."""
-        R = np.zeros(targets.shape)
-        for part in self._parts:
-            if part.rows is not None:
-                own = targets[:, part.inputs]
-                R[:, part.inputs] = own - (own @ part.rows.T) @ part.rows
-        return R
+        return self.solved(targets)[1]
 
     def identified(self, targets: Matrix) -> NDArray[np.bool_]:
         """Which targets[t, x] the released rows tell."""
@@ -140,6 +156,32 @@ def _opposites(members: Integers, R: Matrix) -> list[Integers]:
             pairs.append(np.array([i, against[0]]))
             left = [j for j in left if j not in (i, against[0])]
     return [*pairs, np.array(left)] if left else pairs
+
+
+def check_dense(n_outputs: int, n_inputs: int) -> None:
+    """Refuse a part that is neither sparse enough for factors nor small enough for a dense decomposition."""
+    if n_outputs * n_inputs > MOST_DENSE:
+        raise InvalidInput(
+            f"{n_inputs:,} values that this protocol releases as {n_outputs:,} others are too entangled to work shares "
+            f"back: it would take {8e-9 * DENSE_COPIES * n_outputs * n_inputs:,.0f} GB and hours; only rows of a "
+            "faithful release of the fitted table can be counted (--rows fitted), or publishers use fewer columns"
+        )
+
+
+def _dense(Q: csr_array, weight: Vector) -> Callable[[Matrix], tuple[Matrix, Matrix]]:
+    """How targets become scores in a small part, by LU factors or a singular value decomposition."""
+    lu = _factors(Q, weight) if Q.shape[0] == Q.shape[1] else None
+    if lu is not None:
+        return lambda ell: (lu.solve(ell.T, trans="T").T, np.zeros_like(ell))
+    U, sigma, V = np.linalg.svd(Q.toarray() / weight[:, None], full_matrices=False)
+    told = sigma > LEAST_SINGULAR
+    rows, back = V[told], (U[:, told] / sigma[told] / weight[:, None]).T
+
+    def solve(ell: Matrix) -> tuple[Matrix, Matrix]:
+        within = ell @ rows.T
+        return within @ back, ell - within @ rows
+
+    return solve
 
 
 def _factors(Q: csr_array, weight: Vector) -> Any:

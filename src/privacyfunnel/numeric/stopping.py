@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
 BROKEN = 1
 """Exit code of a command that did its work and found a promise broken: scripts can tell it from trouble."""
@@ -20,6 +22,10 @@ INTERRUPTED = SIGNALLED + signal.SIGINT
 FROM_OUTSIDE = ("SIGTERM", "SIGHUP")
 """Who stops a job or closes its terminal sends these."""
 
+ATTENTION = 0.1
+"""Seconds between looks at whether long work is done."""
+
+T = TypeVar("T")
 _received: list[int] = []
 _waiting = False
 
@@ -60,6 +66,34 @@ def waiting() -> Iterator[None]:
         _waiting = False
     if _received:
         raise Stopped
+
+
+def attentive(work: Callable[[], T]) -> T:
+    """The result of long work in compiled code, which hears no signal: another thread does it, and this one listens.
+
+    Work that somebody ends is left to itself, and ends with the process at the latest.
+
+    >>> attentive(lambda: 6 * 7)
+    42
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread hears signals
+        return work()
+    found: list[T] = []
+    trouble: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as met:  # raised again where it is waited for
+            trouble.append(met)
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    while worker.is_alive():
+        worker.join(ATTENTION)
+    if trouble:
+        raise trouble[0]
+    return found[0]
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

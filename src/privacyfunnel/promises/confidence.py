@@ -95,7 +95,7 @@ def confidence_set(
     if joint.noise is not None and (within != "nested" or joint.at_least or joint.noise.codes is not None):
         raise InvalidPromise(
             "with noisy counts, a confidence rests on a nested set over the whole domain: leave --within, --at-least "
-            "and --delta away"
+            "and --delta away, and for srlip and srldp use --objective information"
         )
     if not joint.counted and joint.noise is None:
         raise InvalidJoint("a confidence set needs counts of people; these are probabilities, which say nothing of n")
@@ -291,11 +291,11 @@ class _Noisy:
     @classmethod
     def of(cls, joint: Joint, view: View, members: Integers, tail: float) -> _Noisy:
         """What follows from the noise of `joint` for a view; how many people each cell has may fail with `tail`."""
-        noise, rows = joint.noise, joint.secret_rows
-        if noise is None or rows is None:
+        noise = joint.noise
+        if noise is None:
             raise InvalidJoint("these counts have no noise")
-        real = np.broadcast_to((members != NOBODY)[:, None, :], (len(members), len(rows), members.shape[1]))
-        counts = np.where(real, noise.counts[rows].astype(np.float64).T[members].transpose(0, 2, 1), 0.0)
+        real = np.broadcast_to((members != NOBODY)[:, None, :], (len(members), joint.n_s, members.shape[1]))
+        counts = np.where(real, noise.counts.astype(np.float64).T[members].transpose(0, 2, 1), 0.0)
         cells = real.sum(axis=2)
         people = Between.of(counts.sum(axis=2), cells, noise.scale, tail / 4)
         of_all = np.where(members != NOBODY, noise.counts.sum(axis=0).astype(np.float64)[members], 0.0).sum(axis=1)

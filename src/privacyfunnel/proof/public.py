@@ -1,16 +1,23 @@
 """The public audit: whether a private fit keeps its promise, from its file alone.
 
 A private fit carries the noisy counts that it was computed from. They may be published, so anybody arrives at the same
-distribution, and checks the promise on it in exact arithmetic, without the table.
+distribution, and checks the promise on it in exact arithmetic, without the table. That these are the counts of the
+people whom it is about, with noise, is the steward's word.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import noisy_joint
+from privacyfunnel.distribution.noise import Noise, noisy_joint
 from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.promises.noisy_bounds import largest_noise
 from privacyfunnel.proof.certificate import Certificate, certify
 from privacyfunnel.protocols.protocol import Protocol
+
+IMPLAUSIBLE = 1e-15
+"""Noise that is this unlikely was none."""
 
 
 def published_joint(protocol: Protocol) -> Joint:
@@ -25,6 +32,31 @@ def published_joint(protocol: Protocol) -> Joint:
 
 
 def audit_publicly(protocol: Protocol) -> tuple[Joint, Certificate]:
-    """The distribution that everybody may know, and whether the promise is kept on it."""
+    """The distribution that everybody may know, and whether the promise is kept on it.
+
+    The values of the protocol must be those that follow from the counts, and the promise is checked on combinations as
+    people have them, read as `sanitise` reads them.
+    """
     joint = published_joint(protocol)
-    return joint, certify(protocol, joint)
+    _check_sum(joint.noise)
+    _check_values(protocol, joint)
+    return joint, certify(protocol, joint.before_gathering or joint)
+
+
+def _check_sum(noise: Noise | None) -> None:
+    """Refuse counts that do not add up to the number of people, but for noise."""
+    if noise is None or noise.codes is not None:
+        return
+    most = float(largest_noise(np.array([noise.counts.size]), noise.scale, IMPLAUSIBLE)[0])
+    if abs(int(noise.counts.sum()) - noise.people) > most:
+        raise InvalidProtocol("the noisy counts do not add up to the number of people, noise or not")
+
+
+def _check_values(protocol: Protocol, joint: Joint) -> None:
+    """Refuse values of X that do not follow from the counts: nobody would have checked what is released for them."""
+    spoken_of = protocol.notion.domain(joint)
+    for block in protocol.blocks:
+        places = [joint.attributes.index(name) for name in block.attributes]
+        follow = np.unique(spoken_of.codes[:, places], axis=0)
+        if not block.nearest or not np.array_equal(np.unique(block.codes, axis=0), follow):
+            raise InvalidProtocol("the values in the protocol are not those that follow from its noisy counts")

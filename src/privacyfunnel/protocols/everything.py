@@ -30,6 +30,10 @@ class Everything:
     """Whether the promise bounds beliefs that fall as well as those that grow."""
     robust: bool
     """Whether it also holds for the population, with a confidence."""
+    faint: int = 0
+    """Values of the secret that are too rare to show through the noise: the promise about a row is empty for them."""
+    secrets: int = 0
+    """How many values the secret has in the noisy counts."""
 
     @property
     def known_columns(self) -> float:
@@ -58,15 +62,31 @@ class Everything:
             f"{'or leave open ' if self.robust else ''}(the case that the promise covers); if they know all your other "
             f"columns, by no more than a factor {factor(self.known_columns)} (e^ε₀), whatever they expect."
         )
-        return text if self.declared else f"{text} {NOT_DECLARED}"
+        text += "" if self.declared else f" {NOT_DECLARED}"
+        return f"{text} {self.faint_words()}" if self.faint else text
+
+    def faint_words(self) -> str:
+        """What is not known of values of the secret that are too rare."""
+        which = f"{self.faint} of the {self.secrets} values of the secret are"
+        if self.faint == 1:
+            which = f"One of the {self.secrets} values of the secret is"
+        bounded = " With the confidence they are covered." if self.robust else ""
+        return (
+            f"{which} too rare to show through the noise: how the columns go with it is not known, so that what a row "
+            "tells about it is not limited by the promise about rows. Merge it with another value, or use fewer "
+            f"columns, wider ranges or less noise (a larger --private).{bounded}"
+        )
 
     def whom(self) -> str:
         """For whom the promise about a row holds."""
         if self.fit is None:
             return "It holds for who knows how the people of this table are distributed, and nothing else."
-        who = "It holds for everybody who knows no more than what is published: it is proven for the published counts"
-        more = ", and for all populations that these leave open" if self.robust else ""
-        return f"{who}{more}, and anybody can check that with the protocol alone (funnel audit)."
+        who = (
+            "It holds for everybody who knows no more than what is published, and takes the published counts as what "
+            "people are like"
+        )
+        more = ", or anything else that these leave open" if self.robust else ""
+        return f"{who}{more}: anybody can check that with the protocol alone (funnel audit)."
 
 
 EXACT_COUNTS = (
@@ -95,4 +115,6 @@ def everything(protocol: Protocol) -> Everything | None:
         declared=noise is not None and noise.declared,
         falls=math.isfinite(limits.lower) or math.isfinite(limits.spread),
         robust=protocol.notion.confidence is not None,
+        faint=len(noise.faint) if noise is not None else 0,
+        secrets=len(noise.counts) if noise is not None else 0,
     )

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from privacyfunnel.distribution.column import Column, Reading
-from privacyfunnel.distribution.noise import Noise
+from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
@@ -35,8 +35,6 @@ LONGEST_TEXT = 10_000
 """Letters of a sentence about the protocol: the longest of ours names every attribute."""
 LONGEST_DIGEST = 100
 """Letters: "sha256:" and 64 digits, with room."""
-MOST_PEOPLE = 10**12
-"""In a cell: more than there are, and few enough that sums of them fit int64."""
 SHOWN = 60
 """Letters of a foreign schema that a message quotes."""
 DEEP = 4
@@ -73,9 +71,9 @@ class _Likeness(BaseModel):
 class _Noise(BaseModel):
     model_config = STRICT
 
-    epsilon: float = Field(gt=0, allow_inf_nan=False)
-    delta: float = Field(ge=0, lt=1)
-    people: int = Field(ge=1)
+    epsilon: float = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
+    delta: float = Field(ge=0, le=MOST_DELTA)
+    people: int = Field(ge=1, le=MOST_PEOPLE)
     declared: bool
     attributes: tuple[str, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     combinations: tuple[tuple[int, ...], ...] | None = Field(min_length=1, max_length=MOST_VALUES)
@@ -285,8 +283,12 @@ def _to_noise(file: _File) -> Noise | None:
     codes = _integers(found.combinations) if found.combinations is not None else None
     sizes = [len(columns[name]) for name in found.attributes]
     listed = math.prod(sizes) if codes is None else len(codes)
-    if counts.shape[1] != listed or np.abs(counts).max() > MOST_PEOPLE or not (counts > 0).any():
+    if counts.shape[1] != listed or ((counts < -MOST_PEOPLE) | (counts > MOST_PEOPLE)).any():
         raise InvalidProtocol("the noisy counts do not fit the combinations of values")
+    if (codes is None) != (found.delta == 0):
+        raise InvalidProtocol("noisy counts of some combinations only have a δ, and those of all have none")
+    if len(file.blocks) == 1 and found.attributes != tuple(columns):
+        raise InvalidProtocol("the noisy counts and the values have their columns in another order")
     if codes is not None and (codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any()):
         raise InvalidProtocol("a combination with noisy counts has a value that its column does not have")
     if codes is not None and (len(np.unique(codes, axis=0)) < len(codes) or (counts < 0).any()):

@@ -19,7 +19,7 @@ LEAST_POINTS = 0.01
 
 @dataclass(frozen=True)
 class ShareErrors:
-    """Standard errors of the shares of single values that are counted in a release: by drawing, and by noise if any."""
+    """Standard errors of the shares of single values that are counted in a release, by drawing alone."""
 
     typical: float
     """The median over all values of all columns."""
@@ -28,13 +28,17 @@ class ShareErrors:
     column: str
     """The column that has it."""
     columns: int
+    noise: float | None = None
+    """After a private fit: the standard error that the noisy counts of a share have themselves, typically."""
 
     def words(self) -> str:
         """Both for people: what is typical, and what the most changed column has."""
         near, most = points(self.typical), points(self.worst)
         of = "of one column " if self.columns > 1 else ""
         rest = f"those of {self.column}" if self.columns > 1 else "all"
-        return f"shares {of}are typically within ± {near} points of the original's, {rest} within ± {most}"
+        whose = "the original's" if self.noise is None else "those of the published counts"
+        noise = "" if self.noise is None else f"; noise in these is typically ± {points(self.noise)}"
+        return f"shares {of}are typically within ± {near} points of {whose}, {rest} within ± {most}{noise}"
 
 
 def share_errors(protocol: Protocol, joint: Joint) -> ShareErrors | None:
@@ -42,22 +46,20 @@ def share_errors(protocol: Protocol, joint: Joint) -> ShareErrors | None:
 
     The share of rows with a value a in one column is right in expectation, and its standard error is
     √(Σ_x p_x e_x (1 − e_x) / n) for n rows and e_x = P(x′ has a | x). After a private fit it is right for the noisy
-    distribution; that differs from the people's by about the noise of each x, which adds Σ_x v_x (e_x − 1[x has a])²
-    / n², v_x = 2c·scale² for c secrets. None where rows cannot be counted as they stand, or where it is not known how
+    distribution, and noise comes on top. None where rows cannot be counted as they stand, or where it is not known how
     many there are.
     """
     people = joint.noise.people if joint.noise is not None else joint.total
     if protocol.likeness is None or not (joint.counted or joint.noise is not None):
         return None
-    noise = 2 * joint.noise.scale**2 * len(joint.noise.counts) if joint.noise is not None else 0.0
     errors = {
-        block.attributes[j]: np.sqrt(_variances(block, j, joint) / people + noise * _moved(block, j, joint) / people**2)
+        block.attributes[j]: np.sqrt(_variances(block, j, joint) / people)
         for block in protocol.blocks
         for j in range(len(block.columns))
     }
     column = max(errors, key=lambda name: float(errors[name].max()))
     typical = float(np.median(np.concatenate(list(errors.values()))))
-    return ShareErrors(typical, float(errors[column].max()), column, len(errors))
+    return ShareErrors(typical, float(errors[column].max()), column, len(errors), _noise(joint))
 
 
 def errors_data(errors: ShareErrors | None) -> dict[str, float | str | None]:
@@ -80,14 +82,12 @@ def _variances(block: Block, j: int, joint: Joint) -> Vector:
     return variances[there].astype(np.float64)
 
 
-def _moved(block: Block, j: int, joint: Joint) -> Vector:
-    """Σ_x (e_x − 1[x has a])² for every value a that the attribute j has in `joint`."""
-    size, entries = len(block.columns[j]), block.channel
-    of = entries.inputs * size + block.codes[block.labels[entries.outputs], j]
-    e = np.bincount(of, weights=entries.numerators / UNIT, minlength=entries.n_inputs * size)
-    e[np.arange(entries.n_inputs) * size + block.codes[:, j]] -= 1.0
-    there = np.bincount(block.codes[block.inputs_of(joint), j], weights=joint.p_x, minlength=size) > 0
-    return np.asarray((e.reshape(-1, size) ** 2).sum(axis=0)[there])
+def _noise(joint: Joint) -> float | None:
+    """The standard error by noise of the share of a value: in a column of k values, cells / k of them are summed."""
+    if joint.noise is None:
+        return None
+    cells = float(np.median([joint.noise.counts.size / len(column) for column in joint.columns]))
+    return joint.noise.scale * math.sqrt(2 * cells) / joint.noise.people
 
 
 def reader_words(protocol: Protocol, joint: Joint) -> str | None:

@@ -46,11 +46,12 @@ class Threshold:
 
     def words(self) -> str:
         """What it did in two sentences."""
-        told = "by noisy counts, about " if self.noisy else ""
+        told = "about " if self.noisy else ""
         return (
-            f"Frequency threshold: no value in the protocol stands for fewer than {self.at_least} people. Of "
-            f"{self.combinations:,} combinations {self.kept:,} are kept; the others, {told}{self.people:,} people "
-            f"({self.share:.1%}), are read as the nearest of these, which costs {self.information:.1%} of the "
+            f"Frequency threshold: no combination of values in the protocol stands for fewer than {self.at_least} "
+            f"people{', by noisy counts' if self.noisy else ''}. Of {self.combinations:,} combinations {self.kept:,} "
+            f"are kept; the others, {told}{self.people:,} people ({self.share:.1%}), are read as the nearest of these, "
+            f"which costs {self.information:.1%} of the "
             "information. This is no cure for class disclosure (groups that all share one secret): the promise is."
         )
 

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import Noise, noisy_joint
+from privacyfunnel.distribution.noise import MOST_PEOPLE, Noise, noisy_joint
 from privacyfunnel.drawing.laplace import noised, noised_above
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.typing import Integers
@@ -34,6 +33,13 @@ def private(joint: Joint, epsilon: float, *, delta: float | None = None, at_leas
         raise InvalidInput("these counts have noise already; noise twice costs more and protects no better")
     if not joint.counted or joint.at_least:
         raise InvalidJoint("a private fit needs the counts of people as they are")
+    if joint.total > MOST_PEOPLE:
+        raise InvalidJoint(f"a private fit is for at most {MOST_PEOPLE:,} people; there are {joint.total:,}")
+    if any(column.name in joint.attributes for column in joint.secret_columns):
+        raise InvalidInput(
+            "a secret that is itself released, if sanitised, is not protected by noise on counts: "
+            "--allow-secret-attribute needs --exact-fit"
+        )
     secrets = joint.secret_columns or (Column(name=joint.secret, kind="integer", labels=tuple(range(joint.n_s))),)
     cells = math.prod(len(column) for column in secrets) * joint.combinations
     if delta is None and cells <= MOST_CELLS:
@@ -53,7 +59,6 @@ def _noisy_everywhere(joint: Joint, secrets: tuple[Column, ...], epsilon: float,
     counts = np.zeros((math.prod(len(column) for column in secrets), joint.combinations), dtype=np.int64)
     counts[_secret_numbers(joint, secrets)] = whole
     noisy = noised(counts, epsilon)
-    noisy[_impossible(joint, secrets)] = 0
     return _follows(
         joint, secrets, Noise(float(epsilon), joint.total, joint.attributes, noisy, declared=joint.declared), at_least
     )
@@ -97,18 +102,3 @@ def _secret_numbers(joint: Joint, secrets: tuple[Column, ...]) -> Integers:
     values: list[Any] = [value if len(secrets) > 1 else (value,) for value in joint.secret_values]
     codes = [tuple(of[label] for of, label in zip(place, value, strict=True)) for value in values]
     return np.asarray(np.ravel_multi_index(tuple(np.array(codes).T), [len(column) for column in secrets]))
-
-
-def _impossible(joint: Joint, secrets: tuple[Column, ...]) -> NDArray[np.bool_]:
-    """Cells that nobody can have, as everybody knows: those in which a column that is both has two values."""
-    sizes = [len(column) for column in secrets]
-    s = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
-    x = joint.completed.codes
-    both = np.zeros((len(s), len(x)), dtype=bool)
-    for i, column in enumerate(secrets):
-        if column.name in joint.attributes:
-            j = joint.attributes.index(column.name)
-            same = {label: k for k, label in enumerate(joint.columns[j].labels)}
-            as_attribute = np.array([same.get(label, -1) for label in column.labels])
-            both |= as_attribute[s[:, i], None] != x[None, :, j]
-    return both

@@ -19,6 +19,7 @@ from scipy.stats import chi2, chi2_contingency
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra, OutputRefused, UnseenValues
+from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of
 from spark_parts import environment, require_spark, spark
@@ -501,10 +502,17 @@ def funnel(*arguments, folder):
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(), check=False)
 
 
+def test_counts_of_spark_get_noise_as_others_do(table):
+    joint = pf.Joint.from_spark(table, "ill", ["town", "smoker"], private=1.0, at_least=10)
+    protocol = pf.optimise(joint, pf.LIP(0.1))
+    assert protocol.fitted == "private counts"
+    assert audit_publicly(protocol)[1]
+
+
 def test_the_command_line_fits_and_sanitises_with_spark(table, tmp_path):
     pa_csv.write_csv(table.toArrow(), tmp_path / "people.csv")
     spark_options = ("--engine", "spark", "--master", "local[2]", "--json")
-    fit = ("fit", "people.csv", "--secret", "ill", "--attributes", "town,smoker", "--epsilon", "0.1")
+    fit = ("fit", "people.csv", "--secret", "ill", "--attributes", "town,smoker", "--epsilon", "0.1", "--exact-fit")
     done = funnel(*fit, "-o", "spark.json", *spark_options, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert funnel(*fit, "-o", "duckdb.json", folder=tmp_path).returncode == 0

@@ -219,6 +219,8 @@ def first_pairs(program: Program, joint: Joint) -> Integers:
     if n <= ALL_PAIRS:
         return np.arange(n * n)
     x = np.arange(n)
+    if joint.n_s == 1:  # nothing to hide: every row may stay
+        return x * n + x
     parts = []
     for secret in np.argsort(-joint.p_s, kind="stable")[: min(GROUPING_SECRETS, joint.n_s - 1)]:
         group = _groups(joint.p_s_given_x[secret], program.p)

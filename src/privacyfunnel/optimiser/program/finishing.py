@@ -20,6 +20,7 @@ from privacyfunnel.proof.unseen import Room
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.digits import step_for
 from privacyfunnel.protocols.protocol import Fitted, Protocol
+from privacyfunnel.protocols.unchanged import unchanged
 from privacyfunnel.typing import Integers
 
 
@@ -29,7 +30,7 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     The draw keeps the promise on each of `joints`; there is none if no draw does. Blocks would be drawn independently
     of each other, unlike other rows: a protocol of several blocks has none.
     """
-    protocol = _with_origin(protocol, joints)
+    protocol = _as_people_have_them(_with_origin(protocol, joints), joints)
     if len(protocol.blocks) > 1:
         return protocol
     block = protocol.blocks[0]
@@ -37,6 +38,15 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     for joint in joints:
         room = room.meet(room_of(protocol, joint))
     return replace(protocol, blocks=(replace(block, draw=simple_draw(room, block.marginal)),))
+
+
+def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
+    """The protocol with the cells that stay counted on combinations as people have them, not as they are read."""
+    before, likeness = joints[0].before_gathering, protocol.likeness
+    if before is None or likeness is None or len(protocol.blocks) > 1:
+        return protocol
+    cells, rows = unchanged(protocol.blocks[0], before)
+    return replace(protocol, likeness=replace(likeness, cells_unchanged=cells, rows_unchanged=rows))
 
 
 def _with_origin(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
