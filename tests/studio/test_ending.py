@@ -9,10 +9,7 @@ import time
 import pytest
 
 from pages import required
-from privacyfunnel.promises.notions import LIP
-
-PROMISED = 2.0
-"""Seconds in which Ctrl-C ends the studio."""
+from processes import seconds_to_end, soon
 
 BUSY = """
 import numpy as np
@@ -31,19 +28,6 @@ def busy(*arguments):
 serving, serve.server_of = serve.server_of, busy
 main()
 """
-
-
-def seconds_to_end(process, name):
-    """From the signal to the end, which is without trouble."""
-    begun = time.monotonic()
-    process.send_signal(getattr(signal, name))
-    assert process.wait(timeout=60) == 0
-    return time.monotonic() - begun
-
-
-def soon(attempt):
-    """Whether it ends in time at least once of a few times: other work on the machine may delay one."""
-    return any(attempt() < PROMISED for _ in range(3))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="these are signals of POSIX")
@@ -66,26 +50,5 @@ def test_the_studio_ends_within_two_seconds_whatever_runs_and_leaves_no_files(na
         finally:
             process.kill()
             process.communicate()
-
-    assert soon(attempt)
-
-
-def test_ctrl_c_ends_the_studio_within_two_seconds_during_a_search(open_studio, chrome, table):
-    def attempt():
-        with open_studio(table) as (address, process):
-            page = chrome.new_page()
-            page.goto(address)
-            page.get_by_role("radio", name="obese is the secret").check()
-            for box in page.get_by_role("checkbox").all():
-                if box.is_enabled():
-                    box.set_checked(box.get_attribute("value") in ("sex", "town", "height", "weight"))
-            page.click("#count")
-            words = LIP(0.5).words()
-            page.wait_for_function("words => document.querySelector('#result')?.innerText.includes(words)", arg=words)
-            page.select_option("#notion", "srlip")  # takes minutes
-            page.get_by_text("Kept so far:").wait_for(timeout=120_000)
-            seconds = seconds_to_end(process, "SIGINT")
-            page.close()
-            return seconds
 
     assert soon(attempt)

@@ -15,6 +15,7 @@ from privacyfunnel.protocols.everything import NO_BOUND, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.report.account import account
 from privacyfunnel.report.words import percent
+from processes import seconds_to_end, soon
 
 PATIENCE = 120_000
 """Milliseconds for what takes moments on a machine that is not busy."""
@@ -502,6 +503,19 @@ def test_the_curve_of_the_promise_that_is_chosen_comes_first(open_studio, visit,
         page.wait_for_function(first % "LIP")
         page.select_option("#notion", "pml")
         page.wait_for_function(first % "PML")
+
+
+def test_ctrl_c_ends_the_studio_within_two_seconds_during_a_search(open_studio, visit, table):
+    def attempt():
+        with open_studio(table) as (address, process):
+            page, _ = visit(address)
+            choose(page, "obese", ["sex", "town", "height", "weight"])
+            shows(page, pf.LIP(0.5).words())
+            page.select_option("#notion", "srlip")  # takes minutes
+            page.get_by_text("Kept so far:").wait_for()
+            return seconds_to_end(process, "SIGINT")
+
+    assert soon(attempt)
 
 
 @pytest.mark.long
