@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,3 +87,30 @@ def finished_by_nobody(command, folder, **options):
     if any(hindrance in done.stderr for hindrance in hindrances):
         pytest.skip("nobody may not run this Python")
     return done
+
+
+PROMISED = 2.0
+"""Seconds in which Ctrl-C ends the studio, on a machine that has time for it."""
+SAMPLE = 0.3
+"""Seconds of work that tell how much time the machine has."""
+
+
+def seconds_to_end(process, name):
+    """From the signal to the end, which is without trouble."""
+    begun = time.monotonic()
+    process.send_signal(getattr(signal, name))
+    assert process.wait(timeout=60) == 0
+    return time.monotonic() - begun
+
+
+def starved():
+    """How many times longer work takes here than it should, as others use the processors."""
+    begun, used = time.monotonic(), time.process_time()
+    while time.process_time() - used < SAMPLE:
+        pass
+    return (time.monotonic() - begun) / SAMPLE
+
+
+def soon(attempt):
+    """Whether it ends in time at least once of a few times: other work on the machine may delay one."""
+    return any(attempt() < PROMISED * max(1.0, starved()) for _ in range(3))

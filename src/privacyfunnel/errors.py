@@ -4,6 +4,7 @@ PrivacyFunnelError
 ├── InvalidInput            (also a ValueError)
 │   ├── InvalidJoint        counts or probabilities that are no joint distribution
 │   ├── InvalidPromise      an ε, or a notion, that makes no sense
+│   │   └── TooManyAttackers    more sets of columns that an attacker may know than can be gone through
 │   ├── InvalidChannel      not a matrix of dyadic probabilities
 │   ├── InvalidProtocol     a protocol file that is broken, edited or of another schema
 │   ├── InvalidTable        a table, column or bin specification that cannot be used
@@ -66,6 +67,17 @@ class InvalidJoint(InvalidInput):
 
 class InvalidPromise(InvalidInput):
     """The privacy notion, or its ε, makes no sense."""
+
+
+class TooManyAttackers(InvalidPromise):
+    """Attackers may know more sets of columns than can be gone through; with fewer known columns it may work."""
+
+    def __init__(self, what: str, known: int) -> None:
+        self.what, self.known = what, known
+        super().__init__(
+            f"{what}; guard against those who know at most {known} (--known {known}; in Python known={known}), "
+            "or use fewer or coarser attributes"
+        )
 
 
 class InvalidChannel(InvalidInput):

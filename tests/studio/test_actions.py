@@ -32,6 +32,82 @@ def test_suggestions_leave_out_what_names_people_and_find_the_secret(table):
     assert (found["town"].values, found["sex"].values, found["name"].distinct) == (5, 2, 2_000)
 
 
+def parts(**columns):
+    """What is suggested for columns by these names."""
+    return {s.column: s.part for s in suggest(open_source(pa.table(columns)))}
+
+
+TWO, FOUR, OTHERS = ["a", "b"] * 50, ["a", "b", "c", "d"] * 25, ["a", "a", "b", "b"] * 25
+
+
+def test_what_looks_like_a_secret_is_suggested_as_the_secret_and_not_for_release():
+    found = parts(race=FOUR, diagnosis=TWO, town=OTHERS, income=FOUR, split=TWO)
+    assert found == {
+        "race": "release",
+        "diagnosis": "leave out",
+        "town": "release",
+        "income": "secret",
+        "split": "release",
+    }
+    assert parts(race=FOUR, town=OTHERS, target=TWO, split=TWO)["target"] == "secret"
+    assert parts(race=FOUR, town=OTHERS, sex=FOUR)["race"] == "secret"
+
+
+def test_a_secret_with_few_values_is_suggested_before_one_with_many():
+    many = [f"code {i % 30}" for i in range(100)]
+    assert parts(diabetes=TWO, diag_1=many, town=OTHERS) == {
+        "diabetes": "secret",
+        "diag_1": "leave out",
+        "town": "release",
+    }
+    assert parts(diag_1=many, town=OTHERS)["diag_1"] == "secret"
+
+
+def test_a_last_column_of_two_values_may_be_the_secret_and_else_none_is_suggested():
+    assert parts(town=FOUR, sex=TWO, active=TWO)["active"] == "secret"
+    assert "secret" not in parts(town=FOUR, sex=TWO, street=FOUR).values()
+    assert "secret" not in parts(active=TWO).values()
+    assert "secret" not in parts(town=FOUR, same=["s"] * 100).values()
+
+
+def test_a_suggestion_says_why():
+    (town, income, _) = suggest(open_source(pa.table({"town": FOUR, "income": TWO, "debt": FOUR})))
+    assert "secret" not in town.how
+    assert income.how.endswith("its name is often that of a secret, too")
+
+
+def test_how_columns_are_cut_is_what_is_counted_and_other_columns_do_not_matter(table):
+    opened = desk.open_table(table, "people.csv")
+    cuts = {"weight": ("bins", "0, 75, 400"), "town": ("top", "2"), "sex": ("automatic", ""), "age": ("bins", "none")}
+    counts = desk.count(opened, "obese", ["weight", "town", "sex"], cuts)
+    assert [len(column) for column in counts.exact.joint.columns] == [2, 3, 2]
+    assert desk.count(opened, "obese", ["sex", "town", "weight"], cuts) is counts  # the same noise
+    assert desk.count(opened, "obese", ["sex", "town", "weight"]) is not counts
+    each = desk.count(opened, "obese", ["weight"], {"weight": ("each", "")}).exact.joint
+    assert each.n_x > 20
+    for cut, words in ((("bins", " "), "into how many ranges"), (("top", "x"), "whole number"), (("no", ""), "list")):
+        with pytest.raises(InvalidTable, match=words):
+            desk.count(opened, "obese", ["weight"], {"weight": cut})
+
+
+def test_dates_are_kept_as_chosen():
+    table = pa.table({"ill": TWO, "born": [f"19{50 + i % 40}-0{1 + i % 9}-15" for i in range(100)]})
+    opened = desk.Opened(table, "table", 100, ())
+    for by in ("year", "month", "day"):
+        (column,) = desk.count(opened, "ill", ["born"], {"born": (by, "")}).exact.joint.columns
+        assert column.kind == by
+
+
+def test_the_curve_of_the_chosen_promise_is_found_and_shown_first(table):
+    opened = desk.open_table(table, "people.csv")
+    joint = desk.count(opened, "obese", ["sex"]).exact.joint
+    found = desk.next_curve(joint, Comparison((), {}), lambda _: None, first="pml")
+    assert [curve.kind.name for curve in found.curves] == ["pml"]
+    found = desk.next_curve(joint, found, lambda _: None, first="pml")
+    found = desk.next_curve(joint, found, lambda _: None, first="pml")
+    assert [curve.kind.name for curve in found.with_first("lip").curves] == ["lip", "ldp", "pml"]
+
+
 def test_columns_that_cannot_be_used_or_say_nothing_are_left_out():
     table = pa.table({"x": ["a", "b"] * 50, "same": ["s"] * 100, "nested": [[1]] * 100, "income": [1, 2] * 50})
     found = {s.column: (s.part, s.usable) for s in suggest(open_source(table))}
@@ -125,10 +201,54 @@ def test_when_the_studio_ends_work_is_stopped_and_waited_for():
     running = work.Work(lambda _: pf.optimise(joint, pf.SRLIP(0.2), gap=1e-12, progress=lambda _: begun.set()))
     idle = work.Work(lambda _: 1)
     assert begun.wait(120)
-    work.end_all(120)
+    assert work.end_all(120)
     assert not running.running
     assert not idle.running
-    assert pf.certify(running.result, joint).holds
+    assert (running.result, running.trouble) == (None, work.LEFT)  # nobody waits for it to be proven
+
+
+def test_work_that_is_left_ends_without_a_result_also_while_a_protocol_is_proven():
+    joint = pf.Joint.from_support(*_many())
+    protocol = pf.optimise(joint, pf.SRLIP(0.2), time_limit=1)
+    begun = threading.Event()
+
+    def task(_):
+        while True:
+            begun.set()
+            pf.certify(protocol, joint)
+
+    proving = work.Work(task)
+    assert begun.wait(120)
+    proving.stop()  # proves the best it has
+    proving.join(0.5)
+    assert proving.running
+    proving.leave()
+    proving.join(120)
+    assert (proving.result, proving.trouble) == (None, work.LEFT)
+
+
+def test_work_says_what_it_does():
+    counts, opened, said = *_wide_counts(), []
+    desk.solve(counts, opened, pf.LIP(0.5), None, lambda now: said.append(now) if isinstance(now, str) else None)
+    assert said == [desk.COUNTING, desk.SEARCHING, desk.MEASURING]
+
+
+@pytest.mark.parametrize(("sets", "most"), [(10**9, 8), (2, 10**9)])
+def test_too_many_attackers_are_refused_before_anything_is_counted_in_words_of_the_page(monkeypatch, sets, most):
+    counts, opened = _wide_counts()
+    monkeypatch.setattr(desk, "MOST_FAMILIES", sets)
+    monkeypatch.setattr(desk, "MOST_MEASURED", most)
+    monkeypatch.setattr(counts, "used", None)
+    with pytest.raises(pf.PrivacyFunnelError, match="3 sets of columns") as refused:
+        desk.solve(counts, opened, pf.SRLIP(0.5), None, lambda _: None)
+    assert "under “Attackers may know” choose “" in str(refused.value)
+    assert "--known" not in str(refused.value)
+
+
+def _wide_counts():
+    table = pa.table({"s": ["a", "b"] * 50, "x": ["c", "c", "d", "d"] * 25, "y": ["e", "e", "e", "f"] * 25})
+    opened = desk.Opened(table, "table", 100, ())
+    return desk.count(opened, "s", ["x", "y"]), opened
 
 
 def _many():

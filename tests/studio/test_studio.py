@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pyarrow.csv as pa_csv
 import pytest
 
@@ -14,6 +15,7 @@ from privacyfunnel.protocols.everything import NO_BOUND, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.report.account import account
 from privacyfunnel.report.words import percent
+from processes import seconds_to_end, soon
 
 PATIENCE = 120_000
 """Milliseconds for what takes moments on a machine that is not busy."""
@@ -48,7 +50,8 @@ def choose(page, secret, columns):
     page.get_by_role("radio", name=f"{secret} is the secret").check()
     for box in page.get_by_role("checkbox").all():
         name = box.get_attribute("value")
-        box.set_checked(name in columns)
+        if box.is_enabled():
+            box.set_checked(name in columns)
     page.click("#count")
     page.wait_for_selector("#promise-step")
 
@@ -305,7 +308,8 @@ def test_choosing_no_column_is_explained(open_studio, visit, table):
         page, _ = visit(address)
         page.wait_for_selector("#columns-step")
         for box in page.get_by_role("checkbox").all():
-            box.set_checked(False)
+            if box.is_enabled():
+                box.set_checked(False)
         page.click("#count")
         page.get_by_role("alert").filter(has_text="at least one other column").wait_for()
 
@@ -325,6 +329,193 @@ def test_a_long_search_is_followed_and_stopped_with_a_protocol_that_holds(open_s
         assert protocol.notion == pf.SRLIP(0.5)
         assert protocol.at_least == 0
         assert audit_publicly(protocol)[1].holds
+
+
+def takeable(page):
+    """Whether anything can be downloaded."""
+    return page.locator("#downloads a").count() > 0
+
+
+def arrives(page, link):
+    """Whether a download is sent, whole."""
+    from playwright.sync_api import Error
+
+    try:
+        return page.request.get(link).ok
+    except Error:  # broken off
+        return False
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A table with thirteen columns to release: 8,191 sets of them that an attacker may know."""
+    rng = np.random.default_rng(0)
+    columns = {f"c{j}": rng.integers(0, 2 if j < 3 else 1, 400) for j in range(13)}  # most say nothing
+    lines = [",".join([*columns, "ill"])]
+    ill = rng.random(400) < 0.2 + 0.4 * columns["c0"]
+    for i in range(400):
+        lines.append(",".join([*(str(codes[i]) for codes in columns.values()), "yn"[int(ill[i])]]))
+    path = tmp_path_factory.mktemp("wide") / "wide.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_after_a_refusal_the_result_is_marked_as_old_and_cannot_be_downloaded(open_studio, visit, wide, tmp_path):
+    with open_studio(wide) as (address, _):
+        page, heard = visit(address)
+        choose(page, "ill", [f"c{j}" for j in range(13)])
+        shows(page, pf.LIP(0.5).words())
+        assert "Kept." in page.inner_text("#result")
+        assert takeable(page)
+        page.locator("#get_protocol[href*=download]").wait_for()
+        link = address.split("?")[0] + page.locator("#get_protocol").get_attribute("href")
+        assert arrives(page, link)
+
+        page.select_option("#notion", "srlip")
+        refusal = page.locator("#status").get_by_role("alert")
+        refusal.filter(has_text="8,191 sets of columns that an attacker may know are too many").wait_for(timeout=10_000)
+        assert "under “Attackers may know” choose “two columns at most”" in refusal.inner_text()
+        assert "This is for what you chose before; what you chose since was refused" in page.inner_text("#old")
+        assert not takeable(page)
+        assert not arrives(page, link)  # an old link is of no use
+        assert page.evaluate("getComputedStyle(document.querySelector('#result')).filter") == "grayscale(1)"
+        assert barriers(page) == []
+
+        page.get_by_label("Attackers may know").select_option("1")
+        shows(page, pf.SRLIP(0.5, known=1).words())
+        page.locator("#get_protocol").wait_for()
+        assert page.inner_text("#old") == ""
+        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).notion == pf.SRLIP(0.5, known=1)
+        page.fill("#epsilon", "-1")
+        page.dispatch_event("#epsilon", "change")
+        page.locator("#old", has_text="was refused").wait_for()
+        assert not takeable(page)
+        set_epsilon(page, 0.5)
+        page.locator("#get_protocol").wait_for()
+        assert page.inner_text("#old") == ""
+        assert heard["errors"] == []
+
+
+def test_while_another_search_runs_the_result_is_marked_as_old_and_comes_back_with_its_choice(
+    open_studio, visit, table
+):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        choose(page, "obese", ["sex", "town", "height", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        page.select_option("#notion", "srlip")  # takes minutes
+        page.locator("#old", has_text="another one is being looked for").wait_for(timeout=10_000)
+        assert not takeable(page)
+        page.get_by_text("Looking for the best protocol.").wait_for()
+        page.select_option("#notion", "lip")
+        page.locator("#get_protocol").wait_for()
+        assert page.inner_text("#old") == ""
+        assert page.locator("progress").count() == 0
+        page.wait_for_timeout(2_000)  # what was left does not come after all
+        assert pf.LIP(0.5).words() in page.inner_text("#result")
+        assert heard["errors"] == []
+
+
+def test_the_box_of_the_secret_is_empty_and_cannot_be_ticked(open_studio, visit, table):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        assert "obese looks like the secret" in page.inner_text("#columns")
+        boxes = {name: page.get_by_role("checkbox", name=f"release {name}", exact=True) for name in ("obese", "town")}
+        assert not boxes["obese"].is_checked()
+        assert boxes["obese"].is_disabled()
+        assert boxes["town"].is_checked()
+        page.get_by_role("radio", name="town is the secret").check()
+        assert not boxes["town"].is_checked()
+        assert boxes["town"].is_disabled()
+        assert boxes["obese"].is_enabled()
+        assert not boxes["obese"].is_checked()  # it is not released unless somebody says so
+        page.click("#count")
+        page.locator("#counted", has_text="5 values of town").wait_for()
+        assert heard["errors"] == []
+
+
+def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studio, visit, table, tmp_path):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        assert page.get_by_label("a number or borders for weight").is_hidden()
+        page.get_by_label("how weight is cut").select_option("bins")
+        page.get_by_label("how town is cut").select_option("top")
+        mistakes = {
+            "": "into how many ranges",
+            "60, x": "are not numbers",
+            "0": "at least one bin",
+            "60, 75, 90": "lie outside its bins 60…90; widen them",
+        }
+        for typed, words in mistakes.items():
+            page.get_by_label("a number or borders for weight").fill(typed)
+            page.get_by_label("a number or borders for town").fill("2")
+            page.click("#count")
+            page.get_by_role("alert").filter(has_text=words).wait_for()
+        page.get_by_label("a number or borders for weight").fill("0, 75, 400")
+        assert barriers(page) == []
+        assert too_wide(page) <= 0
+        choose(page, "obese", ["weight", "town"])
+        shows(page, pf.LIP(0.5).words())
+        (block,) = pf.Protocol.load(get(page, "Protocol", tmp_path)).blocks
+        columns = {column.name: column for column in block.columns}
+        assert columns["weight"].edges == (0, 75, 400)
+        assert len(columns["town"]) == 3  # with the others
+        page.get_by_text("The same on the command line and in Python").click()
+        typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
+        assert "--top town=2" in typed
+        assert heard["errors"] == []
+
+
+def test_columns_that_are_too_fine_or_emptied_are_pointed_out(open_studio, visit, tmp_path):
+    rng = np.random.default_rng(0)
+    fine, copy = rng.integers(0, 300, 600), rng.integers(0, 2, 600)
+    lines = ["town,copy,ill", *(f"town {a},{'yn'[b]},{'yn'[b]}" for a, b in zip(fine, copy, strict=True))]
+    (tmp_path / "fine.csv").write_text("\n".join(lines) + "\n")
+    with open_studio(tmp_path / "fine.csv") as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        page.get_by_label("how town is cut").select_option("top")
+        page.get_by_label("a number or borders for town").fill("290")
+        choose(page, "ill", ["town", "copy"])
+        told = page.inner_text("#counted")
+        assert "Counted, but too fine:" in told
+        assert "without town: 2 combinations" in told
+        assert re.search(r"the \d+ most frequent values of town: \d+ combinations", told)
+        assert "--top" not in told
+        page.get_by_label("a number or borders for town").fill("2")
+        choose(page, "ill", ["town", "copy"])
+        page.locator("#counted .kept").wait_for()
+        set_epsilon(page, 0.05)
+        shows(page, "Emptied: copy: its released values say next to nothing of the original ones.")
+        assert heard["errors"] == []
+
+
+def test_the_curve_of_the_promise_that_is_chosen_comes_first(open_studio, visit, table):
+    with open_studio(table) as (address, _):
+        page, _ = visit(address)
+        choose(page, "obese", ["sex", "weight"])
+        shows(page, pf.LIP(0.5).words())
+        first = "() => document.querySelector('#curve tbody tr')?.firstElementChild.textContent === '%s'"
+        page.wait_for_function(first % "LIP")
+        page.wait_for_function("() => document.querySelector('#curve')?.textContent.includes('PML')")
+        page.wait_for_function(first % "LIP")
+        page.select_option("#notion", "pml")
+        page.wait_for_function(first % "PML")
+
+
+def test_ctrl_c_ends_the_studio_within_two_seconds_during_a_search(open_studio, visit, table):
+    def attempt():
+        with open_studio(table) as (address, process):
+            page, _ = visit(address)
+            choose(page, "obese", ["sex", "town", "height", "weight"])
+            shows(page, pf.LIP(0.5).words())
+            page.select_option("#notion", "srlip")  # takes minutes
+            page.get_by_text("Kept so far:").wait_for()
+            return seconds_to_end(process, "SIGINT")
+
+    assert soon(attempt)
 
 
 @pytest.mark.long

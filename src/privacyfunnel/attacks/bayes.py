@@ -19,6 +19,7 @@ from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.numeric.information import NATS_PER_BIT, plogp
+from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import families, numbers_of
@@ -89,7 +90,7 @@ def bayes(outcomes: Outcomes, joint: Joint, notion: Notion, known: int | Sequenc
     asked = [J for J in _asked_for(joint, known) if J not in promised]
     limits = notion.limits.granted()
     every = dict.fromkeys([(), *promised, *asked])
-    return [_attacker(outcomes, joint, View.of(J, joint), limits, J in promised) for J in every]
+    return [_attacker(outcomes, joint, View.of(J, joint), limits, J in promised) for J in while_awaited(every)]
 
 
 def _asked_for(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int, ...]]:
@@ -102,8 +103,7 @@ def _asked_for(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[in
     else:
         usable = sorted(numbers_of([known] if isinstance(known, str) else list(known), joint))
         most = len(usable)
-    refusal = "there are too many sets of attributes that an attacker may know; name fewer in known"
-    return families(usable, most, refusal)
+    return families(usable, most)
 
 
 def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, promised: bool) -> Attacker:

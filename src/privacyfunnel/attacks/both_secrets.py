@@ -17,6 +17,7 @@ import numpy as np
 
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
@@ -45,7 +46,7 @@ class Trial(ABC):
         notion = protocol.notion
         if notion.confidence is not None:
             return _Certified(notion.epsilon, protocol, joint)
-        shown = tuple(_Shares.of(outcomes, joint, view) for view in notion.views(joint))
+        shown = tuple(_Shares.of(outcomes, joint, view) for view in while_awaited(notion.views(joint)))
         return _Recomputed(notion.epsilon or PERFECT_LEVEL, notion, shown)
 
     @property

@@ -22,10 +22,10 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.counting import Counted, count_table
-from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.domain import opened
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.typed import is_whole, read_bins, whole_number
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
 SecretToFit = Annotated[
@@ -132,29 +132,6 @@ def weights(texts: list[str] | None) -> dict[str, float] | None:
         raise InvalidInput("--weight takes column=number, such as town=3") from None
 
 
-def read_bins(text: str) -> Bins:
-    """Edges, a number of bins, or a word."""
-    if _is_whole(text):
-        return int(text)
-    if "," not in text:
-        return text
-    try:
-        return [float(edge) for edge in text.split(",")]
-    except ValueError:
-        raise InvalidTable(f"the bin edges {text!r} are not numbers") from None
-
-
-def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit()
-
-
-def whole_number(text: str, option: str) -> int:
-    """A positive whole number, as typed."""
-    if not _is_whole(text) or int(text) < 1:
-        raise InvalidTable(f"{option} takes a positive whole number; got {text!r}")
-    return int(text)
-
-
 def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | None, missing: list[str] | None) -> Wishes:
     """What the steward asked for, as typed."""
     by_date = pairs(dates, "--dates")
@@ -163,7 +140,7 @@ def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | Non
             raise InvalidTable(f"--dates {column} takes year, month or day; got {by!r}")
     return Wishes(
         {column: read_bins(text) for column, text in pairs(bins, "--bins").items()},
-        {column: whole_number(text, "--top") for column, text in pairs(top, "--top").items()},
+        {column: whole_number(text, f"--top {column}") for column, text in pairs(top, "--top").items()},
         cast(Any, by_date),
         texts(missing),
     )
@@ -206,7 +183,7 @@ def _known(text: str | None) -> int | list[str] | None:
     """A number of attributes, or their names."""
     if text is None:
         return None
-    return int(text) if _is_whole(text.strip()) else names(text)
+    return int(text) if is_whole(text.strip()) else names(text)
 
 
 def kind(name: str) -> type[Notion]:

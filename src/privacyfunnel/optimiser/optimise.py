@@ -13,6 +13,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
@@ -240,7 +241,7 @@ def _exact(
 ) -> Protocol:
     """Round the mixture to an exact channel, and return it only if it passes the exact check."""
     allowed = notion.epsilon or PERFECT_LEVEL
-    for slack in SLACKS:
+    for slack in while_awaited(SLACKS):
         channel = round_channel(columns, q, polytope, slack)
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= allowed:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidJoint, InvalidPromise
+from privacyfunnel.errors import InvalidJoint, InvalidPromise, TooManyAttackers
 from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, misplaced, missing_mass
 from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.marginal_tables import marginal_tables, tables_given
@@ -103,9 +103,7 @@ def confidence_set(
     crowded = [np.bincount(view.cell, minlength=view.n_cells) for view in views]
     entries = sum(int((size > 1).sum()) * int(size.max()) for size in crowded) * joint.n_s
     if entries > MOST_INTERVALS:
-        raise InvalidPromise(
-            f"the confidence set has {entries:,} intervals, too many; guard against fewer attackers (known=1)"
-        )
+        raise TooManyAttackers(f"the confidence set has {entries:,} intervals, too many", known=1)
     if within == "nested":
         return _nested_set(joint, views, sizes, 1.0 - confidence, chains)
     families = FAMILIES[within]

@@ -98,6 +98,10 @@ class Notion(ABC):
         """What attackers may know beforehand: nothing, unless a notion says otherwise."""
         return [View.of((), joint)]
 
+    def sets_known(self, joint: Joint) -> int:
+        """How many sets of attributes attackers may know, at most: there are no more views, which take time to make."""
+        return 1
+
     def possible(self, joint: Joint) -> list[Possible]:
         """Every distribution that a promise with a confidence holds for, view by view."""
         raise InvalidPromise(

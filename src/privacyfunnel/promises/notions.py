@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import combinations
 from typing import Any, ClassVar, Self
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.errors import InvalidPromise, TooManyAttackers
+from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
 from privacyfunnel.promises.robust import ONCE_THE_ONLY, Robust
@@ -26,15 +28,24 @@ def numbers_of(known: Sequence[str], joint: Joint) -> list[int]:
     return [joint.attributes.index(name) for name in known]
 
 
-def families(usable: Sequence[int], most: int, refusal: str) -> list[tuple[int, ...]]:
-    """Every set of at most so many of these attributes, small ones first; `refusal`, with {} for how many, if too many.
+def number_of_families(attributes: int, most: int) -> int:
+    """How many sets of at most so many of some attributes there are.
 
-    >>> families([0, 2], 1, "")
+    >>> number_of_families(13, 12), number_of_families(13, 2)
+    (8191, 92)
+    """
+    return sum(math.comb(attributes, size) for size in range(most + 1))
+
+
+def families(usable: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """Every set of at most so many of these attributes, small ones first.
+
+    >>> families([0, 2], 1)
     [(), (0,), (2,)]
     """
-    count = sum(math.comb(len(usable), size) for size in range(most + 1))
+    count = number_of_families(len(usable), most)
     if count > MOST_FAMILIES:
-        raise InvalidPromise(refusal.format(count))
+        raise TooManyAttackers(f"{count:,} sets of attributes that an attacker may know are too many", known=2)
     return [J for size in range(min(most, len(usable)) + 1) for J in combinations(usable, size)]
 
 
@@ -178,20 +189,27 @@ class _SideChannels(OneEpsilon):
     def views(self, joint: Joint) -> list[View]:
         """One view for every set of attributes that an attacker may know; sets that tell the same are one."""
         different: dict[bytes, View] = {}
-        for known in self._families(joint):
+        for known in while_awaited(self._families(joint)):
             view = View.of(known, joint)
-            different.setdefault(view.cell.tobytes(), view)
+            different.setdefault(sha256(view.cell.data).digest(), view)
         return list(different.values())
 
+    def sets_known(self, joint: Joint) -> int:
+        usable, most = self._range(joint)
+        return number_of_families(len(usable), most)
+
     def _families(self, joint: Joint) -> list[tuple[int, ...]]:
+        return families(*self._range(joint))
+
+    def _range(self, joint: Joint) -> tuple[list[int], int]:
+        """The attributes that attackers may know, and how many of them at most."""
         m = len(joint.attributes)
         usable, most = list(range(m)), m - 1  # who knows everything learns nothing more
         if isinstance(self.known, int):
             most = min(most, self.known)
         elif self.known is not None:
             usable = numbers_of(self.known, joint)
-        refusal = "{:,} sets of attributes that an attacker may know are too many; restrict them with known=2"
-        return families(usable, most, refusal)
+        return usable, most
 
     def _who(self) -> str:
         """The attackers, in words. Who knows a number exactly is not meant where it is cut into ranges."""

@@ -75,6 +75,9 @@ class Robust(Notion):
     def views(self, joint: Joint) -> list[View]:
         return self.promise.views(joint)
 
+    def sets_known(self, joint: Joint) -> int:
+        return self.promise.sets_known(joint)
+
     def possible(self, joint: Joint) -> list[Possible]:
         return confidence_set(joint, self.views(joint), self.confidence, self.kind_of_set(joint), self.chains)
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
+from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
@@ -197,7 +198,7 @@ def _check(
         return (_check_tested if notion.tested else _check_over)(entries, joint, notion)
     asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
     holds, worst, share = True, None, -1.0
-    for view in notion.views(joint):
+    for view in while_awaited(notion.views(joint)):
         lifts = shown.lifts(view, blocks) if isinstance(shown, Product) else Lifts.of(shown, joint, view)
         for name, ratios in lifts.ratios():
             ratio, place = ratios.largest()

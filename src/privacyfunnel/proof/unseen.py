@@ -20,6 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import SCALE, Possible
@@ -61,7 +62,7 @@ def room_for(channel: Channel, inputs: Integers, joint: Joint, notion: Notion, b
     left = Room(np.zeros(channel.n_outputs, dtype=np.int64), np.full(channel.n_outputs, UNIT))
     if notion.tested:  # nobody who was set aside has a value never seen: nothing can be tested
         return Room(left.most, left.least)
-    for view in notion.views(joint):
+    for view in while_awaited(notion.views(joint)):
         left = left.meet(_counted(entries, channel.n_outputs, joint, view, notion, below))
         if left.empty():
             return left

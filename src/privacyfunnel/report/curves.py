@@ -36,6 +36,12 @@ class Comparison:
         """Both together."""
         return Comparison((*self.curves, *other.curves), {**self.left_out, **other.left_out})
 
+    def with_first(self, name: str) -> Comparison:
+        """The same with the curve of one kind of promise before all others, which are in their usual order."""
+        order = list(KINDS)
+        curves = sorted(self.curves, key=lambda curve: (curve.kind.name != name, order.index(curve.kind.name)))
+        return Comparison(tuple(curves), self.left_out)
+
 
 def epsilons_with(epsilon: float) -> list[float]:
     """The ε of a chart, with the one of the protocol at hand among them."""
@@ -70,10 +76,11 @@ def one_curve(
 ) -> Comparison:
     """The curve of one kind of promise, or why there is none; `time_limit` is for each point."""
     asked = sorted(epsilons)
-    if joint.at_least and len(kind.at(asked[-1]).views(joint)) > 1:
+    sets = kind.at(asked[-1]).sets_known(joint)  # counted, not laid out, which takes its time
+    if joint.at_least and sets > 1:
         return Comparison((), {kind.name: KNOWN_AS_THEY_ARE})
     find = partial(tradeoff, objective=objective, weights=weights, time_limit=time_limit, progress=progress)
-    if joint.n_x * len(kind.at(asked[-1]).views(joint)) > MOST_CONDITIONS:
+    if joint.n_x * sets > MOST_CONDITIONS:
         return Comparison((), {kind.name: "it is too large here to be solved in passing"})
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
         for some in (asked[:1], asked):  # the smallest ε is the hardest

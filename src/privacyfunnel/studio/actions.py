@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidTable
+from privacyfunnel.errors import InvalidPromise, InvalidTable, TooManyAttackers
+from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.optimise import optimise
-from privacyfunnel.optimiser.program.state import Progress
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS, notion_from
+from privacyfunnel.promises.notions import KINDS, MOST_FAMILIES, notion_from, number_of_families
 from privacyfunnel.promises.robust import robust
-from privacyfunnel.protocols.protocol import Objective
+from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
 from privacyfunnel.studio.protecting import Counts, Protection
+from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
+from privacyfunnel.studio.work import Follow
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.preview import Preview, preview
 from privacyfunnel.tables.release import Release
@@ -33,7 +36,17 @@ SHOWN = 80
 """Letters of a file's name that a message quotes; its end is what matters."""
 POINT_SECONDS = 10.0
 """For each point of the curves. Most take a tenth of that, but not while charts are drawn and other searches run."""
-Follow = Callable[[Progress], None]
+MOST_MEASURED = 5_000_000
+"""Sets of columns that attackers may know times combinations of values in the table: measuring what such attackers
+gain takes about 10 µs for each, so up to a minute."""
+COUNTING, SEARCHING, MEASURING = (
+    "Counting.",
+    "Looking for the best protocol.",
+    "Found. Measuring what it keeps, and what attackers gain.",
+)
+"""What a search does, one after the other."""
+KNOWN_LABEL = "Attackers may know"
+ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
 FIRST_OBJECTIVE: Objective = "faithful"
 """What is kept the most of unless somebody chooses otherwise: rows that anybody can read without a tool."""
 
@@ -47,8 +60,8 @@ class Opened:
     """As its owner calls it."""
     rows: int
     columns: tuple[Suggestion, ...]
-    counts: dict[tuple[str, frozenset[str]], Counts] = field(default_factory=dict, repr=False)
-    """Of every choice of a secret and columns so far: who comes back to one finds the same noise."""
+    counts: dict[tuple[str, frozenset[str], tuple[Any, ...]], Counts] = field(default_factory=dict, repr=False)
+    """Of every choice of a secret, columns and how they are cut so far: who comes back to one finds the same noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +71,8 @@ class Solved:
     account: Account
     preview: Preview
     protection: Protection
+    asked: Notion
+    """The promise as it was chosen; the protocol's own may say more about what it was made for."""
     wish: Wish | None = None
     """What it was found for, if it was a wish."""
 
@@ -83,11 +98,13 @@ def take_upload(path: Path, name: str, folder: Path) -> Path:
     return taken
 
 
-def count(opened: Opened, secret: str, attributes: list[str]) -> Counts:
-    """Count the chosen columns, once."""
-    choice = secret, frozenset(attributes)
+def count(opened: Opened, secret: str, attributes: list[str], cuts: Mapping[str, Cut] | None = None) -> Counts:
+    """Count the chosen columns, once; those of `cuts` as they are to be cut."""
+    used = {secret, *attributes}
+    wishes = wishes_of({name: cut for name, cut in (cuts or {}).items() if name in used})
+    choice = secret, frozenset(attributes), key_of(wishes)
     if choice not in opened.counts:
-        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes))
+        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes, wishes=wishes))
     return opened.counts[choice]
 
 
@@ -119,10 +136,10 @@ def solve(
 ) -> Solved:
     """The best protocol, and what is to be shown of it."""
     protection = Protection.usual(notion) if protection is None else protection
-    joint = counts.used(protection).joint
-    protocol = optimise(joint, notion, objective=objective, time_limit=time_limit, progress=follow)
-    about = account(protocol, counts.exact.joint)
-    return Solved(about, preview(protocol, open_source(opened.path)), protection)
+    joint = _used(counts, protection, notion, follow)
+    with _named_as_on_the_page():
+        protocol = optimise(joint, notion, objective=objective, time_limit=time_limit, progress=follow)
+        return _measured(protocol, counts, opened, notion, protection, follow)
 
 
 def grant(
@@ -138,18 +155,58 @@ def grant(
 ) -> Solved:
     """The smallest ε that keeps enough."""
     protection = Protection.usual(make(keep)) if protection is None else protection
+    joint = _used(counts, protection, make(keep), follow)
+    with _named_as_on_the_page():
+        wish = epsilon_for(joint, make, keep, objective=objective, time_limit=time_limit, progress=follow)
+        found = _measured(wish.protocol, counts, opened, wish.protocol.notion, protection, follow)
+    return replace(found, wish=wish)
+
+
+def _used(counts: Counts, protection: Protection, notion: Notion, follow: Follow) -> Joint:
+    """The counts to search with; refused before any time is spent if attackers may know too many sets of columns."""
+    exact = counts.exact.joint
+    sets = notion.sets_known(exact)
+    with _named_as_on_the_page():
+        if sets > MOST_FAMILIES:
+            raise TooManyAttackers(f"{sets:,} sets of columns that an attacker may know are too many", known=2)
+        if sets > 1 and sets * exact.n_x > MOST_MEASURED:
+            what = f"{sets:,} sets of columns that an attacker may know, with {exact.n_x:,} combinations of values"
+            fewer = 2 if sets > number_of_families(len(exact.attributes), 2) else 1
+            raise TooManyAttackers(f"{what}, are too many to be measured", known=fewer)
+    follow(COUNTING)
     joint = counts.used(protection).joint
-    wish = epsilon_for(joint, make, keep, objective=objective, time_limit=time_limit, progress=follow)
-    about = account(wish.protocol, counts.exact.joint)
-    return Solved(about, preview(wish.protocol, open_source(opened.path)), protection, wish)
+    unless_left()
+    follow(SEARCHING)
+    return joint
+
+
+def _measured(
+    protocol: Protocol, counts: Counts, opened: Opened, asked: Notion, protection: Protection, follow: Follow
+) -> Solved:
+    """A protocol that was found, and what it gives away."""
+    unless_left()
+    follow(MEASURING)
+    about = account(protocol, counts.exact.joint)
+    return Solved(about, preview(protocol, open_source(opened.path)), protection, asked)
+
+
+@contextmanager
+def _named_as_on_the_page() -> Iterator[None]:
+    """A refusal names the choice that is on the page, not the option of the command line."""
+    try:
+        yield
+    except TooManyAttackers as trouble:
+        choice = f"under “{KNOWN_LABEL}” choose “{ATTACKERS[str(trouble.known)]}”"
+        raise InvalidPromise(f"{trouble.what}; {choice}, or release fewer columns or wider ranges") from None
 
 
 def next_curve(
-    joint: Joint, done: Comparison, follow: Follow, *, objective: Objective = FIRST_OBJECTIVE
+    joint: Joint, done: Comparison, follow: Follow, *, first: str = "", objective: Objective = FIRST_OBJECTIVE
 ) -> Comparison | None:
-    """The curves with that of one more kind of promise; None when there is none left."""
+    """The curves with that of one more kind of promise, `first` before others; None when there is none left."""
     names = {curve.kind.name for curve in done.curves} | set(done.left_out)
-    kind = next((kind for kind in comparable(joint) if kind.name not in names), None)
+    left = [kind for kind in comparable(joint) if kind.name not in names]
+    kind = min(left, key=lambda kind: kind.name != first, default=None)
     if kind is None:
         return None
     more = one_curve(joint, kind, EPSILONS, objective=objective, time_limit=POINT_SECONDS, progress=follow)

@@ -10,7 +10,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS
 from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
-from privacyfunnel.studio.actions import FIRST_OBJECTIVE
+from privacyfunnel.studio.actions import ATTACKERS, FIRST_OBJECTIVE, KNOWN_LABEL
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
 from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
@@ -20,7 +20,6 @@ SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5,
 """The ε of the slider; others can be typed."""
 START = 0.5
 """Where the slider stands at first: beliefs change by at most 65%."""
-ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
 OBJECTIVES: dict[str, str] = {
     "faithful": "rows to be counted as they stand",
     "information": "the most information, to be read with funnel estimate",
@@ -93,7 +92,7 @@ def share_part(objective: Objective) -> Tag:
 
 def attackers_part() -> Tag:
     """For promises about side channels: who they are made to."""
-    return ui.input_select("known", "Attackers may know", ATTACKERS, width="100%")
+    return ui.input_select("known", KNOWN_LABEL, ATTACKERS, width="100%")
 
 
 def for_whom() -> dict[str, str]:

@@ -19,9 +19,7 @@ from privacyfunnel.report.page import aside_part, attack_part, columns_part, sid
 from privacyfunnel.report.promised import glance_part, promise_part
 from privacyfunnel.report.words import again_words, how_to_count, kept_words, percent, threshold_words
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
-from privacyfunnel.studio.protecting import Counts
 from privacyfunnel.tables.preview import Preview
-from privacyfunnel.tables.suggesting import Suggestion
 
 
 def whole_page(most_bytes: int) -> TagList:
@@ -49,6 +47,7 @@ def whole_page(most_bytes: int) -> TagList:
             ui.output_ui("promise"),
             tags.div(ui.output_ui("status"), aria_live="polite", role="status"),
             ui.output_ui("curve"),
+            ui.output_ui("old"),
             ui.output_ui("result"),
             ui.output_ui("downloads"),
             id="main",
@@ -85,69 +84,28 @@ def opened_part(opened: Opened) -> Tag:
     return tags.p(tags.strong("Open: "), shown, class_="verdict kept")
 
 
-def _mark(column: Suggestion, checked: bool, kind: str, name: str, place: str, label: str) -> Tag:
-    """A radio button or a box for a column; one that cannot be used cannot be marked."""
-    state: dict[str, Any] = {} if column.usable else {"disabled": ""}
-    state |= {"checked": ""} if checked else {}
-    return tags.input(state, type=kind, name=name, id=place, value=column.column, aria_label=label)
-
-
-def columns_step(opened: Opened) -> Tag:
-    """Choose the secret and what to release; one table for both, with a suggestion for each column."""
-    secrets = [column.column for column in opened.columns if column.part == "secret"]
-    rows = []
-    for i, column in enumerate(opened.columns):
-        secret, chosen = column.column in secrets, column.part == "release"
-        rows.append(
-            tags.tr(
-                tags.th(column.column, tags.small(column.how, class_="meta"), scope="row"),
-                tags.td(_mark(column, secret, "radio", "secret", f"secret-{i}", f"{column.column} is the secret")),
-                tags.td(_mark(column, chosen, "checkbox", "attributes", f"release-{i}", f"release {column.column}")),
-                tags.td(f"{column.values:,}" if column.usable else "–"),
-            )
-        )
-    heads = [tags.th(text, scope="col") for text in ("column", "secret", "release", "values")]
-    table = tags.table(tags.thead(tags.tr(*heads)), tags.tbody(*rows), class_="columns")
-    return section(
-        "columns-step",
-        "2. The secret and the columns to release",
-        tags.p("The marks are suggestions. Leave out what names people: names, numbers, addresses."),
-        # Shiny reads the radio buttons and the boxes of a group by the group's name, wherever they stand in it.
-        tags.div(
-            tags.div(
-                tags.div(table, class_="scroll", tabindex="0", role="region", aria_label="The columns"),
-                id="attributes",
-                class_="shiny-input-checkboxgroup",
-                role="group",
-                aria_label="Columns to release",
-            ),
-            id="secret",
-            class_="shiny-input-radiogroup",
-            role="group",
-            aria_label="The secret",
-        ),
-        ui.input_action_button("count", "Use these columns", class_="main"),
-        tags.div(ui.output_ui("counted"), aria_live="polite"),
-    )
-
-
-def counted_part(counts: Counts) -> Tag:
-    """What was counted."""
-    joint = counts.exact.joint
-    shown = f"{joint.total:,} people, {joint.n_s} values of {joint.secret}, {joint.n_x:,} combinations to release."
-    return tags.p(tags.strong("Counted: "), shown, class_="verdict kept")
-
-
-def progress_part(words: str, stopping: bool) -> Tag:
+def progress_part(doing: str, words: str, stopping: bool) -> Tag:
     """A search that runs."""
-    button = ui.input_action_button("cancel", "Stop and take the best so far")
-    shown = "Stopping…" if stopping else "Looking for the best protocol. "
+    label = "Leave it, with no result" if stopping else "Stop and take the best so far"
     return tags.div(
-        tags.p(tags.strong(shown), words),
+        tags.p(tags.strong("Stopping… " if stopping else ""), tags.strong(doing), " ", words),
         tags.progress(aria_label="searching"),
-        None if stopping else button,
+        ui.input_action_button("cancel", label),
         class_="searching",
     )
+
+
+def old_part(searching: bool) -> Tag:
+    """That what is shown below is not for what is chosen above."""
+    why = "another one is being looked for" if searching else "what you chose since was refused"
+    words = f"This is for what you chose before; {why}. It does not show what holds now."
+    return tags.p(tags.strong("Old result. "), words, class_="verdict old")
+
+
+def nothing_to_take() -> Tag:
+    """The last step while the result is old."""
+    words = "Nothing to take: the result above is old. Wait for the new one, or go back to what you chose before."
+    return section("download-step", "5. Take it with you", tags.p(words))
 
 
 def result_part(solved: Solved) -> Tag:
@@ -155,7 +113,8 @@ def result_part(solved: Solved) -> Tag:
     shown = solved.account
     wish = [tags.p(solved.wish.words())] if solved.wish else []
     threshold = threshold_words(shown)
-    more = [tags.p(words) for words in (shown.population and shown.population.words(), threshold) if words]
+    said = (shown.population and shown.population.words(), threshold, shown.emptied.words())
+    more = [tags.p(words) for words in said if words]
     return section(
         "result-step",
         "4. What it means",
@@ -251,6 +210,11 @@ def publishing_words(shown: Account) -> str:
     exposed = shown.measured.exposed if shown.measured is not None else None
     why = exposed.words() if exposed is not None and exposed.few else NO_BOUND
     return f"Publish the released table. {keep} Publish one release only. {why}"
+
+
+def seconds_words(seconds: float) -> str:
+    """For how long something runs."""
+    return f"{seconds:.0f} s."
 
 
 def progress_words(kept: float, most: float, seconds: float, sought: Objective) -> str:

@@ -10,6 +10,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
+from privacyfunnel.tables.too_fine import fineness
 
 EPSILONS = (0.1, 0.5, USUAL_EPSILON, 2.0)
 """The ε₀ to choose from: from noise that a table of a few thousand rows hardly bears to noise that few tables feel."""
@@ -53,12 +54,16 @@ class Counts:
 
     def __init__(self, exact: Counted) -> None:
         self.exact = exact
+        self.fineness = fineness(exact.joint)
+        """Whether there are too many combinations of values for the people."""
         self._noisy: dict[float, Counted] = {}
         self._used: dict[Protection, Counted] = {}
         self._one_at_a_time = threading.Lock()  # searches and curves run in threads
 
     def used(self, protection: Protection) -> Counted:
         """The counts that a protocol is computed from."""
+        if protection in self._used:  # whoever looks need not wait while others are made
+            return self._used[protection]
         with self._one_at_a_time:
             if protection not in self._used:
                 self._used[protection] = self._made(protection)

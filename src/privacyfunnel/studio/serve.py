@@ -6,7 +6,9 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from privacyfunnel.studio.guard import Guard
 
 LOOPBACK = "127.0.0.1"
+SECONDS_TO_END = 0.4
+"""Seconds that searches and open connections are given when the studio is told to end; people expect Ctrl-C to work at
+once, and a search that is deep in a compiled library may take far longer."""
 
 
 def serve(
@@ -44,22 +49,67 @@ def serve(
     from privacyfunnel.studio.work import end_all
 
     with _folder(folder) as own, _listening(port) as listener:
+        deadline = _Deadline(own)
         app = studio_app(table, own, most_bytes, time_limit)
         guard = Guard(app, listener.getsockname()[1], most_bytes, page_of(app))
         ready(guard.address)
         try:
-            server = server_of(guard)
+            server = server_of(guard, deadline.begin)
             with suppress(KeyboardInterrupt), _ended_by_hanging_up(server):
                 server.run(sockets=[listener])
         finally:
-            end_all()
+            deadline.begin()
+            if not end_all(SECONDS_TO_END):
+                deadline.leave()
+            deadline.met()
 
 
-def server_of(guard: Guard) -> Server:
-    """A server that logs no address, and believes nobody who says for whom he asks: there is no proxy before us."""
+class _Deadline:
+    """The studio is over soon after it is told to end, whatever still runs.
+
+    Then the process leaves without the usual clearing up, which would wait for every thread, or abort if one is deep in
+    a compiled library. Only the folder is removed first.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._timer = threading.Timer(SECONDS_TO_END, self.leave)
+        self._timer.daemon = True
+        self._begun = False
+
+    def begin(self) -> None:
+        """The studio was told to end."""
+        if not self._begun:
+            self._begun = True
+            self._timer.start()
+
+    def met(self) -> None:
+        """Everything has ended by itself."""
+        self._timer.cancel()
+
+    def leave(self) -> None:
+        """Remove the folder and end the process here."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        shutil.rmtree(self._folder, ignore_errors=True)  # what was written in the meantime
+        os._exit(0)
+
+
+def server_of(guard: Guard, ending: Callable[[], None] = lambda: None) -> Server:
+    """A server that logs no address, and believes nobody who says for whom he asks: there is no proxy before us.
+
+    `ending` is called when it is told to end.
+    """
     from uvicorn import Config, Server
 
-    return Server(
+    class Told(Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            ending()
+            super().handle_exit(sig, frame)
+
+    return Told(
         Config(guard, log_level="error", access_log=False, server_header=False, lifespan="on", proxy_headers=False)
     )
 
@@ -71,7 +121,7 @@ def _ended_by_hanging_up(server: Server) -> Iterator[None]:
     if hangup is None or signal.getsignal(hangup) == signal.SIG_IGN:  # as with nohup
         yield
         return
-    before = signal.signal(hangup, lambda _number, _frame: setattr(server, "should_exit", True))
+    before = signal.signal(hangup, lambda _number, frame: server.handle_exit(signal.SIGTERM, frame))
     try:
         yield
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -11,14 +11,19 @@ from typing import Any, TypeVar, cast
 
 from htmltools import HTML
 from shiny import reactive, render, req
+from starlette.exceptions import HTTPException
 
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.report.page import bars_part, curves_part
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import choosing, page
+from privacyfunnel.studio import columns as choices
 from privacyfunnel.studio.visit import Visit
 
+S = TypeVar("S")
 T = TypeVar("T")
+GONE = 410
+"""HTTP: what was asked for is no longer there."""
 
 
 def tables(visit: Visit) -> None:
@@ -57,7 +62,7 @@ def columns(visit: Visit) -> None:
     @render.ui
     def columns() -> Any:
         now = visit.opened.get()
-        return page.columns_step(now) if now else None
+        return choices.columns_step(now) if now else None
 
     @reactive.effect
     @reactive.event(visit.input.count)
@@ -68,13 +73,13 @@ def columns(visit: Visit) -> None:
         if not secret or not chosen:
             visit.say("columns", "choose one secret and at least one other column to release")
             return
-        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen))
+        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen, visit.cuts(now.columns)))
         visit.counted.set(found)
 
     @render.ui
     def counted() -> Any:
         words, now = visit.troubles.get().get("columns"), visit.counted.get()
-        return page.trouble(words) if words else (page.counted_part(now) if now else None)
+        return page.trouble(words) if words else (choices.counted_part(now) if now else None)
 
 
 def promises(visit: Visit) -> None:
@@ -99,6 +104,7 @@ def promises(visit: Visit) -> None:
 
     @reactive.effect
     def _curves() -> None:
+        visit.first_kind = visit.input.notion()
         now, protection = visit.counted.get(), visit.protection()
         if now is not None and protection is not None:
             visit.follow_curves(now, visit.objective(), protection)
@@ -113,10 +119,15 @@ def promises(visit: Visit) -> None:
         if now is None or opened is None:
             return
         promise, objective, protection = visit.promise(visit.input.epsilon()), visit.objective(), visit.protection()
-        if promise is None or protection is None or (promise, objective, protection) == visit.promised:
+        if promise is None or protection is None:
+            visit.refuse()
+            return
+        if (promise, objective, protection) == visit.promised:
             return
         visit.promised = promise, objective, protection
+        visit.say("promise", None)
         if visit.promised in visit.known:
+            visit.drop_search()
             visit.show(visit.known[visit.promised])
         else:
             visit.begin_search(partial(desk.solve, now, opened, promise, visit.time_limit), objective, protection)
@@ -152,27 +163,35 @@ def searches(visit: Visit) -> None:
             return
         visit.watching.discard("search")
         visit.notice.set(None)
-        visit.say("promise", work.trouble)
-        if work.result is not None:
-            visit.show(work.result)
+        if work.result is None:
+            visit.ended_without(work.trouble)
+            return
+        visit.say("promise", None)
+        visit.show(work.result)
 
     @reactive.effect
     @reactive.event(visit.input.cancel)
     def _cancel() -> None:
         work = visit.running()
-        if work is not None:
+        if work is not None and work.stopped:
+            work.leave()
+        elif work is not None:
             work.stop()
 
     @render.ui
     def status() -> Any:
         words, notice = visit.troubles.get().get("promise"), visit.notice.get()
         if notice is not None:
-            return page.progress_part(*notice)
+            return page.progress_part(notice.doing, notice.words, notice.stopping)
         return page.trouble(words) if words else None
 
 
 def results(visit: Visit) -> None:
     """4. What it means."""
+
+    @render.ui
+    def old() -> Any:
+        return page.old_part(visit.notice.get() is not None) if visit.old.get() and visit.solved.get() else None
 
     @render.ui
     def result() -> Any:
@@ -196,7 +215,8 @@ def results(visit: Visit) -> None:
         compared, now = visit.compared.get(), visit.solved.get()
         if not compared.curves or now is None:
             return None
-        return HTML(await asyncio.to_thread(curves_part, now.account, compared))
+        shown = compared.with_first(visit.input.notion())
+        return HTML(await asyncio.to_thread(curves_part, now.account, shown))
 
 
 def files(visit: Visit) -> None:
@@ -205,34 +225,45 @@ def files(visit: Visit) -> None:
     @render.ui
     def downloads() -> Any:
         now, opened = visit.solved.get(), visit.opened.get()
+        if visit.old.get():
+            return page.nothing_to_take() if now else None
         return page.downloads_part(now, opened) if now and opened else None
 
     def here() -> tuple[desk.Solved, desk.Opened]:
+        """What there is to take; an old link is refused before anything of it is sent."""
         with reactive.isolate():
-            return _there(visit.solved.get()), _there(visit.opened.get())
+            solved, opened, old = visit.solved.get(), visit.opened.get(), visit.old.get()
+        if old or solved is None or opened is None:
+            raise HTTPException(GONE, "This result is old.")
+        return solved, opened
 
     @render.download_button(filename="released.csv")
-    async def get_released() -> Any:
-        yield (await asyncio.to_thread(desk.release, *here(), visit.folder)).read_bytes()
+    def get_released() -> Any:
+        return _when_done(lambda found: desk.release(*found, visit.folder).read_bytes(), here())
 
     @render.download_button(filename="protocol.json")
-    def get_protocol() -> Iterator[str]:
-        yield to_text(here()[0].account.protocol)
+    def get_protocol() -> Any:
+        return iter([to_text(here()[0].account.protocol)])
 
     @render.download_button(filename="certificate.json")
-    def get_certificate() -> Iterator[str]:
-        yield here()[0].account.as_json()
+    def get_certificate() -> Any:
+        return iter([here()[0].account.as_json()])
 
     @render.download_button(filename="report.html")
-    async def get_report() -> Any:
+    def get_report() -> Any:
         with reactive.isolate():
-            compared = visit.compared.get()
+            compared = visit.compared.get().with_first(visit.first_kind)
         known = compared if compared.curves else None
-        yield await asyncio.to_thread(desk.report_text, *here(), known, public=False)
+        return _when_done(lambda found: desk.report_text(*found, known, public=False), here())
 
     @render.download_button(filename="privacy-statement.html")
-    async def get_public() -> Any:
-        yield await asyncio.to_thread(desk.report_text, *here(), None, public=True)
+    def get_public() -> Any:
+        return _when_done(lambda found: desk.report_text(*found, None, public=True), here())
+
+
+async def _when_done(call: Callable[[S], T], given: S) -> AsyncIterator[T]:
+    """What a call gives that takes a while, in a thread."""
+    yield await asyncio.to_thread(call, given)
 
 
 def _there(value: T | None) -> T:

@@ -1,4 +1,4 @@
-// The slider and the number for ε show the same; a file that is too large is not sent at all.
+// The slider and the number for ε show the same; a file that is too large is not sent at all; the secret is not released.
 "use strict";
 
 document.documentElement.lang = "en";
@@ -41,3 +41,23 @@ document.addEventListener("change", (event) => {
   event.target.value = "";
   Shiny.setInputValue("too_large", { name: file.name, size: file.size }, { priority: "event" });
 }, true);
+
+// The secret is not released: its box is empty and cannot be ticked.
+document.addEventListener("change", (event) => {
+  if (event.target.name !== "secret" || event.target.type !== "radio") return;
+  document.querySelectorAll('input[type="checkbox"][name="attributes"]').forEach((box) => {
+    const secret = box.value === event.target.value;
+    box.disabled = secret || "unusable" in box.dataset;
+    if (secret && box.checked) {
+      box.checked = false;
+      box.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  });
+});
+
+// A number or borders are asked for only where they mean something.
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("select.cut")) return;
+  const typed = document.getElementById(event.target.id.replace("cut_", "cut_at_"));
+  if (typed) typed.hidden = !["bins", "top"].includes(event.target.value);
+});

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from privacyfunnel.report.curves import Comparison
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import page
 from privacyfunnel.studio.protecting import Counts, Protection
+from privacyfunnel.studio.wishing import Cut
 from privacyfunnel.studio.work import Work
+from privacyfunnel.tables.suggesting import Suggestion
 
 POLL_SECONDS = 0.2
 """Progress looks steady at this pace, and asking more often would take time from the search."""
@@ -29,6 +32,15 @@ Choice = tuple[Notion, Objective, Protection]
 """What is searched for: a promise, what is kept the most of, and how the protocol is protected."""
 Kind = tuple[Objective, Protection]
 """What curves are of."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a search does, in words, and whether it was asked to stop."""
+
+    doing: str
+    words: str
+    stopping: bool
 
 
 class Visit:
@@ -51,7 +63,9 @@ class Visit:
         self.compared: reactive.Value[Comparison] = reactive.Value(Comparison((), {}))
         self.troubles: reactive.Value[dict[str, str]] = reactive.Value({})
         self.search: reactive.Value[Work[desk.Solved] | None] = reactive.Value(None)
-        self.notice: reactive.Value[tuple[str, bool] | None] = reactive.Value(None)
+        self.notice: reactive.Value[Notice | None] = reactive.Value(None)
+        self.old: reactive.Value[bool] = reactive.Value(False)
+        """Whether what is shown is not for what is chosen: something else is searched for, or was refused."""
         self.tick: reactive.Value[int] = reactive.Value(0)
         self.watching: set[str] = set()
         """What is to be looked at at every tick: a search, curves."""
@@ -62,6 +76,8 @@ class Visit:
         """What the curves are of."""
         self.found: dict[Kind, list[Comparison]] = {}
         """The curves so far, for what readers may get; the last of each holds all before it."""
+        self.first_kind = ""
+        """The kind of promise that is chosen, whose curve comes first."""
         self.promised: Choice | None = None
         self.sought: Kind | None = None
         """What the last search keeps the most of, and from which counts."""
@@ -85,14 +101,14 @@ class Visit:
     def end(self) -> None:
         """The tab was closed: stop what runs, and delete its files."""
         self.ended = True
-        self.stop()
+        self.leave()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def stop(self) -> None:
-        """Ask what runs to end."""
+    def leave(self) -> None:
+        """Wait no more for what runs."""
         for work in (self.running(), self.curves):
             if work is not None:
-                work.stop()
+                work.leave()
 
     def running(self) -> Work[desk.Solved] | None:
         """The last search that was begun."""
@@ -126,13 +142,14 @@ class Visit:
 
     def forget(self) -> None:
         """A new table or other columns: nothing of the old ones stays."""
-        self.stop()
+        self.leave()
         self.known.clear()
         self.found.clear()
         self.following = None
         self.promised = None
         self.counted.set(None)
         self.solved.set(None)
+        self.old.set(False)
         self.search.set(None)
         self.notice.set(None)
         self.compared.set(Comparison((), {}))
@@ -145,8 +162,16 @@ class Visit:
         except PrivacyFunnelError as trouble:
             self.say("promise", str(trouble))
             return None
-        self.say("promise", None)
         return promise
+
+    def cuts(self, columns: Sequence[Suggestion]) -> dict[str, Cut]:
+        """How every column is to be cut, as chosen."""
+        given = self.input
+        return {
+            column.column: (str(given[f"cut_{i}"]()), str(given[f"cut_at_{i}"]()) if f"cut_at_{i}" in given else "")
+            for i, column in enumerate(columns)
+            if f"cut_{i}" in given
+        }
 
     def attackers(self) -> str:
         """How many columns attackers may know, as chosen."""
@@ -169,30 +194,52 @@ class Visit:
     def begin_search(self, task: Callable[..., desk.Solved], objective: Objective, protection: Protection) -> None:
         """Search for something else."""
         self.sought = objective, protection
-        old = self.running()
-        if old is not None:
-            old.stop()
-        self.notice.set(("", False))
+        self.drop_search()
+        self.notice.set(Notice("", "", False))
+        self.old.set(True)
         self.search.set(Work(partial(task, objective=objective, protection=protection)))
+
+    def drop_search(self) -> None:
+        """Wait no more for the last search: something else is chosen."""
+        work = self.running()
+        if work is not None:
+            work.leave()
+            self.search.set(None)
+        self.watching.discard("search")
+        self.notice.set(None)
+
+    def refuse(self) -> None:
+        """What is chosen makes no sense: what is shown is not for it."""
+        self.drop_search()
+        self.promised = None
+        self.old.set(True)
 
     def tell(self, work: Work[desk.Solved]) -> None:
         """Tell how far a search is."""
         with reactive.isolate():
             counts, now = self.counted.get(), work.progress
-        words = ""
-        if now is not None and counts is not None and self.sought is not None:
+        words = page.seconds_words(time.monotonic() - work.begun)
+        if now is not None and counts is not None and self.sought is not None and work.doing == desk.SEARCHING:
             objective, protection = self.sought
             whole = counts.used(protection).joint.entropy if objective == "information" else 1.0
             if whole > 0:
                 most = min(1.0, now.upper_bound / whole)
                 words = page.progress_words(now.utility / whole, most, now.seconds, objective)
-        self.notice.set((words, work.stopped))
+        self.notice.set(Notice(work.doing, words, work.stopped))
+
+    def ended_without(self, trouble: str | None) -> None:
+        """A search found nothing: what is shown stays old, unless it is what is chosen, as after a wish."""
+        self.say("promise", trouble)
+        with reactive.isolate():
+            now = self.solved.get()
+        self.old.set(now is None or _choice(now) != self.promised)
 
     def show(self, solved: desk.Solved) -> None:
         """Show what was found."""
-        choice = solved.account.protocol.notion, solved.account.objective, solved.protection
+        choice = _choice(solved)
         self.known[choice] = solved
         self.solved.set(solved)
+        self.old.set(False)
         if solved.wish is not None and self.promised != choice:
             self.promised = choice
             ui.update_numeric("epsilon", value=solved.wish.epsilon, session=self.session)
@@ -203,7 +250,7 @@ class Visit:
         if self.following == (counts, kind):
             return
         if self.curves is not None:
-            self.curves.stop()
+            self.curves.leave()
         self.following = counts, kind
         found = self.found.setdefault(kind, [Comparison((), {})])
         own: list[Work[None]] = []
@@ -216,7 +263,7 @@ class Visit:
                 while _busy(searching) and not stopped():
                     time.sleep(POLL_SECONDS)
                 joint = counts.used(protection).joint
-                more = desk.next_curve(joint, found[-1], follow, objective=objective)
+                more = desk.next_curve(joint, found[-1], follow, first=self.first_kind, objective=objective)
                 if more is None or stopped():  # a curve that was cut short is begun again
                     return
                 found.append(more)
@@ -236,6 +283,11 @@ class Visit:
             else:
                 self.watching.discard("curves")
             self.compared.set(found[-1])
+
+
+def _choice(solved: desk.Solved) -> Choice:
+    """What a result is for."""
+    return solved.asked, solved.account.objective, solved.protection
 
 
 def _busy(searching: list[Work[desk.Solved] | None]) -> bool:

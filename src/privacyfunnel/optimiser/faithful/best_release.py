@@ -15,6 +15,7 @@ from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidJoint, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
+from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.by_tables import HARDLY, Clock, TablePlan, average_similarity, tables_of
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, round_dense, round_plan
@@ -199,6 +200,7 @@ class _Task:
 
     def _channels(self, standing: Standing) -> Iterator[tuple[Channel, str]]:
         """Ways to round the plan, what loses least first; the last of them keeps any promise."""
+        unless_left()
         program = self.program
         # Other rows of a set of distributions might be overstepped by what is polished for those met so far.
         plan = polished(program, standing) if self.region is None else standing.plan

@@ -16,6 +16,7 @@ import numpy as np
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.information import entropy, no_less
+from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.program.master import Pool
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.typing import Vector
@@ -73,6 +74,7 @@ class Watched:
         return self.upper_bound - self.kept_so_far() <= self.gap
 
     def report(self) -> None:
+        unless_left()
         if self.progress is None:
             return
         try:
