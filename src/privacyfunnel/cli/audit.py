@@ -45,7 +45,8 @@ def audit(
 
     Example: funnel audit protocol.json --table people.csv
     """
-    loaded = Protocol.load(protocol)
+    with show.working(f"reading {protocol.name}"):
+        loaded = Protocol.load(protocol)
     if table is None and loaded.noise is None:
         raise InvalidInput(
             "only the original table shows whether a promise is kept that was fitted on exact counts: pass it with "
@@ -55,11 +56,13 @@ def audit(
         raise InvalidInput("--where says which rows of a table are meant, so it needs --table")
     if table is None and attack:
         raise InvalidInput("an attack is scored on the people of the original table: pass it with --table")
-    public = _Audit.of(loaded, *audit_publicly(loaded)) if loaded.noise is not None else None
     exact = None
-    if table is not None:
-        exact = _Audit.of(loaded, *audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where))
-    attacked = attack_report(loaded, exact.joint) if attack and exact is not None else None
+    with show.working("checking the promise in exact arithmetic"):
+        public = _Audit.of(loaded, *audit_publicly(loaded)) if loaded.noise is not None else None
+        if table is not None:
+            exact = _Audit.of(loaded, *audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where))
+    with show.working("attacking it"):
+        attacked = attack_report(loaded, exact.joint) if attack and exact is not None else None
     promised = cast(_Audit, public or exact)
     if json:
         show.as_json(_json(loaded, promised, exact, attacked))

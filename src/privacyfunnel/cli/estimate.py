@@ -53,19 +53,20 @@ def estimate(
     Example: funnel estimate open.csv --protocol protocol.json --of town,age --by sex
     """
     fixed = {name: value.split("|") for name, value in options.pairs(where, "--where").items()}
-    found = estimate_table(
-        released,
-        Protocol.load(protocol),
-        of=_asked(of) if of is not None else None,
-        by=options.names(by or ""),
-        where=fixed,
-        rows=cast(Rows | None, rows),
-        confidence=confidence,
-        simultaneous=simultaneous,
-        project=project,
-        delimiter=delimiter,
-        encoding=encoding,
-    )
+    with show.working(f"working back what {released.name} tells"):
+        found = estimate_table(
+            released,
+            Protocol.load(protocol),
+            of=_asked(of) if of is not None else None,
+            by=options.names(by or ""),
+            where=fixed,
+            rows=cast(Rows | None, rows),
+            confidence=confidence,
+            simultaneous=simultaneous,
+            project=project,
+            delimiter=delimiter,
+            encoding=encoding,
+        )
     if json:
         show.as_json(found.as_dict())
         return

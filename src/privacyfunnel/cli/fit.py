@@ -133,7 +133,8 @@ def fit(
     check_output(output, force, (table, domain, improve))
     if improve is not None:
         asked = _to_improve(context, improve, gap, time_limit)
-        counted = _as_fitted(cast(Protocol, asked.start), table, delimiter, encoding, where)
+        with show.working(f"reading {improve.name}"):
+            counted = _as_fitted(cast(Protocol, asked.start), table, delimiter, encoding, where)
     else:
         promise = options.promise(notion, epsilon, lower, upper, known, keep)
         asked = _Asked(
@@ -153,12 +154,14 @@ def fit(
         wishes = options.wishes(bins, top, dates, missing)
         if secret is None:
             raise InvalidInput("fit needs --secret, the column that is not to be given away; see funnel fit --help")
-        counted = options.counted(
-            table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where
-        )
+        with show.working(f"counting {table.name}"):
+            counted = options.counted(
+                table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where
+            )
         if not json:
             show.console().print(show.columns_table(counted))
-        counted = counts.of(counted)
+        with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
+            counted = counts.of(counted)
     if not json:
         show.slow_secret(counted.joint.n_s, time_limit)
     found = _search(asked, counted)
@@ -283,7 +286,8 @@ def _search(asked: _Asked, counted: Counted) -> Found:
         protocol, wish = asked.best(counted.joint, progress)
     seconds = time.monotonic() - begun
     late = asked.time_limit is not None and seconds >= asked.time_limit
-    return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late))
+    with show.working("measuring what was found"):
+        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late))
 
 
 IMPROVING = {"table", "output", "improve", "where", "delimiter", "encoding", "gap", "time_limit", "force", "json"}

@@ -44,19 +44,20 @@ def report(
     if not public and table is None:
         raise InvalidInput("a report needs --table; a page without it is made with --public")
     check_output(output, force, (protocol, table))
-    loaded = Protocol.load(protocol)
-    if table is None:
-        about, compared = account(loaded), None
-    else:
-        joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where)
-        about = account(loaded, joint, certificate)
-        compared = None
-        if curves:  # of the counts that the protocol was fitted on
-            compared = _curves(loaded, about.public.joint if about.public is not None else joint, time_limit)
+    loaded, joint, compared = Protocol.load(protocol), None, None
+    with show.working("checking the promise in exact arithmetic"):
+        if table is None:
+            about = account(loaded)
+        else:
+            joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where)
+            about = account(loaded, joint, certificate)
+    if joint is not None and curves:  # of the counts that the protocol was fitted on
+        compared = _curves(loaded, about.public.joint if about.public is not None else joint, time_limit)
     from privacyfunnel.report.page import report_page  # its charts take a while to load
 
     name = table.name if table else None
-    page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
+    with show.working("drawing the page"):
+        page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
     if json:

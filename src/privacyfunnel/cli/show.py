@@ -253,6 +253,18 @@ PROGRESS: dict[Objective, str] = {
 
 
 @contextmanager
+def working(what: str) -> Iterator[None]:
+    """What is being done, and for how long, on stderr and only on a terminal."""
+    if not _watched():
+        yield
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(escape(what))
+        yield
+
+
+@contextmanager
 def search_progress(objective: Objective = "information") -> Iterator[Callable[[SearchProgress], None] | None]:
     """A line that follows the optimiser, on stderr and only on a terminal."""
     if not _watched():

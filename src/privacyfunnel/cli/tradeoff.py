@@ -58,9 +58,10 @@ def tradeoff(
     kept, weights = options.objective(objective), options.weights(weight)
     gap = gap_for(kept, gap, weights)
     wishes = options.wishes(bins, top, dates, missing)
-    counted = options.counted(
-        table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, where=where
-    )
+    with show.working(f"counting {table.name}"):
+        counted = options.counted(
+            table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, where=where
+        )
     with show.search_progress(kept) as progress:
         search: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "progress": progress}
         curve = curve_of(counted.joint, kind, asked, objective=kept, weights=weights, **search)
