@@ -19,6 +19,8 @@ pytestmark = pytest.mark.long
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = Path(pf.__file__).parent
+PATIENCE = 900
+"""Seconds: a mutation may have made a loop endless, and is to be written otherwise then."""
 FAILED = 1
 """Pytest's exit code when tests ran and some failed; 2 and above mean that they did not even run."""
 
@@ -55,8 +57,8 @@ MUTATIONS = {
     ),
     "half the noise": Mutation(
         "drawing/laplace.py",
-        'l1_distance(T="i64")), CHANGED / epsilon',
-        'l1_distance(T="i64")), 1 / epsilon',
+        "CHANGED = 2\n",
+        "CHANGED = 1\n",
         ("drawing/test_laplace.py::test_noise_has_the_scale_two_over_epsilon_and_no_other",),
     ),
     "an audit that believes the file": Mutation(
@@ -416,6 +418,7 @@ def outcome(source: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=PATIENCE,
     )
 
 

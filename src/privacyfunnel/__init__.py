@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from privacyfunnel.distribution.joint import Joint
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.estimates.answer import Estimates, estimate
+    from privacyfunnel.estimates.models.regress import Regression, regress
     from privacyfunnel.estimates.posterior import Posterior, posterior
     from privacyfunnel.optimiser.blocks.compose import compose
     from privacyfunnel.optimiser.optimise import optimise
@@ -58,6 +59,7 @@ __all__ = [
     "PrivacyFunnelError",
     "Progress",
     "Protocol",
+    "Regression",
     "Repeated",
     "Robust",
     "Sharpness",
@@ -72,6 +74,7 @@ __all__ = [
     "optimise",
     "population_findings",
     "posterior",
+    "regress",
     "repeated",
     "robust",
     "sharpness",
@@ -85,6 +88,7 @@ _HOMES = {
     "optimiser.blocks.compose": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),
+    "estimates.models.regress": ("Regression", "regress"),
     "estimates.posterior": ("Posterior", "posterior"),
     "distribution.joint": ("Joint",),
     "promises.notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),

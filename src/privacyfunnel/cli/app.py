@@ -27,6 +27,9 @@ COMMANDS = {
     "estimate": (
         "Estimate frequencies in the original table, with intervals, from a released table and its protocol alone."
     ),
+    "regress": (
+        "Fit a linear, logistic or Poisson model, with honest errors, from a released table and its protocol alone."
+    ),
     "tradeoff": "Show how much of a table can be kept at several ε; --time-limit is for each of them.",
     "report": (
         "Write one page with the promise, its proof, what was kept and what an attacker gains. Exit code 1: broken."

@@ -23,6 +23,8 @@ from privacyfunnel.typing import Integers
 
 CHANGED = 2
 """The L1 distance of the counts of two tables that differ in one row; and the number of cells that differ."""
+ROUNDINGS = 100
+"""Floats above 2 / ε that are tried: the map rounds a few operations upwards."""
 AT_ONCE = 100_000
 """Cells that are handed over in one list."""
 
@@ -89,9 +91,12 @@ def _laplace(epsilon: float) -> Any:
 
     _enable()
     space, scale = (vector_domain(atom_domain(T="i64")), l1_distance(T="i64")), CHANGED / epsilon
-    while (mechanism := make_laplace(*space, scale=scale)).map(CHANGED) > epsilon:
+    for _ in range(ROUNDINGS):
+        mechanism = make_laplace(*space, scale=scale)
+        if mechanism.map(CHANGED) <= epsilon:
+            return mechanism
         scale = math.nextafter(scale, math.inf)
-    return mechanism
+    raise InvalidInput(f"OpenDP does not grant ε₀ = {epsilon!r} for noise of this scale; use another, such as 1")
 
 
 def _enable() -> None:

@@ -1,0 +1,257 @@
+"""regress: linear, logistic and Poisson models from released rows, with honest standard errors.
+
+On a faithful release of the fitted table, the model is fitted on the rows as they stand; its standard errors hold both
+that people are a sample and that rows were drawn. Otherwise scores are corrected: what an unbiased estimate of the
+model's equations is, for rows that the channel drew, is set to 0. Either way errors are those of the sandwich
+A⁻¹BA⁻¹, which hold whether or not the model is true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtr
+
+from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.intervals import quantile, tail
+from privacyfunnel.estimates.measuring import Way
+from privacyfunnel.estimates.models.cells import CellShares, cell_shares
+from privacyfunnel.estimates.models.families import Family, FamilyName, family_named
+from privacyfunnel.estimates.models.formula import Formula, listed
+from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
+from privacyfunnel.estimates.questions import Asker
+from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.reading_back import Tally, tally
+from privacyfunnel.typing import Matrix, Vector
+
+SURE = 4.0
+"""Standard errors by which what the model rests on must exceed 0: what is divided by must not be 0 by chance."""
+INTERCEPT = "1"
+"""How formulas name it."""
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient of a model."""
+
+    name: str
+    value: float
+    error: float
+    """Standard error."""
+    low: float
+    high: float
+    z: float
+    p_value: float
+    """Of the Wald test that it is 0."""
+
+
+@dataclass(frozen=True)
+class TermTest:
+    """The Wald test that all coefficients of a term are 0."""
+
+    term: str
+    chi2: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A model, fitted on released rows."""
+
+    formula: str
+    family: FamilyName
+    response: str
+    """What the response is, in words."""
+    rows: int
+    used: float
+    """The share of people without a missing value in the model's columns, as estimated."""
+    way: Way
+    """Whether released rows were taken as they stand, or scores corrected for how they were drawn."""
+    why: str
+    confidence: float
+    coefficients: tuple[Coefficient, ...]
+    terms: tuple[TermTest, ...]
+    notes: tuple[str, ...]
+    covariance: tuple[tuple[float, ...], ...] = field(repr=False)
+    """Of the coefficients."""
+
+    def coefficient(self, name: str) -> Coefficient:
+        """The coefficient of this name."""
+        for each in self.coefficients:
+            if each.name == name:
+                return each
+        known = listed([each.name for each in self.coefficients])
+        raise InvalidInput(f"the model has no coefficient {name!r}; it has {known}")
+
+    def wald(self, *names: str) -> TermTest:
+        """The test that some coefficients are all 0."""
+        known = [each.name for each in self.coefficients]
+        places = [known.index(self.coefficient(name).name) for name in names]
+        values = np.array([each.value for each in self.coefficients])
+        return _wald(" + ".join(names), places, values, np.array(self.covariance))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+def regress(
+    released: Any,
+    protocol: Protocol,
+    formula: str,
+    *,
+    family: str = "gaussian",
+    rows: Rows | None = None,
+    confidence: float = 0.95,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> Regression:
+    """A generalised linear model of the original rows, from the released ones and the protocol alone.
+
+    `formula` is a response and terms, such as "active ~ age + C(town) + age:sex"; columns that were cut into ranges
+    count as numbers, everybody in the middle of theirs. `family` is gaussian, binomial (logistic) or poisson. `rows` is
+    as in `estimate`. What the protocol does not tell is refused, with what it does tell.
+
+    >>> joint = Joint([[300, 100], [100, 500]], attributes=["smokes"])
+    >>> protocol = optimise(joint, LIP(0.8), objective="faithful")
+    >>> rows = __import__("pyarrow").table({"smokes": [0] * 400 + [1] * 600})
+    >>> found = regress(protocol.sanitise(rows, seed=1), protocol, "smokes ~ 1", family="binomial")
+    >>> found.way, [one.name for one in found.coefficients]
+    ('counted', ['Intercept'])
+    """
+    if not isinstance(protocol, Protocol):
+        raise InvalidInput(f"regress needs a Protocol, not {type(protocol).__name__}")
+    tail(confidence)  # refuses what is none
+    kind, model = family_named(family), Formula(formula)
+    Asker(protocol).require(model.columns)
+    counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
+    way, why = way_of(protocol, counts, rows)
+    return regression(protocol, counts, model, kind, way=way, why=why, confidence=confidence)
+
+
+def regression(
+    protocol: Protocol, counts: Tally, model: Formula, family: Family, *, way: Way, why: str = "", confidence: float
+) -> Regression:
+    """The same from the tally of a release, for rows that are known to be counted or worked back."""
+    shares = cell_shares(protocol, counts, way, model.columns)
+    columns = Asker(protocol).columns
+    equations = Equations(model.design(columns, shares.codes, family.name == "binomial"), family)
+    if shares.way != way:
+        why = (
+            "The model's columns were released in blocks of their own, so scores are corrected for how rows are drawn."
+        )
+    theta, shares = _fitted(equations, shares)
+    covariance = _sandwich(equations, shares, theta)
+    errors, z = np.sqrt(np.diag(covariance)), quantile(tail(confidence))
+    design = equations.design
+    return Regression(
+        formula=model.text,
+        family=family.name,
+        response=design.response,
+        rows=counts.rows,
+        used=float(shares.weights[design.used].sum()),
+        way=shares.way,
+        why=why,
+        confidence=confidence,
+        coefficients=tuple(_coefficient(*each, z) for each in zip(design.names, theta, errors, strict=True)),
+        terms=tuple(
+            _wald(term, places, theta, covariance)
+            for term, places in design.terms.items()
+            if term != INTERCEPT and places
+        ),
+        notes=design.notes,
+        covariance=tuple(map(tuple, covariance.tolist())),
+    )
+
+
+def _fitted(equations: Equations, shares: CellShares) -> tuple[Vector, CellShares]:
+    """The coefficients, and the shares that are the sharpest for them."""
+    _check_told(equations, shares)
+    theta = equations.solved(shares.weights)
+    _check_sure(equations, shares, theta)
+    A = equations.information(theta, shares.weights)
+    sharper = shares.tuned(np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64))
+    if sharper is not shares:
+        theta = equations.solved(sharper.weights)
+    return theta, sharper
+
+
+def _sandwich(equations: Equations, shares: CellShares, theta: Vector) -> Matrix:
+    """A⁻¹BA⁻ᵀ, with B the covariance of the equations."""
+    A = equations.information(theta, shares.weights)
+    return shares.covariance(np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64))
+
+
+def _check_told(equations: Equations, shares: CellShares) -> None:
+    """Refuse a model that the channel does not tell, with the terms that it does."""
+    design = equations.design
+    every = list(range(design.X.shape[1]))
+    if not shares.untold(_needed(equations, every)).any():
+        return
+    alone = {term: [*_intercept(design.terms), *places] for term, places in design.terms.items() if term != INTERCEPT}
+    told = [term for term, places in alone.items() if not shares.untold(_needed(equations, places)).any()]
+    together = [place for term in told for place in design.terms[term]] + _intercept(design.terms)
+    if told and shares.untold(_needed(equations, sorted(set(together)))).any():
+        told = told[:1]
+    not_told = [term for term in alone if term not in told]
+    coarser = f"a model of {listed(told)} alone can be fitted" if told else "no model with fewer of its terms can be"
+    raise InvalidTable(
+        f"this protocol does not tell the model: released rows leave open what goes with {listed(not_told)}; "
+        f"{coarser}. Rows that a faithful protocol was fitted on tell every model"
+    )
+
+
+def _intercept(terms: dict[str, tuple[int, ...]]) -> list[int]:
+    return list(terms.get(INTERCEPT, ()))
+
+
+def _needed(equations: Equations, places: list[int]) -> Matrix:
+    """What must be told for a model with some of the coefficients, whatever these are.
+
+    Each mean is a function of the row x of the design, so it takes the sums of y and of 1 within rows that are alike;
+    for a linear model, those of xy and xxᵀ.
+    """
+    design = equations.design
+    X, y, used = design.X[:, places], design.y, design.used
+    if equations.family.name == "gaussian":
+        upper = np.triu_indices(len(places))
+        return np.vstack([(X * y[:, None]).T, (X[:, upper[0]] * X[:, upper[1]]).T]) * used
+    _, alike = np.unique(X[used], axis=0, return_inverse=True)
+    within = np.zeros((int(alike.max()) + 1, len(X)))
+    within[alike.ravel(), np.flatnonzero(used)] = 1.0
+    return np.vstack([within, (X * y[:, None] * used[:, None]).T])
+
+
+def _check_sure(equations: Equations, shares: CellShares, theta: Vector) -> None:
+    """Refuse a model that so few rows, of this kind, do not tell: what is divided by might as well be 0.
+
+    It goes by the shares that the protocol publishes, so that luck does not decide it.
+    """
+    X, slopes = equations.design.X, equations.slopes(theta)
+    A = equations.information(theta, shares.planned)
+    if (np.diag(A) <= 0).any():
+        raise InvalidTable(TOO_VAGUE)
+    size = np.sqrt(np.diag(A))
+    values, vectors = np.linalg.eigh(A / np.outer(size, size))
+    weakest = (X / size) @ vectors
+    phi = (weakest**2 * slopes[:, None]).T
+    errors = np.sqrt(np.maximum(np.diag(shares.covariance(phi, planned=True)), 0.0))
+    if (values <= SURE * errors).any():
+        raise InvalidTable(TOO_VAGUE)
+
+
+def _coefficient(name: str, value: float, error: float, z: float) -> Coefficient:
+    ratio = float(value / error) if error > 0 else float("inf") * (1 if value > 0 else -1 if value < 0 else 0)
+    low, high = value - z * error, value + z * error
+    return Coefficient(name, *map(float, (value, error, low, high, ratio, 2 * ndtr(-abs(ratio)))))
+
+
+def _wald(term: str, places: Any, theta: Vector, covariance: Matrix) -> TermTest:
+    own = np.asarray(places)
+    some = theta[own]
+    chi2 = float(some @ np.linalg.pinv(covariance[np.ix_(own, own)], hermitian=True) @ some)
+    return TermTest(term, chi2, len(own), float(chdtrc(len(own), chi2)))
