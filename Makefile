@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check search fuzz atheris coverage lint format bench paper docs pictures dist minimal audit clean
+.PHONY: help demo test check search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
@@ -99,6 +99,10 @@ $(VENV)/.bench: $(READY)
 DPMM := $(VENV)/dpmm
 bench: $(VENV)/.bench
 	FUNNEL_DPMM=$(DPMM)/bin/python $(BIN)/python -m benchmarks $(ARGS)
+
+# The whole way on four real tables, in the shell and in Chromium: what is slow, silent, large or said. Some hours.
+walk: $(READY)
+	$(BIN)/python -m tools.walk $(ARGS)
 
 # The paper's experiments; the documentation shows what comes out. About ten minutes on two idle cores.
 paper: $(READY)

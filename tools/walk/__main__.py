@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -28,15 +29,15 @@ def main() -> None:
     for step in _steps(asked.tables.split(","), tuple(map(int, asked.columns.split(","))), asked.where.split(",")):
         found = "; ".join(step.stumbles)
         stumbles += bool(found)
-        print(
+        sys.stdout.write(
             f"{step.table:17} {step.columns:11} {step.where:8} {step.what:30} {step.seconds:6.1f} s "
-            f"{step.mib:7.0f} MiB  silent {step.silent:4.1f} s  exit {step.code}  {found}",
-            flush=True,
+            f"{step.mib:7.0f} MiB  silent {step.silent:4.1f} s  exit {step.code}  {found}\n"
         )
+        sys.stdout.flush()
         steps.append({**asdict(step), "stumbles": step.stumbles})
         asked.output.parent.mkdir(parents=True, exist_ok=True)
         asked.output.write_text(json.dumps(steps, ensure_ascii=False, indent=1), encoding="utf-8")
-    print(f"{len(steps)} steps, {stumbles} with something to stumble over; all that was said: {asked.output}")
+    sys.stdout.write(f"{len(steps)} steps, {stumbles} to stumble over; all that was said: {asked.output}\n")
     raise SystemExit(bool(stumbles))
 
 

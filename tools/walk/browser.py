@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tools.walk.steps import LOOK, PATIENCE, Step, _resident
+from tools.walk.steps import LOOK, PATIENCE, Step, resident
 from tools.walk.tables import Walked
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -21,7 +21,8 @@ SETTLED = 1.5
 """Seconds in which nothing moves and nothing is busy: the page is done."""
 SEEN = """() => ({
   text: document.body.innerText,
-  busy: document.documentElement.classList.contains('shiny-busy') || !!document.querySelector('[aria-busy=true], progress'),
+  busy: document.documentElement.classList.contains('shiny-busy')
+    || !!document.querySelector('[aria-busy=true], progress'),
 })"""
 
 
@@ -85,7 +86,7 @@ def _followed(page: Any, step: Step, part: str, pid: int) -> Step:
     while True:
         page.wait_for_timeout(LOOK * 1000)
         now = time.monotonic()
-        step.mib = max(step.mib, _resident(pid))
+        step.mib = max(step.mib, resident(pid))
         seen = page.evaluate(SEEN)
         if seen["text"] != text:
             step.silent, moved, text = max(step.silent, now - moved), now, seen["text"]

@@ -37,6 +37,8 @@ def walk(table: Walked, size: int, folder: Path) -> Iterator[Step]:
         yield step("sanitise (information)", "sanitise", path, "--protocol", "i.json", "-o", "i.csv", "--force")
         yield step("estimate (information)", "estimate", "i.csv", "--protocol", "i.json")
     yield step("fit --notion srlip", "fit", *asked, *usual, "--notion", "srlip", "-o", "s.json")
-    yield step("fit --notion srlip --known 1", "fit", *asked, *usual, "--notion", "srlip", "--known", "1", "-o", "k.json")
+    yield step(
+        "fit --notion srlip --known 1", "fit", *asked, *usual, "--notion", "srlip", "--known", "1", "-o", "k.json"
+    )
     yield step("fit --confidence 0.95", "fit", *asked, *usual, "--confidence", "0.95", "-o", "c.json")
     yield step("fit --blocks each", "fit", *asked, *usual, "--blocks", "each", "-o", "b.json")

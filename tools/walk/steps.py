@@ -69,7 +69,7 @@ def run(step: Step, arguments: list[str], folder: Path) -> Step:
     while True:
         ready, _, _ = select.select([ours], [], [], LOOK)
         now = time.monotonic()
-        step.mib = max(step.mib, _resident(process.pid))
+        step.mib = max(step.mib, resident(process.pid))
         if ready:
             try:
                 heard += os.read(ours, 65536)
@@ -88,7 +88,8 @@ def run(step: Step, arguments: list[str], folder: Path) -> Step:
     return step
 
 
-def _resident(pid: int) -> float:
+def resident(pid: int) -> float:
+    """MiB that a process has in memory."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_KIB / 1024
     except (OSError, IndexError):

@@ -34,9 +34,7 @@ TABLES = (
     Walked(
         "adult",
         "income",
-        _names(
-            "education sex race marital_status occupation age hours_per_week relationship workclass native_country"
-        ),
+        _names("education sex race marital_status occupation age hours_per_week relationship workclass native_country"),
         "?",
     ),
     Walked(

@@ -21,6 +21,7 @@ CONVERGED = 1e-10
 SEPARATED = 25.0
 """A linear predictor at which a logistic mean is 0 or 1 up to 10⁻¹¹: no finite coefficient is best."""
 HALVINGS = 30
+"""Of a step that is too long: one that must be shorter than a billionth goes nowhere."""
 NAMED = 3
 """Coefficients that a message names."""
 
