@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from privacyfunnel.distribution.joint import Joint
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.estimates.answer import Estimates, estimate
+    from privacyfunnel.estimates.associate import Association, associate
+    from privacyfunnel.estimates.compare import Comparison, compare
+    from privacyfunnel.estimates.contrasts import Figure
     from privacyfunnel.estimates.posterior import Posterior, posterior
+    from privacyfunnel.estimates.replicates import replicates
+    from privacyfunnel.estimates.rubin import Pooled, rubin
     from privacyfunnel.optimiser.blocks.compose import compose
     from privacyfunnel.optimiser.optimise import optimise
     from privacyfunnel.optimiser.program.state import Progress
@@ -43,14 +48,18 @@ __all__ = [
     "PML",
     "SRLDP",
     "SRLIP",
+    "Association",
     "Attack",
     "Attacker",
     "Certificate",
+    "Comparison",
     "Domain",
     "Estimates",
+    "Figure",
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "Pooled",
     "PopulationFindings",
     "PopulationLevel",
     "Posterior",
@@ -63,8 +72,10 @@ __all__ = [
     "Sharpness",
     "Tradeoff",
     "Wish",
+    "associate",
     "attack",
     "certify",
+    "compare",
     "compose",
     "epsilon_for",
     "estimate",
@@ -73,7 +84,9 @@ __all__ = [
     "population_findings",
     "posterior",
     "repeated",
+    "replicates",
     "robust",
+    "rubin",
     "sharpness",
     "tradeoff",
 ]
@@ -85,7 +98,12 @@ _HOMES = {
     "optimiser.blocks.compose": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),
+    "estimates.associate": ("Association", "associate"),
+    "estimates.compare": ("Comparison", "compare"),
+    "estimates.contrasts": ("Figure",),
     "estimates.posterior": ("Posterior", "posterior"),
+    "estimates.replicates": ("replicates",),
+    "estimates.rubin": ("Pooled", "rubin"),
     "distribution.joint": ("Joint",),
     "promises.notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
     "optimiser.tradeoff": ("Tradeoff", "tradeoff"),
