@@ -1,8 +1,6 @@
 """r/privacyfunnel.R gives the numbers of `estimate`: run by a real R."""
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.population import people
+from r_parts import require_r
 
 SOURCE = Path(__file__).resolve().parents[2] / "r" / "privacyfunnel.R"
 AGREE = 1e-8
@@ -32,13 +31,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def r():
-    """Where R is; where it is missing, the test is skipped, or fails where all must be there."""
-    path = shutil.which("Rscript")
-    needs = 'stopifnot(requireNamespace("jsonlite"), requireNamespace("Matrix"))'
-    if path is None or subprocess.run([path, "-e", needs], capture_output=True, check=False).returncode:
-        reason = "needs R with jsonlite and Matrix, which is not installed"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    return path
+    return require_r()
 
 
 def table(n=4_000):
