@@ -244,8 +244,8 @@ class _Table:
         measured = meter.measure(rows)
         if not measured.identified.all() or (measured.plan is not None and (measured.plan.errors > SHARPLY).any()):
             raise InvalidTable(
-                f"the released rows do not tell {' and '.join(names)} sharply, so plausible tables would follow a model "
-                "rather than the rows; ask estimate for what they tell"
+                f"the released rows do not tell {' and '.join(names)} sharply, so plausible tables would follow a "
+                "model rather than the rows; ask estimate for what they tell"
             )
         place = [rows[k].argmax(axis=0)[inputs[k]] for k in rows]
         shape = [len(own) for own in rows.values()]
