@@ -5,6 +5,7 @@ import importlib.util
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import privacyfunnel as pf
 from privacyfunnel.cli import app
 from privacyfunnel.cli.app import run
 from privacyfunnel.population import as_csv, people
+from r_parts import require_r
 from spark_parts import environment, require_spark
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,8 +60,8 @@ def fenced(page):
 
 
 @pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
-def test_every_block_is_python_or_shell_so_that_none_goes_untried(document):
-    assert {language for language, _ in fenced(document)} <= {"python", "sh"}
+def test_every_block_is_python_shell_or_r_so_that_none_goes_untried(document):
+    assert {language for language, _ in fenced(document)} <= {"python", "sh", "r"}
 
 
 def long_if_spark(page):
@@ -159,6 +161,20 @@ def test_the_commands_of_a_page_work_one_after_the_other(document, tried):
         work(command)
 
 
+WITH_R = [page for page in PAGES if any(language == "r" for language, _ in fenced(page))]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("document", WITH_R, ids=lambda document: document.name)
+def test_r_in_the_documentation_runs_after_the_commands_of_its_page(document, tried):
+    rscript = require_r()
+    test_the_commands_of_a_page_work_one_after_the_other(document, tried)
+    shutil.copytree(ROOT / "r", "r")
+    Path("page.R").write_text("".join(text for language, text in fenced(document) if language == "r"))
+    done = subprocess.run([rscript, "page.R"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def is_set_up(line):
     """Whether a line that is no command of ours is one that sets things up, and names what there is."""
     make, extra = re.fullmatch(r"make (\w+)", line), re.fullmatch(r"pip install '\.\[(\w+)\]'", line)
@@ -199,7 +215,7 @@ def test_what_a_page_names_is_there(document):
 
 def is_there(span):
     """Whether a piece of code in a sentence names things that exist; what names nothing of ours is all right."""
-    file = re.match(r"((?:tests|examples|docs|tools|benchmarks|\.ci)/[\w./]+)", span)
+    file = re.match(r"((?:tests|examples|docs|tools|benchmarks|r|\.ci)/[\w./]+)", span)
     if file:
         return (ROOT / file.group(1)).exists()
     command = re.match(r"funnel (\w+)", span)

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from privacyfunnel.distribution.joint import Joint
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.estimates.answer import Estimates, estimate
+    from privacyfunnel.estimates.associate import Association, associate
+    from privacyfunnel.estimates.compare import Comparison, compare
+    from privacyfunnel.estimates.contrasts import Figure
     from privacyfunnel.estimates.models.regress import Regression, regress
     from privacyfunnel.estimates.posterior import Posterior, posterior
+    from privacyfunnel.estimates.replicates import replicates
+    from privacyfunnel.estimates.rubin import Pooled, rubin
     from privacyfunnel.optimiser.blocks.compose import compose
     from privacyfunnel.optimiser.optimise import optimise
     from privacyfunnel.optimiser.program.state import Progress
@@ -44,14 +49,18 @@ __all__ = [
     "PML",
     "SRLDP",
     "SRLIP",
+    "Association",
     "Attack",
     "Attacker",
     "Certificate",
+    "Comparison",
     "Domain",
     "Estimates",
+    "Figure",
     "Joint",
     "Notion",
     "PerfectPrivacy",
+    "Pooled",
     "PopulationFindings",
     "PopulationLevel",
     "Posterior",
@@ -65,8 +74,10 @@ __all__ = [
     "Sharpness",
     "Tradeoff",
     "Wish",
+    "associate",
     "attack",
     "certify",
+    "compare",
     "compose",
     "epsilon_for",
     "estimate",
@@ -76,7 +87,9 @@ __all__ = [
     "posterior",
     "regress",
     "repeated",
+    "replicates",
     "robust",
+    "rubin",
     "sharpness",
     "tradeoff",
 ]
@@ -89,7 +102,12 @@ _HOMES = {
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),
     "estimates.models.regress": ("Regression", "regress"),
+    "estimates.associate": ("Association", "associate"),
+    "estimates.compare": ("Comparison", "compare"),
+    "estimates.contrasts": ("Figure",),
     "estimates.posterior": ("Posterior", "posterior"),
+    "estimates.replicates": ("replicates",),
+    "estimates.rubin": ("Pooled", "rubin"),
     "distribution.joint": ("Joint",),
     "promises.notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
     "optimiser.tradeoff": ("Tradeoff", "tradeoff"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -11,10 +12,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from privacyfunnel.cli import options, show
+from privacyfunnel.cli.compared import as_dict, associations, comparisons
+from privacyfunnel.cli.compared import show as show_contrasts
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.answer import Estimates
 from privacyfunnel.estimates.answer import estimate as estimate_table
+from privacyfunnel.estimates.associate import Association
+from privacyfunnel.estimates.compare import Comparison
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies
+from privacyfunnel.estimates.meters import Opened
 from privacyfunnel.estimates.summaries import Summary
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
@@ -44,6 +50,12 @@ def estimate(
     project: Annotated[
         bool, typer.Option("--project", help="Move shares to the nearest distribution (no longer unbiased).")
     ] = False,
+    compare: Annotated[
+        str | None, typer.Option(help="Differences and ratios between the values of this attribute instead.")
+    ] = None,
+    association: Annotated[
+        bool, typer.Option("--association", help="How strongly the pairs in --of sex:town go together instead.")
+    ] = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     json: options.Json = False,
@@ -52,6 +64,15 @@ def estimate(
 
     Example: funnel estimate open.csv --protocol protocol.json --of town,age --by sex
     """
+    if compare is not None or association:
+        if by or simultaneous or project or (compare is not None and association):
+            raise InvalidInput(
+                "--compare and --association go with --of and --where, not with each other or with others"
+            )
+        asked = _asked(of) if of is not None else []
+        source = released, protocol, where, rows, confidence, delimiter, encoding
+        _contrasts(source, asked, compare, json)
+        return
     fixed = {name: value.split("|") for name, value in options.pairs(where, "--where").items()}
     with show.working(f"working back what {released.name} tells"):
         found = estimate_table(
@@ -71,6 +92,22 @@ def estimate(
         show.as_json(found.as_dict())
         return
     _show(show.console(), found)
+
+
+def _contrasts(source: tuple[Any, ...], asked: list[list[str]], compare: str | None, json: bool) -> None:
+    """Comparisons between groups, or associations."""
+    released, protocol, where, rows, confidence, delimiter, encoding = source
+    names = list(dict.fromkeys([*(name for names in asked for name in names), *([compare] if compare else [])]))
+    fixed = {name: value.split("|") for name, value in options.pairs(where, "--where").items()}
+    with show.working(f"working back what {released.name} tells"):
+        opened = Opened.of(released, Protocol.load(protocol), fixed, rows, confidence, delimiter, encoding, names)
+        found: Sequence[Comparison | Association] = (
+            comparisons(opened, asked, compare) if compare else associations(opened, asked)
+        )
+    if json:
+        show.as_json(as_dict(opened, found, "comparisons" if compare else "associations"))
+        return
+    show_contrasts(show.console(), opened, found)
 
 
 def _asked(text: str) -> list[list[str]]:

@@ -8,18 +8,15 @@ from typing import Any
 
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.estimates.corrected import CorrectingMeter
-from privacyfunnel.estimates.counted import CountingMeter
-from privacyfunnel.estimates.frequencies import Frequencies, Presentation, Reader, frequencies, named
+from privacyfunnel.estimates.frequencies import Frequencies, Presentation, frequencies, named
 from privacyfunnel.estimates.intervals import tail
-from privacyfunnel.estimates.measuring import Meter, Way
-from privacyfunnel.estimates.noisy_counts import NoisyCounts
+from privacyfunnel.estimates.measuring import Way
+from privacyfunnel.estimates.meters import Meters, values_kept
 from privacyfunnel.estimates.questions import Asker
-from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import Summary, has_mean, summary
 from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import Tally, tally
+from privacyfunnel.tables.reading_back import tally
 
 MOST_GROUPS = 200
 """More lines than this are no answer for people, and each group is measured by itself."""
@@ -105,13 +102,13 @@ def estimate(
     tail(confidence)  # refuses what is none
     asker = Asker(protocol)
     by = [by] if isinstance(by, str) else list(by)
-    kept = _kept(asker, where or {})
+    kept = values_kept(asker, where or {})
     asker.require([*by, *kept])
     asked = _asked(asker, of, {*by, *kept})
     wish = Presentation(confidence, simultaneous, project, model)
     counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
     way, why = way_of(protocol, counts, rows)
-    meters = _Meters(protocol, counts, way, asker)
+    meters = Meters(protocol, counts, way, asker)
     tables: list[Frequencies] = []
     summaries: list[Summary] = []
     empty: list[Empty] = []
@@ -128,32 +125,6 @@ def estimate(
         numeric = [name for name in single if has_mean(asker.columns[name])]
         summaries += [summary(meters.reader([name], fixed, wish), name) for name in numeric]
     return Estimates(counts.rows, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
-
-
-class _Meters:
-    """Counts where that can be done: questions within one block of a faithful release of the fitted table."""
-
-    def __init__(self, protocol: Protocol, counts: Tally, way: Way, asker: Asker) -> None:
-        scorers = [Scorer(block) for block in protocol.blocks]
-        self._channel: tuple[Meter, Asker] = Meter(counts, scorers), asker
-        self._counted: tuple[Meter, Asker] | None = None
-        if way == "counted" and protocol.noise is not None:
-            noisy = [NoisyCounts.of(protocol, k) for k in range(len(protocol.blocks))]
-            self._counted = CorrectingMeter(counts, scorers, noisy), Asker(protocol, [each.codes for each in noisy])
-        elif way == "counted":
-            self._counted = CountingMeter(counts, scorers, protocol.people), asker
-
-    def reader(self, names: Sequence[str], fixed: Mapping[str, Sequence[int]], wish: Presentation) -> Reader:
-        """How a question about these attributes, in a group, is measured."""
-        alone = len(self._channel[1].blocks([*names, *fixed])) == 1
-        meter, asker = self._counted if self._counted is not None and alone else self._channel
-        return Reader(meter, asker, fixed, wish)
-
-
-def _kept(asker: Asker, where: Mapping[str, Any]) -> dict[str, Sequence[int]]:
-    asker.require(list(where))
-    lists = {name: list(v) if isinstance(v, list | tuple | set) else [v] for name, v in where.items()}
-    return {name: [asker.code(name, value) for value in values] for name, values in lists.items()}
 
 
 def _asked(asker: Asker, of: str | Sequence[str | Sequence[str]] | None, taken: set[str]) -> list[list[str]]:

@@ -68,13 +68,13 @@ def posterior(released: Any, protocol: Protocol, *, delimiter: str | None = None
     different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
     scorers = [Scorer(block) for block in protocol.blocks]
     shape = [scorer.n_inputs for scorer in scorers]
-    _check_weights(different, scorers)
+    check_weights(different, scorers)
     likely = Meter(Tally(different, counts), scorers).likely(range(len(scorers)))
     if likely is None:
         values = " × ".join(f"{size:,}" for size in shape)
         raise InvalidInput(f"{values} values of X are too many for a model of them; at most {MOST_MODELLED:,} are not")
     p = likely.ravel()
-    given = _likelihood([scorer.Q[different[:, k]] for k, scorer in enumerate(scorers)]).multiply(p).tocsr()
+    given = likelihood_of([scorer.Q[different[:, k]] for k, scorer in enumerate(scorers)]).multiply(p).tocsr()
     given = given.multiply(1 / given.sum(axis=1)[:, None]).tocsr()
     inputs = np.indices(shape).reshape(len(shape), -1)
     codes = [block.codes[x] for block, x in zip(protocol.blocks, inputs, strict=True)]
@@ -82,7 +82,7 @@ def posterior(released: Any, protocol: Protocol, *, delimiter: str | None = None
     return Posterior(protocol.attributes, values_of(columns, np.concatenate(codes, axis=1)), p, given, row.ravel())
 
 
-def _check_weights(different: Integers, scorers: Sequence[Scorer]) -> None:
+def check_weights(different: Integers, scorers: Sequence[Scorer]) -> None:
     """Refuse what would not fit, before any of it is computed."""
     weights = np.ones(len(different))
     for k, scorer in enumerate(scorers):
@@ -92,7 +92,7 @@ def _check_weights(different: Integers, scorers: Sequence[Scorer]) -> None:
         raise InvalidInput(f"{many}; take a sample of the released rows")
 
 
-def _likelihood(own: Sequence[csr_array]) -> csr_array:
+def likelihood_of(own: Sequence[csr_array]) -> csr_array:
     """The product own[0][i, x]·own[1][i, x′]·… at [i, (x, x′, …)], of sparse rows."""
     found = own[0]
     for Q in own[1:]:

@@ -67,7 +67,7 @@ def summary(reader: Reader, name: str) -> Summary:
         check_group(reader, group, {**fixed, name: present})
     except InvalidTable:
         return nothing("the released rows do not tell for whom it is known")
-    lower, upper = _ends(column)
+    lower, upper = ends_of(column)
     if column.kind == "bins":
         edges = np.append(lower, upper[-1])
         below = np.tril(np.ones((len(present), len(column))))  # below[i]: in range i or an earlier one
@@ -145,7 +145,7 @@ class _Ladder:
         return Quantile(share, _finite(value), _finite(self.steps[first]), _finite(self.steps[reached + 1]))
 
 
-def _ends(column: Column) -> tuple[Vector, Vector]:
+def ends_of(column: Column) -> tuple[Vector, Vector]:
     """The lower and upper ends of what the labels stand for; equal for plain numbers."""
     if column.kind == "bins":
         edges = np.array(column.edges)

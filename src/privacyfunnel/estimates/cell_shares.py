@@ -1,0 +1,196 @@
+"""Cell shares: the shares of all cells of a table together, and the covariance of anything that follows from them.
+
+What sampling, drawing and noise do to the shares w of a table is known as a covariance. It is never formed whole: to
+first order a statistic g(w) is off by φ·(error of w), φ its gradient, so it is enough to know φ·Cov·φ′ for some rows φ.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.corrected import CorrectingMeter
+from privacyfunnel.estimates.counted import CountingMeter
+from privacyfunnel.estimates.frequencies import Reader, check_group
+from privacyfunnel.estimates.intervals import tail
+from privacyfunnel.estimates.measuring import FEWEST_EXPECTED, PSEUDO_ROWS, Meter, check_size, contract
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+MOST_CELLS = 2_000
+"""Of a table whose statistics are looked for: derivatives by every cell are then a few million numbers."""
+STEP = 1e-30
+"""Of the complex step: f(w + i·h)/h has the derivative as its imaginary part, and no digits are lost however small h is
+(Squire and Trapp 1998)."""
+UNLISTED = 0.95
+"""The confidence with which the number of people with combinations that are not listed is bounded."""
+
+
+class CellShares(ABC):
+    """The shares w[c] of people in each cell; those of a group are not yet divided by its size."""
+
+    codes: Integers
+    """codes[c, i]: the number of the value of the i-th attribute."""
+    values: Vector
+    identified: bool
+    """Whether the released rows tell every cell."""
+
+    @abstractmethod
+    def covariance(self, rows: Matrix) -> Matrix:
+        """Cov[i, j] of rows[i]·w and rows[j]·w."""
+
+    def planned(self, rows: Matrix) -> Matrix | None:
+        """The same before any row is seen, by the published marginal; None where rows tell everything."""
+        return None
+
+    def grid(self, sizes: Sequence[int]) -> Matrix:
+        """The shares of two attributes with so many values, at [value, value]; 0 where a cell cannot occur."""
+        found = np.zeros(tuple(sizes))
+        found[tuple(self.codes.T)] = self.values
+        return found
+
+    def along(self, gradient: NDArray[np.float64]) -> Matrix:
+        """rows[i, c] from gradients[i, value, value] over such a grid."""
+        return np.asarray(gradient[(slice(None), *self.codes.T)])
+
+
+def cell_shares(reader: Reader, names: Sequence[str]) -> CellShares:
+    """The shares of all combinations of values of `names`, among those of the reader's group."""
+    meter, asker = reader.meter, reader.asker
+    group = asker.group(reader.fixed)
+    check_group(reader, group, reader.fixed)
+    cells = asker.cells(asker.order(names), group)
+    blocks = sorted({*cells, *group})
+    rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
+    sizes = [len(rows[k]) for k in blocks]
+    if np.prod(sizes) > MOST_CELLS:
+        raise InvalidInput(
+            f"{' and '.join(names)} make {np.prod(sizes):,} combinations, more than {MOST_CELLS:,}; "
+            "ask for coarser attributes, or for some of their values (where)"
+        )
+    own: CellShares
+    if isinstance(meter, CorrectingMeter):
+        own = _Corrected(meter, blocks[0], rows[blocks[0]])
+    elif isinstance(meter, CountingMeter):
+        own = _Counted(meter, blocks[0], rows[blocks[0]])
+    else:
+        own = _WorkedBack(meter, rows)
+    places = np.indices(sizes).reshape(len(sizes), -1)
+    codes = np.concatenate(
+        [cells[k].codes[place] for k, place in zip(blocks, places, strict=True) if k in cells], axis=1
+    )
+    own.codes = codes[:, [asker.order(names).index(name) for name in names]]
+    return own
+
+
+def gradients(statistic: Callable[[NDArray[np.complex128]], NDArray[np.complex128]], w: Matrix) -> NDArray[np.float64]:
+    """The derivatives of statistic(w)[i] by w[a, b], at [i, a, b].
+
+    It takes any number of tables at once, in leading axes, and is analytic: no absolute values, no largest of several.
+
+    >>> gradients(lambda w: np.stack([w.sum(axis=(-2, -1)), w[..., 0, 0] ** 2], axis=-1), np.eye(2)).tolist()
+    [[[1.0, 1.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]]]
+    """
+    moved = w + 1j * STEP * np.eye(w.size).reshape(w.size, *w.shape)
+    return np.moveaxis(statistic(moved).imag / STEP, 0, -1).reshape(-1, *w.shape)
+
+
+class _WorkedBack(CellShares):
+    """Shares worked back by scores, in any number of blocks: products of one score for each."""
+
+    def __init__(self, meter: Meter, rows: Mapping[int, Matrix]) -> None:
+        scorers = [meter.scorers[k] for k in rows]
+        self._A = [scorer.scores(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
+        self.identified = all(meter.identified(k, own).all() for k, own in rows.items())
+        f, q = meter.shares(list(rows)), contract(np.ones((1,) * len(rows)), [s.marginal[:, None] for s in scorers])
+        self.values = contract(f, self._A).ravel()
+        share = PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
+        mixed = (1 - share) * f + share * q
+        # As for single shares: outputs that may be missing by luck count at least as much as is expected of them.
+        self._mixed = np.where(meter.rows * q < FEWEST_EXPECTED, np.maximum(mixed, q), mixed).ravel()
+        self._q, self._rows = q.ravel(), meter.rows
+
+    def covariance(self, rows: Matrix) -> Matrix:
+        """That of the scores of released rows."""
+        return _spread(self._scores(rows), self._mixed) / self._rows
+
+    def planned(self, rows: Matrix) -> Matrix:
+        """By the published marginal."""
+        return _spread(self._scores(rows), self._q) / self._rows
+
+    def _scores(self, rows: Matrix) -> Matrix:
+        """h[i, y]: those of rows[i]·w, over the outputs of all blocks."""
+        check_size((len(rows), *(A.shape[1] for A in self._A)))
+        found = rows.reshape(len(rows), *(len(A) for A in self._A))
+        return contract(found, [np.eye(len(rows)), *(A.T for A in self._A)]).reshape(len(rows), -1)
+
+
+class _Counted(CellShares):
+    """Shares of released rows as they stand: what sampling and drawing do is added."""
+
+    identified = True
+
+    def __init__(self, meter: CountingMeter, k: int, rows: Matrix) -> None:
+        self._meter, self._k, self._seen = meter, k, rows
+        f, share = meter.shares([k]), PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
+        self.values = rows @ f
+        self._mixed = (1 - share) * f + share * meter.scorers[k].marginal
+
+    def covariance(self, rows: Matrix) -> Matrix:
+        """No more people were sampled than there are, and no more rows drawn."""
+        meter, h = self._meter, rows @ self._seen
+        return _spread(h, self._mixed) / min(meter.rows, meter.people) + _drawing(meter, self._k, h)
+
+
+class _Corrected(CellShares):
+    """Shares of a private fit, counted and set right: λ · (released) + (noisy counts) − λ · (what these would release).
+
+    All cells have the same λ, so that their shares add up to that of the group: that with the least sum of variances.
+    """
+
+    identified = True
+
+    def __init__(self, meter: CorrectingMeter, k: int, rows: Matrix) -> None:
+        self._meter, self._k, self._noisy = meter, k, meter.noisy[k]
+        noisy, f = self._noisy, meter.shares([k])
+        self._seen = rows[:, meter.written(k)]
+        moved = (meter.scorers[k].Q.T @ self._seen.T).T[:, noisy.read_as]
+        own, kept = noisy.centred(rows), noisy.centred(moved)
+        self._scale = noisy.variance / meter.people**2
+        lean = (kept - own) @ noisy.leaning / meter.people
+        part = 1.0
+        if noisy.whole:
+            drawn = float(np.trace(_drawing(meter, k, self._seen)) + lean @ lean)
+            straight, square = (self._scale * float(((kept * other) @ noisy.cells).sum()) for other in (own, kept))
+            part = float(np.clip(straight / max(square + drawn, straight), 0.0, 1.0)) if straight > 0 else 0.0
+        self._part, self._lean, self._left = part, part * lean, own - part * kept
+        self.values = part * (self._seen @ f) + (noisy.sums(rows) - part * noisy.sums(moved)) / meter.people
+
+    def covariance(self, rows: Matrix) -> Matrix:
+        """Sampling, drawing and noise; what may lean to one side, or is not listed, counts as an error, too."""
+        meter, noisy = self._meter, self._noisy
+        w = np.append(np.maximum(self.values, 0.0), max(0.0, 1 - float(self.values.sum())))  # who is in no cell
+        all_rows = np.append(rows, np.zeros((len(rows), 1)), axis=1)
+        sampling = _spread(all_rows, w / w.sum()) / min(meter.rows, meter.people)
+        drawing = self._part**2 * _drawing(meter, self._k, rows @ self._seen)
+        left, lean = rows @ self._left, rows @ self._lean
+        noise = self._scale * (left * noisy.cells) @ left.T
+        unlisted = np.ptp(all_rows, axis=1) * noisy.unlisted(tail(UNLISTED)) / meter.people
+        return np.asarray(sampling + drawing + noise + np.outer(lean, lean) + np.diag(unlisted**2))
+
+
+def _spread(h: Matrix, weights: Vector) -> Matrix:
+    """Cov[i, j] of h[i, ·] and h[j, ·] under a distribution, or nearly one."""
+    mean = h @ weights
+    return np.asarray((h * weights) @ h.T - np.outer(mean, mean) / weights.sum())
+
+
+def _drawing(meter: CountingMeter, k: int, h: Matrix) -> Matrix:
+    """What drawing does to the means of h[i, ·] over released rows, by the published p."""
+    scorer = meter.scorers[k]
+    p = scorer.marginal / scorer.marginal.sum()
+    mean = (scorer.Q.T @ h.T).T
+    return np.asarray(((h * (scorer.Q @ p)) @ h.T - (mean * p) @ mean.T) / max(meter.rows, meter.people))
