@@ -18,6 +18,7 @@ from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Reader, check_group
 from privacyfunnel.estimates.intervals import tail
 from privacyfunnel.estimates.measuring import FEWEST_EXPECTED, PSEUDO_ROWS, Meter, check_size, contract
+from privacyfunnel.estimates.scores import IDENTIFIED
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_CELLS = 2_000
@@ -37,6 +38,8 @@ class CellShares(ABC):
     values: Vector
     identified: bool
     """Whether the released rows tell every cell."""
+    published: Vector
+    """The shares by what the protocol publishes alone, before any row is seen."""
 
     @abstractmethod
     def covariance(self, rows: Matrix) -> Matrix:
@@ -45,6 +48,10 @@ class CellShares(ABC):
     def planned(self, rows: Matrix) -> Matrix | None:
         """The same before any row is seen, by the published marginal; None where rows tell everything."""
         return None
+
+    def untold(self, rows: Matrix) -> NDArray[np.bool_]:
+        """Which of rows[i]·w the released rows do not tell."""
+        return np.zeros(len(rows), dtype=bool)
 
     def grid(self, sizes: Sequence[int]) -> Matrix:
         """The shares of two attributes with so many values, at [value, value]; 0 where a cell cannot occur."""
@@ -57,7 +64,7 @@ class CellShares(ABC):
         return np.asarray(gradient[(slice(None), *self.codes.T)])
 
 
-def cell_shares(reader: Reader, names: Sequence[str]) -> CellShares:
+def cell_shares(reader: Reader, names: Sequence[str], most: int = MOST_CELLS) -> CellShares:
     """The shares of all combinations of values of `names`, among those of the reader's group."""
     meter, asker = reader.meter, reader.asker
     group = asker.group(reader.fixed)
@@ -66,9 +73,9 @@ def cell_shares(reader: Reader, names: Sequence[str]) -> CellShares:
     blocks = sorted({*cells, *group})
     rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
     sizes = [len(rows[k]) for k in blocks]
-    if np.prod(sizes) > MOST_CELLS:
+    if np.prod(sizes) > most:
         raise InvalidInput(
-            f"{' and '.join(names)} make {np.prod(sizes):,} combinations, more than {MOST_CELLS:,}; "
+            f"{' and '.join(names)} make {np.prod(sizes):,} combinations, more than {most:,}; "
             "ask for coarser attributes, or for some of their values (where)"
         )
     own: CellShares
@@ -112,6 +119,8 @@ class _WorkedBack(CellShares):
         # As for single shares: outputs that may be missing by luck count at least as much as is expected of them.
         self._mixed = np.where(meter.rows * q < FEWEST_EXPECTED, np.maximum(mixed, q), mixed).ravel()
         self._q, self._rows = q.ravel(), meter.rows
+        self.published = contract(q, self._A).ravel()
+        self._hidden = [scorer.hidden(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
 
     def covariance(self, rows: Matrix) -> Matrix:
         """That of the scores of released rows."""
@@ -120,6 +129,16 @@ class _WorkedBack(CellShares):
     def planned(self, rows: Matrix) -> Matrix:
         """By the published marginal."""
         return _spread(self._scores(rows), self._q) / self._rows
+
+    def untold(self, rows: Matrix) -> NDArray[np.bool_]:
+        """Those of which something sticks out of what a block tells."""
+        found = rows.reshape(len(rows), *(len(A) for A in self._A))
+        size = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1.0)
+        out = np.zeros(len(rows))
+        for k, hidden in enumerate(self._hidden):
+            apart = np.moveaxis(found, k + 1, -1) @ hidden
+            out = np.maximum(out, np.abs(apart).reshape(len(rows), -1).max(axis=1, initial=0.0))
+        return np.asarray(out > IDENTIFIED * size)
 
     def _scores(self, rows: Matrix) -> Matrix:
         """h[i, y]: those of rows[i]·w, over the outputs of all blocks."""
@@ -136,7 +155,7 @@ class _Counted(CellShares):
     def __init__(self, meter: CountingMeter, k: int, rows: Matrix) -> None:
         self._meter, self._k, self._seen = meter, k, rows
         f, share = meter.shares([k]), PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
-        self.values = rows @ f
+        self.values, self.published = rows @ f, rows @ meter.scorers[k].marginal
         self._mixed = (1 - share) * f + share * meter.scorers[k].marginal
 
     def covariance(self, rows: Matrix) -> Matrix:
@@ -167,6 +186,7 @@ class _Corrected(CellShares):
             straight, square = (self._scale * float(((kept * other) @ noisy.cells).sum()) for other in (own, kept))
             part = float(np.clip(straight / max(square + drawn, straight), 0.0, 1.0)) if straight > 0 else 0.0
         self._part, self._lean, self._left = part, part * lean, own - part * kept
+        self.published = noisy.sums(rows) / meter.people
         self.values = part * (self._seen @ f) + (noisy.sums(rows) - part * noisy.sums(moved)) / meter.people
 
     def covariance(self, rows: Matrix) -> Matrix:

@@ -80,8 +80,9 @@ def test_rows_that_nothing_was_done_to_give_what_statsmodels_gives(family):
     kind = {"gaussian": sm.families.Gaussian, "binomial": sm.families.Binomial, "poisson": sm.families.Poisson}[family]
     usual = smf.glm(formula, plain, family=kind()).fit(cov_type="HC0")
     np.testing.assert_allclose([c.value for c in found.coefficients], usual.params, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose([c.error for c in found.coefficients], usual.bse, rtol=1e-5)
-    np.testing.assert_allclose([c.p_value for c in found.coefficients], usual.pvalues, rtol=1e-3, atol=1e-12)
+    # A few rows of the published marginal are mixed into variances, so that none is 0 by luck.
+    np.testing.assert_allclose([c.error for c in found.coefficients], usual.bse, rtol=2e-3)
+    np.testing.assert_allclose([c.p_value for c in found.coefficients], usual.pvalues, rtol=0.05, atol=1e-12)
 
 
 @pytest.fixture(scope="module")

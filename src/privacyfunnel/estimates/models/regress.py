@@ -15,9 +15,11 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.cell_shares import CellShares, cell_shares
+from privacyfunnel.estimates.frequencies import Presentation
 from privacyfunnel.estimates.intervals import quantile, tail
 from privacyfunnel.estimates.measuring import Way
-from privacyfunnel.estimates.models.cells import CellShares, cell_shares
+from privacyfunnel.estimates.meters import Meters
 from privacyfunnel.estimates.models.families import Family, FamilyName, family_named
 from privacyfunnel.estimates.models.formula import Formula, listed
 from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
@@ -29,6 +31,8 @@ from privacyfunnel.typing import Matrix, Vector
 
 SURE = 4.0
 """Standard errors by which what the model rests on must exceed 0: what is divided by must not be 0 by chance."""
+MOST_CELLS = 10_000
+"""Combinations of values of a model's columns; as many numbers for each output must fit."""
 INTERCEPT = "1"
 """How formulas name it."""
 
@@ -137,15 +141,19 @@ def regression(
     protocol: Protocol, counts: Tally, model: Formula, family: Family, *, way: Way, why: str = "", confidence: float
 ) -> Regression:
     """The same from the tally of a release, for rows that are known to be counted or worked back."""
-    shares = cell_shares(protocol, counts, way, model.columns)
-    columns = Asker(protocol).columns
-    equations = Equations(model.design(columns, shares.codes, family.name == "binomial"), family)
-    if shares.way != way:
+    asker = Asker(protocol)
+    reader = Meters(protocol, counts, way, asker).reader(model.columns, {}, Presentation(confidence, model=False))
+    shares = cell_shares(reader, model.columns, MOST_CELLS)
+    equations = Equations(model.design(asker.columns, shares.codes, family.name == "binomial"), family)
+    if reader.meter.way != way:
         why = (
             "The model's columns were released in blocks of their own, so scores are corrected for how rows are drawn."
         )
-    theta, shares = _fitted(equations, shares)
-    covariance = _sandwich(equations, shares, theta)
+    _check_told(equations, shares)
+    theta = equations.solved(shares.values)
+    _check_sure(equations, shares, theta)
+    A = equations.information(theta, shares.values)
+    covariance = shares.covariance(np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64))
     errors, z = np.sqrt(np.diag(covariance)), quantile(tail(confidence))
     design = equations.design
     return Regression(
@@ -153,8 +161,8 @@ def regression(
         family=family.name,
         response=design.response,
         rows=counts.rows,
-        used=float(shares.weights[design.used].sum()),
-        way=shares.way,
+        used=float(shares.values[design.used].sum()),
+        way=reader.meter.way,
         why=why,
         confidence=confidence,
         coefficients=tuple(_coefficient(*each, z) for each in zip(design.names, theta, errors, strict=True)),
@@ -166,24 +174,6 @@ def regression(
         notes=design.notes,
         covariance=tuple(map(tuple, covariance.tolist())),
     )
-
-
-def _fitted(equations: Equations, shares: CellShares) -> tuple[Vector, CellShares]:
-    """The coefficients, and the shares that are the sharpest for them."""
-    _check_told(equations, shares)
-    theta = equations.solved(shares.weights)
-    _check_sure(equations, shares, theta)
-    A = equations.information(theta, shares.weights)
-    sharper = shares.tuned(np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64))
-    if sharper is not shares:
-        theta = equations.solved(sharper.weights)
-    return theta, sharper
-
-
-def _sandwich(equations: Equations, shares: CellShares, theta: Vector) -> Matrix:
-    """A⁻¹BA⁻ᵀ, with B the covariance of the equations."""
-    A = equations.information(theta, shares.weights)
-    return shares.covariance(np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64))
 
 
 def _check_told(equations: Equations, shares: CellShares) -> None:
@@ -232,15 +222,15 @@ def _check_sure(equations: Equations, shares: CellShares, theta: Vector) -> None
     It goes by the shares that the protocol publishes, so that luck does not decide it.
     """
     X, slopes = equations.design.X, equations.slopes(theta)
-    A = equations.information(theta, shares.planned)
+    A = equations.information(theta, shares.published)
     if (np.diag(A) <= 0).any():
         raise InvalidTable(TOO_VAGUE)
     size = np.sqrt(np.diag(A))
     values, vectors = np.linalg.eigh(A / np.outer(size, size))
     weakest = (X / size) @ vectors
     phi = (weakest**2 * slopes[:, None]).T
-    errors = np.sqrt(np.maximum(np.diag(shares.covariance(phi, planned=True)), 0.0))
-    if (values <= SURE * errors).any():
+    planned = shares.planned(phi)
+    if planned is not None and (values <= SURE * np.sqrt(np.maximum(np.diag(planned), 0.0))).any():
         raise InvalidTable(TOO_VAGUE)
 
 
