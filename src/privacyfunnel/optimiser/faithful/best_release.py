@@ -13,7 +13,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.distribution.similarity import Similarity
-from privacyfunnel.errors import InvalidJoint, InvalidPromise, NotCertified
+from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.faithful.bands import Bands
@@ -51,6 +51,8 @@ STEERABLE = 20
 """With more limits, the errors of rounding cannot be made to cancel in all of them."""
 DENSE_VALUES = 4000
 """With more values, nothing is mixed in: the channel would be too large to use."""
+MOST_ENTRIES = 60_000_000
+"""Of a channel: to check more takes minutes and many gigabytes, and nobody could use its file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,12 +193,24 @@ class _Task:
 
     def exact(self, standing: Standing, how: str) -> Faithful:
         """The plan as an exact channel, and only if it passes the exact checks."""
+        self._check_size(standing)
         for channel, mended in self._channels(standing):
             if marginal_error(channel, self.mean) <= MARGINAL_ERROR and self._kept(channel):
                 return self._told(channel, standing.upper_bound, how + mended)
         raise NotCertified(
             f"no exact channel was found that keeps {self.notion} and the distribution; please report this"
         )
+
+    def _check_size(self, standing: Standing) -> None:
+        """Refuse a plan that redraws rows from too many others: a search that was stopped early may have no other."""
+        n, plan, sparse = self.program.n_x, standing.plan, standing.sparse
+        entries = n * n if plan.constant > 0 and sparse is None else len(plan.keys)
+        if entries > MOST_ENTRIES:
+            raise InvalidInput(
+                f"with {n:,} combinations of values, nothing was found in time but to redraw rows from one another, "
+                f"which takes a protocol of {entries:,} numbers; give the search more time, or use fewer or coarser "
+                "columns"
+            )
 
     def _channels(self, standing: Standing) -> Iterator[tuple[Channel, str]]:
         """Ways to round the plan, what loses least first; the last of them keeps any promise."""
