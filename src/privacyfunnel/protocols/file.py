@@ -17,7 +17,7 @@ from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPS
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Protocol, published
+from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Protocol, Sharpness, published
 from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/3"
@@ -56,6 +56,16 @@ class _Block(BaseModel):
     marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
     nearest: bool = False
+    variants: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES, default=None)
+
+
+class _Sharpness(BaseModel):
+    model_config = STRICT
+
+    tables: tuple[tuple[str, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    give_up: float = Field(gt=0, lt=1)
+    variance: float = Field(ge=0, allow_inf_nan=False)
+    variance_bound: float | None = Field(ge=0, allow_inf_nan=False)
 
 
 class _Likeness(BaseModel):
@@ -100,6 +110,7 @@ class _File(BaseModel):
     how: str = Field(max_length=LONGEST_TEXT)
     blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     noise: _Noise | None = None
+    sharpness: _Sharpness | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
@@ -123,6 +134,7 @@ def to_text(protocol: Protocol) -> str:
         "how": protocol.how,
         "blocks": [_plain_block(block) for block in protocol.blocks],
         "noise": _plain_noise(protocol.noise) if protocol.noise is not None else None,
+        **({"sharpness": asdict(protocol.sharpness)} if protocol.sharpness is not None else {}),
     }
     return _write({**content, "digest": _digest(content)})
 
@@ -207,6 +219,7 @@ def _plain_block(block: Block) -> dict[str, Any]:
         "marginal": block.marginal.tolist(),
         "draw": block.draw.tolist() if block.draw is not None else None,
         "nearest": block.nearest,
+        **({"variants": block.variants.tolist()} if block.variants is not None else {}),
     }
 
 
@@ -249,7 +262,18 @@ def _to_protocol(file: _File) -> Protocol:
         people=file.people,
         at_least=file.at_least,
         noise=_to_noise(file),
+        sharpness=_to_sharpness(file, names),
     )
+
+
+def _to_sharpness(file: _File, names: list[str]) -> Sharpness | None:
+    """What readers of any table get; they ask for columns that are released."""
+    found = file.sharpness
+    if found is None:
+        return None
+    if file.objective != "information" or {name for table in found.tables for name in table} - set(names):
+        raise InvalidProtocol("what readers ask for does not fit the columns or the objective")
+    return Sharpness(found.tables, found.give_up, found.variance, found.variance_bound)
 
 
 def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
@@ -313,8 +337,12 @@ def _to_block(block: _Block) -> Block:
     entries = _integers((tuple(number for part in block.channel for number in part),)).reshape(-1, 2)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     channel = Channel(block.outputs, starts, entries[:, 0].copy(), entries[:, 1].copy())
-    if len(labels) != block.outputs or len(set(block.labels)) != block.outputs:
+    variants = _integers((block.variants,))[0] if block.variants is not None else None
+    told_apart = block.labels if block.variants is None else tuple(zip(block.labels, block.variants, strict=False))
+    if len(labels) != block.outputs or len(set(told_apart)) != block.outputs:
         raise InvalidProtocol("the outputs do not have a different label each")
+    if variants is not None and (len(variants) != block.outputs or variants.min() < 0):
+        raise InvalidProtocol("the variants of outputs do not fit them")
     if labels.min() < 0 or labels.max() >= len(codes):
         raise InvalidProtocol("an output is labelled with a value that does not exist")
     if len(marginal) != block.outputs or min(block.marginal) < 0 or sum(block.marginal) != UNIT:
@@ -322,7 +350,7 @@ def _to_block(block: _Block) -> Block:
     draw = _integers((block.draw,))[0] if block.draw is not None else None
     if draw is not None and (len(draw) != block.outputs or draw.min() < 0 or sum(draw.tolist()) != UNIT):
         raise InvalidProtocol("the draw for values never seen is not a distribution")
-    return Block(block.columns, codes, channel, labels, marginal, draw, block.nearest)
+    return Block(block.columns, codes, channel, labels, marginal, draw, block.nearest, variants)
 
 
 def _integers(rows: tuple[tuple[int, ...], ...]) -> Integers:

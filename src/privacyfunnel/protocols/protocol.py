@@ -21,7 +21,7 @@ from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal, multiple_of
-from privacyfunnel.protocols.labels import assigned
+from privacyfunnel.protocols.labels import assigned, likeliest, numbered
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 INFORMATION_ERROR = 1e-10
@@ -52,6 +52,20 @@ class Likeness:
     """How much the cells of each attribute count; all alike if there are none."""
 
 
+@dataclass(frozen=True)
+class Sharpness:
+    """How sharp unbiased estimates are from a release of any table, where a protocol was made for them."""
+
+    tables: tuple[tuple[str, ...], ...]
+    """The columns whose shares, and those of whose combinations, readers are taken to ask for."""
+    give_up: float
+    """The share of the most information that was given up for it, at most."""
+    variance: float
+    """The mean of the variances of these shares, each in units of what the original table's has itself."""
+    variance_bound: float | None
+    """Certified: no protocol that keeps the promise and as much information has less; None where that is not known."""
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """A channel for some of the attributes: its input x stands for the values numbered codes[x, :]."""
@@ -60,13 +74,15 @@ class Block:
     codes: Integers
     channel: Channel
     labels: Integers
-    """labels[y]: the input whose values the output y is written as; no two outputs share one."""
+    """labels[y]: the input whose values the output y is written as; outputs that share one have variants."""
     marginal: Integers
     """About 2³²·P(y), as coarsely as a sample would tell it: what estimates weigh outputs by."""
     draw: Integers | None = None
     """2³²·r(y): how a value never seen when fitting may be drawn so that the promise is kept; None if it cannot."""
     nearest: bool = False
     """Whether combinations of known values that are no input are read as the nearest one that is."""
+    variants: Integers | None = None
+    """variants[y]: which of the outputs with its label y is, from 0; None if no two outputs share a label."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -141,6 +157,8 @@ class Protocol:
     """Combinations of values that fewer people have are read as the nearest other one."""
     noise: Noise | None = None
     """Of a private fit: the noisy counts from which everything here follows, and with which anybody can check it."""
+    sharpness: Sharpness | None = None
+    """Of a protocol for readers of any table: how sharp their estimates are."""
 
     @property
     def channel(self) -> Matrix:
@@ -180,6 +198,24 @@ class Protocol:
     def attributes(self) -> tuple[str, ...]:
         """The names of the released attributes."""
         return tuple(name for block in self.blocks for name in block.attributes)
+
+    @property
+    def variant(self) -> str | None:
+        """The column that tells outputs apart which are written as the same values; None if there are no such outputs.
+
+        It is called variant, with as many underscores after it as no attribute and no secret has.
+        """
+        if all(block.variants is None for block in self.blocks):
+            return None
+        name, taken = "variant", {*self.attributes, *(reading.name for reading in self.secret_readings)}
+        while name in taken:
+            name += "_"
+        return name
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """The columns of a released table: the attributes and, if there is one, the variant."""
+        return self.attributes if self.variant is None else (*self.attributes, self.variant)
 
     @property
     def draw(self) -> Integers | None:
@@ -291,15 +327,19 @@ class Protocol:
         return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
 
 
-def block_of(joint: Joint, channel: Channel) -> Block:
-    """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels."""
+def block_of(joint: Joint, channel: Channel, shared: bool = False) -> Block:
+    """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels.
+
+    If labels may be `shared`, each output has that of its likeliest value, and variants tell them apart.
+    """
     mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
     q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs).astype(np.float64)
-    labels = assigned(channel, mass, joint)
-    order = np.argsort(labels, kind="stable")
+    labels = likeliest(channel, mass) if shared else assigned(channel, mass, joint)
+    order = np.lexsort((-q, labels)) if shared else np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
     marginal = coarse_marginal(q[order], joint.total if joint.counted else None)
-    return Block(joint.columns, joint.codes, ordered, labels[order], marginal, nearest=joint.nearest)
+    variants = numbered(labels[order]) if shared else None
+    return Block(joint.columns, joint.codes, ordered, labels[order], marginal, nearest=joint.nearest, variants=variants)
 
 
 def faithful_block(joint: Joint, channel: Channel) -> Block:
@@ -324,7 +364,25 @@ def published(protocol: Protocol) -> Protocol:
         kept, cells, rows = (multiple_of(share, protocol.step, up=False) for share in shares)
         most = min(1.0, multiple_of(likeness.fidelity_bound, protocol.step, up=True))
         likeness = Likeness(kept, most, cells, rows, likeness.weights)
-    return replace(protocol, utility=utility, upper_bound=bound, entropy=entropy, step=0.0, likeness=likeness)
+    return replace(
+        protocol,
+        utility=utility,
+        upper_bound=bound,
+        entropy=entropy,
+        step=0.0,
+        likeness=likeness,
+        sharpness=_coarse(protocol.sharpness, protocol.step),
+    )
+
+
+def _coarse(sharpness: Sharpness | None, step: float) -> Sharpness | None:
+    """The same with as many digits, the variance rounded up and its bound down."""
+    if sharpness is None:
+        return None
+    variance, bound = multiple_of(sharpness.variance, step, up=True), sharpness.variance_bound
+    return replace(
+        sharpness, variance=variance, variance_bound=None if bound is None else multiple_of(bound, step, up=False)
+    )
 
 
 def information_kept(channel: Channel, p_x: Vector) -> float:
