@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from privacyfunnel.distribution.joint import Joint
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.estimates.answer import Estimates, estimate
+    from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
     from privacyfunnel.estimates.posterior import Posterior, posterior
     from privacyfunnel.optimiser.blocks.compose import compose
     from privacyfunnel.optimiser.optimise import optimise
@@ -48,6 +49,7 @@ __all__ = [
     "Certificate",
     "Domain",
     "Estimates",
+    "ExpectedErrors",
     "Joint",
     "Notion",
     "PerfectPrivacy",
@@ -68,6 +70,7 @@ __all__ = [
     "compose",
     "epsilon_for",
     "estimate",
+    "expected_errors",
     "level_over",
     "optimise",
     "population_findings",
@@ -85,6 +88,7 @@ _HOMES = {
     "optimiser.blocks.compose": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),
+    "estimates.expected": ("ExpectedErrors", "expected_errors"),
     "estimates.posterior": ("Posterior", "posterior"),
     "distribution.joint": ("Joint",),
     "promises.notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),

@@ -17,7 +17,7 @@ from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPS
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Protocol, Sharpness, published
+from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Precision, Protocol, published
 from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/3"
@@ -59,7 +59,7 @@ class _Block(BaseModel):
     variants: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES, default=None)
 
 
-class _Sharpness(BaseModel):
+class _Precision(BaseModel):
     model_config = STRICT
 
     tables: tuple[tuple[str, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
@@ -110,7 +110,7 @@ class _File(BaseModel):
     how: str = Field(max_length=LONGEST_TEXT)
     blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     noise: _Noise | None = None
-    sharpness: _Sharpness | None = None
+    precision: _Precision | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
@@ -134,7 +134,7 @@ def to_text(protocol: Protocol) -> str:
         "how": protocol.how,
         "blocks": [_plain_block(block) for block in protocol.blocks],
         "noise": _plain_noise(protocol.noise) if protocol.noise is not None else None,
-        **({"sharpness": asdict(protocol.sharpness)} if protocol.sharpness is not None else {}),
+        **({"precision": asdict(protocol.precision)} if protocol.precision is not None else {}),
     }
     return _write({**content, "digest": _digest(content)})
 
@@ -246,6 +246,8 @@ def _to_protocol(file: _File) -> Protocol:
     names = [column.name for block in file.blocks for column in block.columns]
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")
+    if len(file.blocks) > 1 and any(block.variants is not None for block in file.blocks):
+        raise InvalidProtocol("several blocks cannot have outputs that share their values")
     if len(file.blocks) > 1 and any(block.draw is not None for block in file.blocks):
         raise InvalidProtocol("several blocks cannot draw values never seen")
     return Protocol(
@@ -262,18 +264,18 @@ def _to_protocol(file: _File) -> Protocol:
         people=file.people,
         at_least=file.at_least,
         noise=_to_noise(file),
-        sharpness=_to_sharpness(file, names),
+        precision=_to_precision(file, names),
     )
 
 
-def _to_sharpness(file: _File, names: list[str]) -> Sharpness | None:
+def _to_precision(file: _File, names: list[str]) -> Precision | None:
     """What readers of any table get; they ask for columns that are released."""
-    found = file.sharpness
+    found = file.precision
     if found is None:
         return None
     if file.objective != "information" or {name for table in found.tables for name in table} - set(names):
         raise InvalidProtocol("what readers ask for does not fit the columns or the objective")
-    return Sharpness(found.tables, found.give_up, found.variance, found.variance_bound)
+    return Precision(found.tables, found.give_up, found.variance, found.variance_bound)
 
 
 def _to_likeness(file: _File, names: list[str]) -> Likeness | None:

@@ -53,7 +53,7 @@ class Likeness:
 
 
 @dataclass(frozen=True)
-class Sharpness:
+class Precision:
     """How sharp unbiased estimates are from a release of any table, where a protocol was made for them."""
 
     tables: tuple[tuple[str, ...], ...]
@@ -157,7 +157,7 @@ class Protocol:
     """Combinations of values that fewer people have are read as the nearest other one."""
     noise: Noise | None = None
     """Of a private fit: the noisy counts from which everything here follows, and with which anybody can check it."""
-    sharpness: Sharpness | None = None
+    precision: Precision | None = None
     """Of a protocol for readers of any table: how sharp their estimates are."""
 
     @property
@@ -278,6 +278,7 @@ class Protocol:
         unseen: Literal["refuse", "draw"] = "refuse",
         seed: int | None = None,
         force: bool = False,
+        variant: bool = True,
     ) -> Any:
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
@@ -285,11 +286,15 @@ class Protocol:
         .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
         values that were not there when fitting are refused, or drawn such that the promise is kept whoever they
         are, if the protocol has such a draw.
-        A `seed` makes the release repeatable and therefore insecure: for tests only.
+        A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are
+        written as the same values, a column tells them apart unless `variant` is False, which makes estimates less
+        sharp.
         """
         from privacyfunnel.tables.release import sanitise
 
-        return sanitise(self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force)
+        return sanitise(
+            self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force, variant=variant
+        )
 
     def sanitise_spark(
         self,
@@ -301,6 +306,7 @@ class Protocol:
         seed: int | None = None,
         force: bool = False,
         partition_by: Sequence[str] = (),
+        variant: bool = True,
     ) -> Any:
         """Draw a released row for every row of a Spark DataFrame, on its cluster.
 
@@ -320,6 +326,7 @@ class Protocol:
             seed=seed,
             force=force,
             partition_by=partition_by,
+            variant=variant,
         )
 
     def __repr__(self) -> str:
@@ -371,17 +378,17 @@ def published(protocol: Protocol) -> Protocol:
         entropy=entropy,
         step=0.0,
         likeness=likeness,
-        sharpness=_coarse(protocol.sharpness, protocol.step),
+        precision=_coarse(protocol.precision, protocol.step),
     )
 
 
-def _coarse(sharpness: Sharpness | None, step: float) -> Sharpness | None:
+def _coarse(precision: Precision | None, step: float) -> Precision | None:
     """The same with as many digits, the variance rounded up and its bound down."""
-    if sharpness is None:
+    if precision is None:
         return None
-    variance, bound = multiple_of(sharpness.variance, step, up=True), sharpness.variance_bound
+    variance, bound = multiple_of(precision.variance, step, up=True), precision.variance_bound
     return replace(
-        sharpness, variance=variance, variance_bound=None if bound is None else multiple_of(bound, step, up=False)
+        precision, variance=variance, variance_bound=None if bound is None else multiple_of(bound, step, up=False)
     )
 
 

@@ -71,7 +71,7 @@ class Prices:
 
 
 @dataclass(frozen=True, eq=False)
-class Sharpness:
+class Variance:
     """F of a mixture, the z_k behind it, and the slopes a_v."""
 
     value: float
@@ -94,10 +94,10 @@ class Pool:
         self.most: Vector = np.where(used, room, np.inf).min(axis=1)
         """The largest weight that each posterior can have: then a value is used up."""
 
-    def sharpness(self, w: Vector, near: Matrix | None = None) -> Sharpness:
+    def variance(self, w: Vector, near: Matrix | None = None) -> Variance:
         """F(w) and its slopes."""
         Z = solved(self.R, w, RIDGE, self.wish.C, near)
-        return Sharpness(float((self.wish.C * Z).sum()), Z, np.square(self.RT @ Z).sum(axis=1))
+        return Variance(float((self.wish.C * Z).sum()), Z, np.square(self.RT @ Z).sum(axis=1))
 
     def lambdas(self, prices: Prices) -> Vector:
         """λ_v = y·v + μH(v) of every posterior."""
@@ -107,7 +107,7 @@ class Pool:
         """How far Σ w_v v is from p, as the largest share of a value that is missing or too much."""
         return float((np.abs(self.root - self.R @ w) / self.root).max())
 
-    def bound(self, sharp: Sharpness, prices: Prices, raised: float) -> float:
+    def bound(self, sharp: Variance, prices: Prices, raised: float) -> float:
         """What no mixture is below, if raising the prices by so much in all leaves no posterior worth more than its."""
         ridge = RIDGE * float(np.square(sharp.Z).sum())
         return 2 * sharp.value - ridge - float(self.root @ prices.y) - prices.entropy * self.wish.h - raised
@@ -189,23 +189,23 @@ class _Newton:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """Weights of the posteriors of a pool, their sharpness, prices, and how far the next leap may go."""
+    """Weights of the posteriors of a pool, their variances, prices, and how far the next leap may go."""
 
     pool: Pool
     w: Vector
-    sharp: Sharpness
+    sharp: Variance
     prices: Prices
     leap: float = FIRST_LEAP
 
     @classmethod
     def start(cls, pool: Pool, w: Vector, prices: Prices | None = None, near: Matrix | None = None) -> Mixed:
         """From positive weights that need not add up to anything: the first step mends that."""
-        sharp = pool.sharpness(w, near)
+        sharp = pool.variance(w, near)
         first = Prices(sharp.value * pool.root, sharp.value) if prices is None else prices
         w, first = pool.balanced(w * w * sharp.slopes, first)
-        return cls(pool, w, pool.sharpness(w, sharp.Z), first)
+        return cls(pool, w, pool.variance(w, sharp.Z), first)
 
-    def stepped(self, w: Vector, sharp: Sharpness) -> tuple[Vector, Prices]:
+    def stepped(self, w: Vector, sharp: Variance) -> tuple[Vector, Prices]:
         floor = LEAST_WEIGHT * self.pool.most
         w, prices = self.pool.balanced(w * w * sharp.slopes, self.prices)
         return np.maximum(w, floor), prices
@@ -214,17 +214,17 @@ class Mixed:
         """Two steps, and a leap in the direction that they show if that is better."""
         pool = self.pool
         one, _ = self.stepped(self.w, self.sharp)
-        sharp_one = pool.sharpness(one, self.sharp.Z)
+        sharp_one = pool.variance(one, self.sharp.Z)
         two, prices = self.stepped(one, sharp_one)
-        sharp_two = pool.sharpness(two, sharp_one.Z)
+        sharp_two = pool.variance(two, sharp_one.Z)
         plain = Mixed(pool, two, sharp_two, prices, max(FIRST_LEAP, self.leap / 2))
         first, turn = np.log(one / self.w), np.log(two / one) - np.log(one / self.w)
         length = np.sqrt(float(two @ np.square(first)) / max(float(two @ np.square(turn)), np.finfo(float).tiny))
         length = min(max(1.0, length), self.leap)
         far = np.exp(np.clip(2 * length * first + length**2 * turn, -FARTHEST, FARTHEST))
         leapt = np.clip(self.w * far, LEAST_WEIGHT * pool.most, pool.most)
-        w, prices = replace(plain, leap=self.leap).stepped(leapt, pool.sharpness(leapt, sharp_two.Z))
-        sharp = pool.sharpness(w, sharp_two.Z)
+        w, prices = replace(plain, leap=self.leap).stepped(leapt, pool.variance(leapt, sharp_two.Z))
+        sharp = pool.variance(w, sharp_two.Z)
         if sharp.value < sharp_two.value:
             return Mixed(pool, w, sharp, prices, min(2 * self.leap, LONGEST_LEAP))
         return plain

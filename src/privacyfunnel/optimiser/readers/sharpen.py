@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -19,7 +18,7 @@ from privacyfunnel.optimiser.readers.mixture import Wish
 from privacyfunnel.optimiser.readers.pairs import Pairs
 from privacyfunnel.optimiser.readers.vertices import Vertices
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.protocols.protocol import Protocol, Sharpness
+from privacyfunnel.protocols.protocol import Precision, Protocol
 
 MARGINS = (1e-4, 1e-2, 0.1)
 """Of what may be given up, what is left to rounding: more, if the exact channel keeps too little."""
@@ -73,7 +72,7 @@ def sharpened(
             break
         protocol = _exactly(found, best, joint, notion, polytope, spare)
         if protocol.utility >= least:
-            return replace(protocol, sharpness=_sharpness(found, asked, who, constant))
+            return replace(protocol, precision=_precision(found, asked, who, constant))
     return replace(best, how=f"{best.how}; nothing sharper was found for readers of any table")
 
 
@@ -94,9 +93,9 @@ def _exactly(found: Design, best: Protocol, joint: Joint, notion: Notion, polyto
     return protocol
 
 
-def _sharpness(found: Design, asked: Asked, who: ForReaders, constant: float) -> Sharpness:
+def _precision(found: Design, asked: Asked, who: ForReaders, constant: float) -> Precision:
     count = len(asked.shares)
     variance = (found.value - constant) / count
-    bound = None if found.least is None else min(max(0.0, (found.least - constant) / count), variance)
-    known = bound if bound is not None and math.isfinite(bound) else None
-    return Sharpness(asked.tables, float(who.give_up), variance, known)
+    bound = None if found.least is None else min((found.least - constant) / count, variance)
+    known = bound if bound is not None and bound > 0 else None  # every variance is above 0: less is no bound
+    return Precision(asked.tables, float(who.give_up), variance, known)
