@@ -45,6 +45,8 @@ SHORTEST = 1e-8
 """A shorter step is none."""
 ARMIJO = 0.1
 """Of what the slope promises, what a step must bring."""
+RUNAWAY = 1e12
+"""Prices of entropy above this, as a multiple of F at full release, mean that no weights keep so much information."""
 FIRST_LEAP, LONGEST_LEAP = 4.0, 64.0
 """How many times two steps are prolonged, at most: first, and after many leaps that were worth it."""
 FARTHEST = 30.0
@@ -155,6 +157,8 @@ class _Newton:
     def step(self, prices: Prices) -> Prices | None:
         """The next prices; None when these are best."""
         pool, lambdas = self.pool, self.pool.lambdas(prices)
+        if prices.entropy > RUNAWAY * self.barrier / BARRIER:
+            return None
         w = self.root_b / np.sqrt(lambdas)
         slope = pool.root - pool.R @ w
         slope_entropy = pool.wish.h - float(pool.H @ w) - self.barrier / prices.entropy
@@ -203,6 +207,7 @@ class Mixed:
         sharp = pool.variance(w, near)
         first = Prices(sharp.value * pool.root, sharp.value) if prices is None else prices
         w, first = pool.balanced(w * w * sharp.slopes, first)
+        w = np.maximum(w, LEAST_WEIGHT * pool.most)
         return cls(pool, w, pool.variance(w, sharp.Z), first)
 
     def stepped(self, w: Vector, sharp: Variance) -> tuple[Vector, Prices]:
