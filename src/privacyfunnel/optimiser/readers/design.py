@@ -24,8 +24,8 @@ NO_BETTER = 3
 """Rounds of new posteriors in a row that improve by less than a tenth of SETTLED each: then it is enough."""
 DEAD = 1e-5
 """Of the largest weight that a posterior can have: whose weight is below is left out, and may come back."""
-NEWCOMER = 0.02
-"""The first weight of a new posterior, as a share of the largest that it can have."""
+NEWCOMERS = 0.1
+"""Of every value: what new posteriors have of it to begin with, all of them together, at most."""
 THIN = (0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)
 """Shares of the largest weight below which posteriors are dropped in the end, so that there are few outputs: the first
 that costs next to nothing is taken."""
@@ -127,7 +127,7 @@ def _with_new(mixed: Mixed, columns: Columns) -> Mixed:
     alive = np.flatnonzero(mixed.w > DEAD * pool.most)
     new = _unknown(columns, pool.columns.take(alive))
     joined = Pool(pool.wish, _joined(pool.columns.take(alive), columns.take(new)))
-    w = np.concatenate([mixed.w[alive], NEWCOMER * joined.most[len(alive) :]])
+    w = np.concatenate([mixed.w[alive], NEWCOMERS * _spread(Pool(pool.wish, columns.take(new)))])
     started = Mixed.start(joined, w, mixed.prices, mixed.sharp.Z)
     return started if joined.off(started.w) <= MENDED else mixed
 
