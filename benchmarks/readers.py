@@ -1,7 +1,7 @@
 """Protocols for readers of any table: what they keep, and how sharply shares are known, before anything is released.
 
 Standard errors are multiples of what the original table has itself: "most information" is the protocol without
-readers=, the others are with readers="pairs" (of the 10,000 made-up values: "shares") and 1% of the information given up.
+readers=, the others are with readers="pairs" ("shares" of the 10,000 made-up values) and give up 1% of the information.
 "by no protocol below" is the certified bound on the root of the mean of the squared multiples, over all asked shares.
 """
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from privacyfunnel.typing import Matrix, Vector
 
-DENSE_VALUES = 2_000
+DENSE_VALUES = 1_000
 """Values of X up to which N is factored, in a tenth of a second; beyond, conjugate gradients need less time."""
 SOLVED = 1e-7
 """Residual of conjugate gradients, as a share of what was asked for: bounds hold for any, and weights are mended."""
