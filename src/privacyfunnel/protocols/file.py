@@ -17,7 +17,9 @@ from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPS
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Precision, Protocol, published
+from privacyfunnel.protocols.kept import Likeness, Precision
+from privacyfunnel.protocols.protocol import Block, Fitted, Objective, Protocol
+from privacyfunnel.protocols.published import published
 from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/3"

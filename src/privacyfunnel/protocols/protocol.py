@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,8 @@ from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
-from privacyfunnel.protocols.digits import coarse_marginal, multiple_of
+from privacyfunnel.protocols.digits import coarse_marginal
+from privacyfunnel.protocols.kept import Likeness, Precision
 from privacyfunnel.protocols.labels import assigned, likeliest, numbered
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -34,36 +35,6 @@ NOT_FOR_PUBLICATION = (
 )
 Objective = Literal["information", "faithful"]
 """What a protocol keeps the most of: I(X;Y), or cells, with rows that have the distribution of the original ones."""
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """How like the original rows those of a faithful release are: outputs are values, and P(Y = x) = P(X = x)."""
-
-    fidelity: float
-    """The expected share of cells that stay as they are, weighted; near values of ordered columns count in part."""
-    fidelity_bound: float
-    """No faithful release with this promise has a larger fidelity."""
-    cells_unchanged: float
-    """The expected share of cells that stay exactly as they are, all columns weighing the same."""
-    rows_unchanged: float
-    """The expected share of rows of which every cell stays."""
-    weights: tuple[tuple[str, float], ...] = ()
-    """How much the cells of each attribute count; all alike if there are none."""
-
-
-@dataclass(frozen=True)
-class Precision:
-    """How sharp unbiased estimates are from a release of any table, where a protocol was made for them."""
-
-    tables: tuple[tuple[str, ...], ...]
-    """The columns whose shares, and those of whose combinations, readers are taken to ask for."""
-    give_up: float
-    """The share of the most information that was given up for it, at most."""
-    variance: float
-    """The mean of the variances of these shares, each in units of what the original table's has itself."""
-    variance_bound: float | None
-    """Certified: no protocol that keeps the promise and as much information has less; None where that is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,43 +324,6 @@ def faithful_block(joint: Joint, channel: Channel) -> Block:
     """The block whose output number x is the value number x, with P(Y = x) = P(X = x)."""
     marginal = coarse_marginal(joint.p_x, joint.total if joint.counted else None)
     return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal, nearest=joint.nearest)
-
-
-def published(protocol: Protocol) -> Protocol:
-    """The protocol as its file tells it: with as many digits of utility, bound and entropy as its people support.
-
-    In full precision these could be solved for counts. Utility is rounded down, what it is compared with up, so that
-    0 ≤ utility ≤ bound still holds, and no more is claimed than is true.
-    """
-    if not protocol.step:
-        return protocol
-    utility = multiple_of(protocol.utility, protocol.step, up=False)
-    bound, entropy = (multiple_of(value, protocol.step, up=True) for value in (protocol.upper_bound, protocol.entropy))
-    likeness = protocol.likeness
-    if likeness is not None:
-        shares = likeness.fidelity, likeness.cells_unchanged, likeness.rows_unchanged
-        kept, cells, rows = (multiple_of(share, protocol.step, up=False) for share in shares)
-        most = min(1.0, multiple_of(likeness.fidelity_bound, protocol.step, up=True))
-        likeness = Likeness(kept, most, cells, rows, likeness.weights)
-    return replace(
-        protocol,
-        utility=utility,
-        upper_bound=bound,
-        entropy=entropy,
-        step=0.0,
-        likeness=likeness,
-        precision=_coarse(protocol.precision, protocol.step),
-    )
-
-
-def _coarse(precision: Precision | None, step: float) -> Precision | None:
-    """The same with as many digits, the variance rounded up and its bound down."""
-    if precision is None:
-        return None
-    variance, bound = multiple_of(precision.variance, step, up=True), precision.variance_bound
-    return replace(
-        precision, variance=variance, variance_bound=None if bound is None else multiple_of(bound, step, up=False)
-    )
 
 
 def information_kept(channel: Channel, p_x: Vector) -> float:

@@ -18,7 +18,8 @@ from privacyfunnel.optimiser.readers.mixture import Wish
 from privacyfunnel.optimiser.readers.pairs import Pairs
 from privacyfunnel.optimiser.readers.vertices import Vertices
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.protocols.protocol import Precision, Protocol
+from privacyfunnel.protocols.kept import Precision
+from privacyfunnel.protocols.protocol import Protocol
 
 MARGINS = (1e-4, 1e-2, 0.1)
 """Of what may be given up, what is left to rounding: more, if the exact channel keeps too little."""
