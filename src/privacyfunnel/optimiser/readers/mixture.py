@@ -33,8 +33,8 @@ BARRIER = 1e-7
 """What keeps the price of entropy above 0, as a share of F: it costs the optimum as much."""
 DECREMENT = 1e-12
 """Newton's method ends when a step would change its value by less, as a share of it."""
-NEWTON_STEPS = 60
-"""At most: from good prices, three or four are needed."""
+NEWTON_STEPS = 150
+"""At most: from good prices three or four are needed, with many new posteriors of many values a hundred."""
 CURVED = 1e-14
 """Added to the curvature, as a share of its mean: where nothing determines a price, it stays."""
 INEXACT = 1e-3
@@ -51,8 +51,6 @@ FIRST_LEAP, LONGEST_LEAP = 4.0, 64.0
 """How many times two steps are prolonged, at most: first, and after many leaps that were worth it."""
 FARTHEST = 30.0
 """The most by which a leap may change the logarithm of a weight."""
-NOT_BELOW = 0.5
-"""Of its slope, what the price of a posterior is raised to at the start: near the optimum it is the slope."""
 LOWEST_PRICE = 1e-3
 """Of the largest λ_v: what prices are raised to, where new posteriors would have none."""
 
@@ -106,17 +104,6 @@ class Pool:
     def lambdas(self, prices: Prices) -> Vector:
         """λ_v = y·v + μH(v) of every posterior."""
         return np.asarray(self.RT @ prices.y + prices.entropy * self.H)
-
-    def raised(self, prices: Prices, least: Vector) -> Prices:
-        """Prices at which every λ_v is at least least_v: of the values of each posterior, the scarcest pays for it."""
-        short = np.flatnonzero(self.lambdas(prices) < least)
-        lacking = (least - self.lambdas(prices))[short]
-        support, mass = self.columns.support[short], self.columns.mass[short]
-        room = np.where(mass > 0, self.wish.p_x[support] / np.where(mass > 0, mass, 1.0), np.inf)
-        row, place = np.arange(len(short)), room.argmin(axis=1)
-        more = np.zeros(len(self.root))
-        np.maximum.at(more, support[row, place], lacking / mass[row, place])
-        return replace(prices, y=prices.y + more * self.root)
 
     def off(self, w: Vector) -> float:
         """How far Σ w_v v is from p, as the largest share of a value that is missing or too much."""
@@ -219,7 +206,7 @@ class Mixed:
         """From positive weights that need not add up to anything: the first step mends that."""
         sharp = pool.variance(w, near)
         first = Prices(sharp.value * pool.root, sharp.value) if prices is None else prices
-        first = pool.raised(first, NOT_BELOW * sharp.slopes)  # new posteriors may have any price, and nearly no weight
+
         w, first = pool.balanced(w * w * sharp.slopes, first)
         w = np.maximum(w, LEAST_WEIGHT * pool.most)
         return cls(pool, w, pool.variance(w, sharp.Z), first)
