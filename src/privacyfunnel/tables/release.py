@@ -73,7 +73,7 @@ class Release:
             "randomness": randomness,
             "counting": COUNTING[self.objective],
             "mind": list(MIND),
-            **({"variant": VARIANT.format(self.variant)} if self.variant is not None else {}),
+            **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
         }
 
     @property
