@@ -73,7 +73,7 @@ def design(
     """
     pool = Pool(wish, _joined(base, candidates.first()))
     mixed = Mixed.start(pool, _spread(pool))
-    if pool.off(mixed.w) > MENDED:
+    if not pool.off(mixed.w) <= MENDED:
         return None
     least = -np.inf
     idle = rounds = 0
@@ -141,7 +141,7 @@ def _thinned(mixed: Mixed, constant: float) -> Mixed:
             continue
         fewer = Pool(pool.wish, pool.columns.take(kept))
         found = Mixed.start(fewer, mixed.w[kept], mixed.prices, mixed.sharp.Z)
-        if fewer.off(found.w) > MENDED:
+        if not fewer.off(found.w) <= MENDED:
             continue
         found = found.round().round()
         if found.sharp.value - mixed.sharp.value <= COSTS_LITTLE * (mixed.sharp.value - constant):

@@ -185,7 +185,8 @@ class _Newton:
         length = min(1.0, TO_THE_EDGE * far)
         while length > SHORTEST:
             there = Prices(prices.y + length * moves.y, prices.entropy + length * moves.entropy)
-            if self.value(there, lambdas + length * change) <= here - ARMIJO * length * gain:
+            found = self.pool.lambdas(there)  # where prices are large, not quite lambdas + length * change
+            if found.min() > 0 and self.value(there, found) <= here - ARMIJO * length * gain:
                 return there
             length /= 2
         return None
