@@ -26,6 +26,7 @@ ROOMS = [
     "optimiser.bounds",
     "optimiser.robust",
     "optimiser.faithful",
+    "optimiser.readers",
     "optimiser",
     "optimiser.blocks",
     "baselines",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from privacyfunnel.estimates.associate import Association, associate
     from privacyfunnel.estimates.compare import Comparison, compare
     from privacyfunnel.estimates.contrasts import Figure
+    from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
     from privacyfunnel.estimates.models.regress import Regression, regress
     from privacyfunnel.estimates.posterior import Posterior, posterior
     from privacyfunnel.estimates.replicates import replicates
@@ -56,6 +57,7 @@ __all__ = [
     "Comparison",
     "Domain",
     "Estimates",
+    "ExpectedErrors",
     "Figure",
     "Joint",
     "Notion",
@@ -81,6 +83,7 @@ __all__ = [
     "compose",
     "epsilon_for",
     "estimate",
+    "expected_errors",
     "level_over",
     "optimise",
     "population_findings",
@@ -105,6 +108,7 @@ _HOMES = {
     "estimates.associate": ("Association", "associate"),
     "estimates.compare": ("Comparison", "compare"),
     "estimates.contrasts": ("Figure",),
+    "estimates.expected": ("ExpectedErrors", "expected_errors"),
     "estimates.posterior": ("Posterior", "posterior"),
     "estimates.replicates": ("replicates",),
     "estimates.rubin": ("Pooled", "rubin"),

@@ -18,7 +18,8 @@ from privacyfunnel.protocols import file as protocol_file
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.digits import step_for
 from privacyfunnel.protocols.file import digest_of, from_text, to_text
-from privacyfunnel.protocols.protocol import block_of, published
+from privacyfunnel.protocols.protocol import block_of
+from privacyfunnel.protocols.published import published
 from privacyfunnel.tables.auditing import audited_joint
 from strategies import joints, notions
 

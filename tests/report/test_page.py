@@ -15,7 +15,7 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.information import mutual_information
 from privacyfunnel.promises.notion import factor
-from privacyfunnel.protocols.protocol import published
+from privacyfunnel.protocols.published import published
 from privacyfunnel.protocols.readers import points, share_errors
 from privacyfunnel.report.account import account
 from privacyfunnel.report.commands import in_lines, steps

@@ -128,6 +128,8 @@ def _released(joint: Joint, protocol: Protocol, x: Integers, rng: np.random.Gene
         y = draw(block, inputs_on(block, joint)[x], rng)
         own = [joint.attributes.index(name) for name in block.attributes]
         codes[:, own] = block.codes[block.labels[y]]
+        if block.variants is not None:  # such a protocol has one block
+            codes = np.column_stack([codes, block.variants[y]])
     return codes
 
 

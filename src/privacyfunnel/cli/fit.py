@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -17,10 +17,12 @@ from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import ExactFit, InvalidInput
+from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
 from privacyfunnel.optimiser.blocks.compose import Method, compose
 from privacyfunnel.optimiser.improving import improve as improved
 from privacyfunnel.optimiser.optimise import gap_for, optimise
 from privacyfunnel.optimiser.program.state import Progress, noticing_stops
+from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
@@ -54,6 +56,7 @@ def fit(
             help="Instead of ε: the share to keep, of cells or of information, such as 0.9; finds the smallest ε."
         ),
     ] = None,
+    error: options.ErrorOption = None,
     known: Annotated[
         str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
     ] = None,
@@ -101,6 +104,8 @@ def fit(
         ),
     ] = None,
     objective: options.ObjectiveName = "faithful",
+    readers: options.ReadersName = "none",
+    give_up: options.GiveUp = USUAL_GIVE_UP,
     weight: options.WeightOption = None,
     blocks: options.Blocks = None,
     method: options.MethodName = "tuned",
@@ -136,16 +141,20 @@ def fit(
         with show.working(f"reading {improve.name}"):
             counted = _as_fitted(cast(Protocol, asked.start), table, delimiter, encoding, where)
     else:
-        promise = options.promise(notion, epsilon, lower, upper, known, keep)
+        promise = options.promise(notion, epsilon, lower, upper, known, keep, error)
+        kept_most = options.objective(objective)
         asked = _Asked(
             promise=_for_population(promise, confidence, within, chain),
             keep=keep,
-            objective=options.objective(objective),
+            objective=kept_most,
             weights=options.weights(weight),
             blocks=blocks,
             method=cast(Method, method),
             gap=gap,
             time_limit=time_limit,
+            errors=options.errors(error),
+            readers=options.readers(readers, kept_most),
+            give_up=give_up,
         )
         asked.check()
         without = _without_threshold(notion, confidence, blocks)
@@ -194,26 +203,40 @@ class _Asked:
     time_limit: float | None
     start: Protocol | None = None
     """The protocol to go on from."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """The standard errors that the shares of some columns may have."""
+    readers: str | None = None
+    give_up: float = USUAL_GIVE_UP
 
     def check(self) -> None:
         """Refuse what does not go together before a table is read."""
         gap_for(self.objective, self.gap, self.weights)
         if self.keep is not None and self.blocks is not None:
             raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
+        if self.blocks is not None and (self.errors or self.readers is not None):
+            raise InvalidInput("--readers and --error are for one protocol for all attributes, so without --blocks")
+        if self.keep is not None and self.readers is not None:
+            raise InvalidInput("--keep finds the most information, so it goes without --readers")
         if isinstance(self.promise, Notion) and self.promise.tested and self.objective != "information":
             raise InvalidInput("--within tested is for --objective information")
 
-    def best(self, joint: Joint, progress: Callable[[Progress], None] | None) -> tuple[Protocol, Wish | None]:
+    def best(
+        self, joint: Joint, progress: Callable[[Progress], None] | None
+    ) -> tuple[Protocol, Wish | ErrorWish | None]:
         """The protocol and, if only a share was asked for, how its ε was found."""
         if self.start is not None:
             return improved(self.start, joint, gap=self.gap, time_limit=self.time_limit, progress=progress), None
         kept: dict[str, Any] = {"objective": self.objective, "weights": self.weights}
         kept |= {"time_limit": self.time_limit, "progress": progress}
+        who: dict[str, Any] = {"readers": self.readers, "give_up": self.give_up}
+        if not isinstance(self.promise, Notion) and self.errors:
+            by_error = epsilon_for_errors(joint, self.promise, self.errors, gap=self.gap, **kept, **who)
+            return by_error.protocol, by_error
         if not isinstance(self.promise, Notion):
             wish = epsilon_for(joint, self.promise, self.keep or 0.0, gap=self.gap, **kept)
             return wish.protocol, wish
         if self.blocks is None:
-            return optimise(joint, self.promise, gap=self.gap, **kept), None
+            return optimise(joint, self.promise, gap=self.gap, **kept, **who), None
         return compose(joint, self.promise, options.blocks(self.blocks), self.method, **kept), None
 
 
@@ -276,7 +299,7 @@ def _for_population(
     if confidence is None:
         return promise
     if not isinstance(promise, Notion):
-        raise InvalidInput("--keep goes by the people in the table, so it goes without --confidence")
+        raise InvalidInput("--keep and --error go by the people in the table, so they go without --confidence")
     return robust(promise, confidence, cast(Within | None, within), [options.names(one) for one in chain or ()])
 
 

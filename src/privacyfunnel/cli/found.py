@@ -11,6 +11,8 @@ from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.one_column import OneColumn, one_column
 from privacyfunnel.cli import show
+from privacyfunnel.estimates.error_wish import ErrorWish
+from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.optimiser.smallest_epsilon import Wish
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
@@ -19,6 +21,7 @@ from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.untold import Untold, untold_shares
+from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.too_fine import Fineness, fineness
 
@@ -29,7 +32,7 @@ class Found:
 
     counted: Counted
     protocol: Protocol
-    wish: Wish | None
+    wish: Wish | ErrorWish | None
     ending: show.Ending
     findings: Findings
     population: PopulationFindings | None
@@ -39,9 +42,11 @@ class Found:
     one_column: OneColumn | None
     exposed: Exposure | None
     everything: Everything | None
+    expected: ExpectedErrors | None
+    """Where the protocol is for readers of any table."""
 
     @classmethod
-    def of(cls, counted: Counted, protocol: Protocol, wish: Wish | None, ending: show.Ending) -> Found:
+    def of(cls, counted: Counted, protocol: Protocol, wish: Wish | ErrorWish | None, ending: show.Ending) -> Found:
         """Measure a protocol on the counts that it was fitted on."""
         joint, robustly = counted.joint, protocol.notion.confidence is not None
         return cls(
@@ -57,6 +62,7 @@ class Found:
             one_column(protocol, joint),
             exposure(protocol, joint),
             everything(protocol),
+            expected_errors(protocol, joint) if protocol.precision is not None else None,
         )
 
 
@@ -81,6 +87,8 @@ def data(found: Found) -> dict[str, Any]:
         "blocks": [list(block.attributes) for block in protocol.blocks],
         "objective": protocol.objective,
         "readers": show.readers_data(protocol, found.counted.joint),
+        "expected_errors": found.expected.as_dict() if found.expected else None,
+        "precision": asdict(protocol.precision) if protocol.precision else None,
         "remarks": show.seldom_meant(protocol, found.findings, found.wish is not None),
         **found.findings.as_dict(),
         **({"population": population.as_dict()} if population else {}),
@@ -114,4 +122,16 @@ def told(found: Found) -> list[RenderableType]:
     lines.append(show.findings_table(measured))
     if found.exposed is not None and found.exposed.few:
         lines.append(found.exposed.words())
+    if found.expected is not None:
+        words = found.expected.words()
+        lines.append(f"{words[0].upper()}{words[1:]}.{_without_variants(found)}")
     return [*lines, counting_words(protocol, joint)]
+
+
+def _without_variants(found: Found) -> str:
+    """What sanitise --no-variant would lose."""
+    if found.protocol.variant is None:
+        return ""
+    merged = expected_errors(without_variants(found.protocol), found.counted.joint)
+    words = merged.words().removeprefix("estimated whatever the table: ")
+    return f" Without the column {found.protocol.variant} (--no-variant): {words}."

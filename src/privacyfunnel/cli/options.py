@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +78,25 @@ ObjectiveName = Annotated[
     typer.Option(
         "--objective",
         help="What to keep the most of: faithful (cells; rows can be counted as they stand) or information.",
+    ),
+]
+ReadersName = Annotated[
+    str,
+    typer.Option(
+        "--readers",
+        help="With --objective information: estimates of these are to be sharp, whatever the table: shares of single "
+        "columns, pairs of columns, too, or none in particular.",
+    ),
+]
+GiveUp = Annotated[
+    float, typer.Option("--give-up", help="With --readers: the share of information that may be given up for it.")
+]
+ErrorOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error",
+        help="Instead of ε: the standard error that shares of a column may have, such as town=0.01; finds the smallest "
+        "ε. Repeatable.",
     ),
 ]
 WeightOption = Annotated[
@@ -168,15 +188,42 @@ def promise(
     upper: float | None,
     known: str | None,
     keep: float | None,
+    error: list[str] | None = None,
 ) -> Notion | Callable[[float], Notion]:
-    """The promise that is asked for or, with --keep, the promises among which the smallest ε is sought."""
-    if keep is None:
+    """The promise that is asked for or, with --keep or --error, those among which the smallest ε is sought."""
+    if keep is None and not error:
         return notion(name, epsilon, lower, upper, known)
+    by = "--keep" if keep is not None else "--error"
+    if keep is not None and error:
+        raise InvalidPromise("--keep and --error each find an ε; ask for one of them")
     if any(value is not None for value in (epsilon, lower, upper)):
-        raise InvalidPromise("--keep finds the smallest ε, so it goes without --epsilon, --lower and --upper")
+        raise InvalidPromise(f"{by} finds the smallest ε, so it goes without --epsilon, --lower and --upper")
     if known is None:
         return kind(name).at
     return lambda sought: notion(name, sought, None, None, known)
+
+
+def readers(text: str, objective: Objective) -> str | None:
+    """What readers ask for, as typed."""
+    if text not in ("shares", "pairs", "none"):
+        raise InvalidInput(f"--readers is shares, pairs or none; got {text!r}")
+    if text != "none" and objective != "information":
+        raise InvalidInput("--readers is for --objective information; rows of a faithful release can be counted")
+    return None if text == "none" else text
+
+
+def errors(texts: list[str] | None) -> dict[str, float]:
+    """The standard errors that shares of columns may have, as typed."""
+    found: dict[str, float] = {}
+    for text in texts or []:
+        name, _, number = text.rpartition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            found[name] = math.nan
+        if not name or not 0 < found[name] < 1:
+            raise InvalidInput(f"--error takes a column and a standard error of its shares, town=0.01; got {text!r}")
+    return found
 
 
 def _known(text: str | None) -> int | list[str] | None:

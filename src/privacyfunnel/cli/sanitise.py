@@ -36,6 +36,12 @@ def sanitise(
     encoding: options.Encoding = "utf-8",
     engine: options.Engine = "duckdb",
     master: options.SparkMaster = None,
+    no_variant: Annotated[
+        bool,
+        typer.Option(
+            "--no-variant", help="No column that tells apart rows with the same values: less sharp estimates."
+        ),
+    ] = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -48,6 +54,7 @@ def sanitise(
     cluster = options.cluster(engine, master)
     options.here_only(where, cluster)
     drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
+    drawing["variant"] = not no_variant
     release: Release
     if cluster is None:
         check_output(output, force, (table, protocol))
@@ -65,6 +72,13 @@ def sanitise(
     screen = show.console()
     order = "in shuffled order" if release.shuffled else "in the order of the table"
     screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
+    if release.variant is not None:
+        what = "tells apart rows that were drawn in different ways; estimates are sharper with it"
+        screen.print(f"The column {release.variant} is no attribute: it {what}.", markup=False)
+    elif loaded.variant is not None:
+        screen.print(
+            f"Without the column {loaded.variant}, estimates are less sharp than the protocol's.", markup=False
+        )
     if release.dropped:
         screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
     if release.drawn:

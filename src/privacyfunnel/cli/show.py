@@ -23,8 +23,9 @@ from privacyfunnel.errors import printable
 from privacyfunnel.numeric.plain import finite
 from privacyfunnel.optimiser.program.state import Progress as SearchProgress
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.miscounting import counting_words, miscount
-from privacyfunnel.protocols.protocol import Likeness, Objective, Protocol
+from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.readers import errors_data, share_errors
 from privacyfunnel.protocols.untold import Untold
 from privacyfunnel.tables.counting import Counted

@@ -16,7 +16,7 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.summaries import Summary, has_mean, summary
 from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import tally
+from privacyfunnel.tables.reading_back import as_published, tally
 
 MOST_GROUPS = 200
 """More lines than this are no answer for people, and each group is measured by itself."""
@@ -100,6 +100,7 @@ def estimate(
     if not isinstance(protocol, Protocol):
         raise InvalidInput(f"estimate needs a Protocol, not {type(protocol).__name__}")
     tail(confidence)  # refuses what is none
+    protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     asker = Asker(protocol)
     by = [by] if isinstance(by, str) else list(by)
     kept = values_kept(asker, where or {})

@@ -17,7 +17,7 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import Tally, tally
+from privacyfunnel.tables.reading_back import Tally, as_published, tally
 from privacyfunnel.typing import Vector
 
 
@@ -75,6 +75,7 @@ class Opened:
         if not isinstance(protocol, Protocol):
             raise InvalidInput(f"estimates need a Protocol, not {type(protocol).__name__}")
         tail(confidence)  # refuses what is none
+        protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
         asker = Asker(protocol)
         asker.require(names)
         fixed = values_kept(asker, where or {})

@@ -15,7 +15,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.measuring import MOST_MODELLED, MOST_NUMBERS, Meter
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import Tally, outputs_of_rows
+from privacyfunnel.tables.reading_back import Tally, as_published, outputs_of_rows
 from privacyfunnel.typing import Integers, Vector
 
 NEGLIGIBLE = 1e-6
@@ -64,6 +64,7 @@ def posterior(released: Any, protocol: Protocol, *, delimiter: str | None = None
     """
     if not isinstance(protocol, Protocol):
         raise InvalidInput(f"posterior needs a Protocol, not {type(protocol).__name__}")
+    protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     y = outputs_of_rows(protocol, released, delimiter=delimiter, encoding=encoding)
     different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
     scorers = [Scorer(block) for block in protocol.blocks]

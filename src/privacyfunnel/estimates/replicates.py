@@ -38,7 +38,7 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import Tally, outputs_of_rows
+from privacyfunnel.tables.reading_back import Tally, as_published, outputs_of_rows
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 FEWEST = 2
@@ -89,6 +89,7 @@ def replicates(
         raise InvalidInput(f"replicates needs a Protocol, not {type(protocol).__name__}")
     if isinstance(k, bool) or not isinstance(k, int) or k < FEWEST:
         raise InvalidInput(f"at least {FEWEST} replicates are needed, and a whole number of them; got {k!r}")
+    protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     y = outputs_of_rows(protocol, released, delimiter=delimiter, encoding=encoding)
     different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
     tally = Tally(different, counts)

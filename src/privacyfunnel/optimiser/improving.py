@@ -39,6 +39,10 @@ def improve(
     """
     if len(protocol.blocks) > 1:
         raise InvalidInput("a protocol of several blocks cannot be improved from its file; fit it anew, for longer")
+    if protocol.precision is not None:
+        raise InvalidInput(
+            "a protocol for readers of any table is no start for more information; fit it anew, for longer"
+        )
     if protocol.noise is not None:
         joint = published_joint(protocol)
     if joint is None:

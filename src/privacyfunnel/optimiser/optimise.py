@@ -13,18 +13,16 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, NotCertified
-from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
 from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.few_secrets.search import can_sweep, few_supports, sweeps
 from privacyfunnel.optimiser.generation.search import Otherwise, generate
-from privacyfunnel.optimiser.program.finishing import finished
+from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protocol, protocol_of, with_room
 from privacyfunnel.optimiser.program.listing import can_list, list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
 from privacyfunnel.optimiser.program.state import (
     Progress,
     Search,
@@ -34,6 +32,8 @@ from privacyfunnel.optimiser.program.state import (
     interruptible,
 )
 from privacyfunnel.optimiser.program.task import check_task
+from privacyfunnel.optimiser.readers.asked import Readers
+from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP, ForReaders, sharpened
 from privacyfunnel.optimiser.robust.learn_and_test import learn_and_test
 from privacyfunnel.optimiser.robust.rounding_over_set import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
@@ -42,19 +42,11 @@ from privacyfunnel.optimiser.robust.table_rounding import exact_by_tables
 from privacyfunnel.optimiser.robust.table_search import search_tables
 from privacyfunnel.optimiser.several_priors import optimise_for_each
 from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair, pair_values
-from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import Possible
-from privacyfunnel.proof.certificate import certify, certify_channel
-from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, information_kept, not_below
-from privacyfunnel.typing import Vector
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 
-DRAW_SLACKS = tuple(2.0**-k for k in range(33, 25, -1))
-"""How far inside a channel is moved, by half a unit of 2⁻³² and more, until there is room for draws."""
-
-SHARES = (0.5, 0.99)
-"""Of what is granted at ε = 0, what posteriors are sought within: the more, the less is left for rounding them."""
 GAPS: dict[Objective, float] = {"information": 1e-6, "faithful": 1e-3}
 """What may be left to the best: nats that nobody would miss, and one cell of a thousand, as costly to prove."""
 
@@ -65,6 +57,8 @@ def optimise(
     *,
     objective: Objective = "information",
     weights: Mapping[str, float] | None = None,
+    readers: Readers | None = None,
+    give_up: float = USUAL_GIVE_UP,
     gap: float | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -80,6 +74,11 @@ def optimise(
     With the objective "faithful", outputs are values of X, and released rows have exactly the distribution of the
     original ones, so that they can be counted as they stand. Among such protocols it is the one that leaves the most
     cells as they are; `weights` says how much the cells of some attributes count, 1 for all others.
+
+    With `readers`, of all protocols that keep at least (1 − `give_up`) of the most information, it is the one whose
+    unbiased estimates of shares are sharpest, whatever table is released: of all single columns ("shares"), of these
+    and of all pairs of columns ("pairs"), or of those in a list of names and tuples of names. Several outputs may then
+    be written as the same values; a released column `variant` tells them apart.
 
     The joint's counts are taken as they are. A protocol fitted on exact counts is not for publication: its numbers tell
     secrets of people whose combination of values few share. Count with `Joint.from_table(…, private=1.0)` for one that
@@ -100,6 +99,10 @@ def optimise(
     0.716
     """
     gap = gap_for(objective, gap, weights)
+    who = None if readers is None else ForReaders(readers, give_up)
+    if who is not None and (objective == "faithful" or isinstance(joint, list | tuple)):
+        what = "the objective 'information'" if objective == "faithful" else "one joint, not several"
+        raise InvalidInput(f"readers= is for {what}; leave readers out")
     if objective == "faithful":
         found = faithful(joint, notion, weights=weights, gap=gap, time_limit=time_limit, progress=progress)
         return found.protocol()
@@ -107,7 +110,34 @@ def optimise(
         for one in joint:
             check_task(one, notion, gap, time_limit, progress)
         return optimise_for_each(joint, notion, gap, time_limit, progress)
+    if who is not None:
+        return _for_readers(cast(Joint, joint), notion, who, gap, time_limit, progress)
     return search(cast(Joint, joint), notion, gap=gap, time_limit=time_limit, progress=progress)[0]
+
+
+def _for_readers(
+    joint: Joint,
+    notion: Notion,
+    who: ForReaders,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> Protocol:
+    """The protocol with the most information, and then the one for readers; half the time for each."""
+    check_task(joint, notion, gap, time_limit, progress)
+    who.check(joint, notion)
+    started = time.monotonic()
+    half = None if time_limit is None else time_limit / 2
+    best, columns = search(joint, notion, gap=gap, time_limit=half, progress=progress)
+    with interruptible() as interrupted:
+
+        def stopped() -> bool:
+            late = time_limit is not None and time.monotonic() - started >= time_limit
+            if progress is not None:
+                progress(Progress(best.utility, best.upper_bound, time.monotonic() - started))
+            return late or interrupted.is_set()
+
+        return sharpened(best, columns, joint, notion, who, stopped)
 
 
 def gap_for(objective: Objective, gap: float | None, weights: Mapping[str, float] | None) -> float:
@@ -206,9 +236,9 @@ class _Task:
         how = despite_trouble(lambda: _route(state, chains, lambda: None if start is None else classes.merge(start)))
         columns, q = classes.split(state.columns, state.q)
         self.stopped = state.stopped()
-        protocol = _exact(joint, granted, columns, q, state.upper_bound, notion, how)
+        protocol = exact_protocol(joint, granted, columns, q, state.upper_bound, notion, how)
         if protocol.draw is None and one_view:
-            protocol = _with_room(protocol, joint, granted, columns, q, self.gap)
+            protocol = with_room(protocol, joint, granted, columns, q, self.gap)
         return protocol, columns.take(np.flatnonzero(q > 0))
 
 
@@ -236,50 +266,6 @@ def _route(state: Search, chains: Otherwise | None, start: Callable[[], Columns 
     return generate(state, start(), otherwise)
 
 
-def _exact(
-    joint: Joint, polytope: Polytope, columns: Columns, q: Vector, upper_bound: float, notion: Notion, how: str
-) -> Protocol:
-    """Round the mixture to an exact channel, and return it only if it passes the exact check."""
-    allowed = notion.epsilon or PERFECT_LEVEL
-    for slack in while_awaited(SLACKS):
-        channel = round_channel(columns, q, polytope, slack)
-        certificate = certify_channel(channel, joint, notion)
-        if certificate.holds and certificate.level <= allowed:
-            return _protocol(joint, channel, upper_bound, notion, how)
-    raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
-
-
-def _with_room(
-    protocol: Protocol, joint: Joint, polytope: Polytope, columns: Columns, q: Vector, gap: float
-) -> Protocol:
-    """The same a hair's breadth further inside, if that leaves room for drawing values never seen and `gap` allows."""
-    most = gap if protocol.gap <= gap else protocol.gap + gap
-    for slack in DRAW_SLACKS:
-        channel = round_channel(columns, q, polytope, slack)
-        if certify_channel(channel, joint, protocol.notion).holds:
-            found = _protocol(joint, channel, protocol.upper_bound, protocol.notion, protocol.how)
-            if found.gap > most:
-                break
-            if found.draw is not None:
-                return found
-    return protocol
-
-
-def _protocol(joint: Joint, channel: Channel, upper_bound: float, notion: Notion, how: str) -> Protocol:
-    utility = information_kept(channel, joint.p_x)
-    protocol = Protocol(
-        notion,
-        (block_of(joint, channel),),
-        utility,
-        not_below(upper_bound, utility),
-        joint.entropy,
-        how,
-        joint.secret,
-        joint.secret_readings,
-    )
-    return finished(protocol, [joint])
-
-
 def _search_over(
     joint: Joint,
     notion: Notion,
@@ -299,7 +285,7 @@ def _search_over(
         state = State(joint.p_x, joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
         how = despite_trouble(lambda: generate_over(joint, notion, region, state))
         channel = exact_over(joint, notion, region, state.columns, state.q)
-        protocol = _protocol(joint, channel, state.upper_bound, notion, how)
+        protocol = protocol_of(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))
 
 
@@ -314,7 +300,7 @@ def _search_tested(
     with interruptible() as interrupted:
         state = State(positive(joint.p_x), joint.entropy, gap, time_limit, progress, interrupted)
         channel, how = learn_and_test(joint, notion, state)
-        protocol = _protocol(joint, channel, state.upper_bound, notion, how)
+        protocol = protocol_of(joint, channel, state.upper_bound, notion, how)
     if not certify(protocol, joint).holds:
         raise NotCertified(f"a channel that had passed the test for {notion} did not pass again; please report this")
     return protocol, state.columns
@@ -340,5 +326,5 @@ def _search_tables(
 
         how = despite_trouble(searched)
         channel = exact_by_tables(joint, notion, state.columns, state.q, found[0] if found else state.columns)
-        protocol = _protocol(joint, channel, state.upper_bound, notion, how)
+        protocol = protocol_of(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))

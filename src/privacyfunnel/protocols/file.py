@@ -17,7 +17,9 @@ from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPS
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Fitted, Likeness, Objective, Protocol, published
+from privacyfunnel.protocols.kept import Likeness, Precision
+from privacyfunnel.protocols.protocol import Block, Fitted, Objective, Protocol
+from privacyfunnel.protocols.published import published
 from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/3"
@@ -56,6 +58,16 @@ class _Block(BaseModel):
     marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
     nearest: bool = False
+    variants: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES, default=None)
+
+
+class _Precision(BaseModel):
+    model_config = STRICT
+
+    tables: tuple[tuple[str, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    give_up: float = Field(gt=0, lt=1)
+    variance: float = Field(ge=0, allow_inf_nan=False)
+    variance_bound: float | None = Field(ge=0, allow_inf_nan=False)
 
 
 class _Likeness(BaseModel):
@@ -100,6 +112,7 @@ class _File(BaseModel):
     how: str = Field(max_length=LONGEST_TEXT)
     blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     noise: _Noise | None = None
+    precision: _Precision | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
@@ -123,6 +136,7 @@ def to_text(protocol: Protocol) -> str:
         "how": protocol.how,
         "blocks": [_plain_block(block) for block in protocol.blocks],
         "noise": _plain_noise(protocol.noise) if protocol.noise is not None else None,
+        **({"precision": asdict(protocol.precision)} if protocol.precision is not None else {}),
     }
     return _write({**content, "digest": _digest(content)})
 
@@ -207,6 +221,7 @@ def _plain_block(block: Block) -> dict[str, Any]:
         "marginal": block.marginal.tolist(),
         "draw": block.draw.tolist() if block.draw is not None else None,
         "nearest": block.nearest,
+        **({"variants": block.variants.tolist()} if block.variants is not None else {}),
     }
 
 
@@ -233,6 +248,8 @@ def _to_protocol(file: _File) -> Protocol:
     names = [column.name for block in file.blocks for column in block.columns]
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")
+    if len(file.blocks) > 1 and any(block.variants is not None for block in file.blocks):
+        raise InvalidProtocol("several blocks cannot have outputs that share their values")
     if len(file.blocks) > 1 and any(block.draw is not None for block in file.blocks):
         raise InvalidProtocol("several blocks cannot draw values never seen")
     return Protocol(
@@ -249,7 +266,18 @@ def _to_protocol(file: _File) -> Protocol:
         people=file.people,
         at_least=file.at_least,
         noise=_to_noise(file),
+        precision=_to_precision(file, names),
     )
+
+
+def _to_precision(file: _File, names: list[str]) -> Precision | None:
+    """What readers of any table get; they ask for columns that are released."""
+    found = file.precision
+    if found is None:
+        return None
+    if file.objective != "information" or {name for table in found.tables for name in table} - set(names):
+        raise InvalidProtocol("what readers ask for does not fit the columns or the objective")
+    return Precision(found.tables, found.give_up, found.variance, found.variance_bound)
 
 
 def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
@@ -313,8 +341,12 @@ def _to_block(block: _Block) -> Block:
     entries = _integers((tuple(number for part in block.channel for number in part),)).reshape(-1, 2)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     channel = Channel(block.outputs, starts, entries[:, 0].copy(), entries[:, 1].copy())
-    if len(labels) != block.outputs or len(set(block.labels)) != block.outputs:
+    variants = _integers((block.variants,))[0] if block.variants is not None else None
+    told_apart = block.labels if block.variants is None else tuple(zip(block.labels, block.variants, strict=False))
+    if len(labels) != block.outputs or len(set(told_apart)) != block.outputs:
         raise InvalidProtocol("the outputs do not have a different label each")
+    if variants is not None and (len(variants) != block.outputs or variants.min() < 0):
+        raise InvalidProtocol("the variants of outputs do not fit them")
     if labels.min() < 0 or labels.max() >= len(codes):
         raise InvalidProtocol("an output is labelled with a value that does not exist")
     if len(marginal) != block.outputs or min(block.marginal) < 0 or sum(block.marginal) != UNIT:
@@ -322,7 +354,7 @@ def _to_block(block: _Block) -> Block:
     draw = _integers((block.draw,))[0] if block.draw is not None else None
     if draw is not None and (len(draw) != block.outputs or draw.min() < 0 or sum(draw.tolist()) != UNIT):
         raise InvalidProtocol("the draw for values never seen is not a distribution")
-    return Block(block.columns, codes, channel, labels, marginal, draw, block.nearest)
+    return Block(block.columns, codes, channel, labels, marginal, draw, block.nearest, variants)
 
 
 def _integers(rows: tuple[tuple[int, ...], ...]) -> Integers:

@@ -60,3 +60,21 @@ def greedy(channel: Channel, mass: Vector) -> Integers:
     left = np.flatnonzero(label < 0)
     label[left] = np.flatnonzero(free)[: len(left)]
     return label
+
+
+def likeliest(channel: Channel, mass: Vector) -> Integers:
+    """The most probable input of every output, the first of several; outputs may share one."""
+    order = np.lexsort((channel.inputs, -mass, channel.outputs))
+    outputs = channel.outputs[order]
+    first = np.searchsorted(outputs, np.arange(channel.n_outputs))
+    return np.asarray(channel.inputs[order][first])
+
+
+def numbered(labels: Integers) -> Integers | None:
+    """For labels in increasing order, which of its equals each is, from 0; None if all differ.
+
+    >>> numbered(np.array([3, 3, 5]))
+    array([0, 1, 0])
+    """
+    numbers = np.arange(len(labels)) - np.searchsorted(labels, labels)
+    return numbers if numbers.any() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -20,8 +20,9 @@ from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
-from privacyfunnel.protocols.digits import coarse_marginal, multiple_of
-from privacyfunnel.protocols.labels import assigned
+from privacyfunnel.protocols.digits import coarse_marginal
+from privacyfunnel.protocols.kept import Likeness, Precision
+from privacyfunnel.protocols.labels import assigned, likeliest, numbered
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 INFORMATION_ERROR = 1e-10
@@ -36,22 +37,6 @@ Objective = Literal["information", "faithful"]
 """What a protocol keeps the most of: I(X;Y), or cells, with rows that have the distribution of the original ones."""
 
 
-@dataclass(frozen=True)
-class Likeness:
-    """How like the original rows those of a faithful release are: outputs are values, and P(Y = x) = P(X = x)."""
-
-    fidelity: float
-    """The expected share of cells that stay as they are, weighted; near values of ordered columns count in part."""
-    fidelity_bound: float
-    """No faithful release with this promise has a larger fidelity."""
-    cells_unchanged: float
-    """The expected share of cells that stay exactly as they are, all columns weighing the same."""
-    rows_unchanged: float
-    """The expected share of rows of which every cell stays."""
-    weights: tuple[tuple[str, float], ...] = ()
-    """How much the cells of each attribute count; all alike if there are none."""
-
-
 @dataclass(frozen=True, eq=False)
 class Block:
     """A channel for some of the attributes: its input x stands for the values numbered codes[x, :]."""
@@ -60,13 +45,15 @@ class Block:
     codes: Integers
     channel: Channel
     labels: Integers
-    """labels[y]: the input whose values the output y is written as; no two outputs share one."""
+    """labels[y]: the input whose values the output y is written as; outputs that share one have variants."""
     marginal: Integers
     """About 2³²·P(y), as coarsely as a sample would tell it: what estimates weigh outputs by."""
     draw: Integers | None = None
     """2³²·r(y): how a value never seen when fitting may be drawn so that the promise is kept; None if it cannot."""
     nearest: bool = False
     """Whether combinations of known values that are no input are read as the nearest one that is."""
+    variants: Integers | None = None
+    """variants[y]: which of the outputs with its label y is, from 0; None if no two outputs share a label."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -141,6 +128,8 @@ class Protocol:
     """Combinations of values that fewer people have are read as the nearest other one."""
     noise: Noise | None = None
     """Of a private fit: the noisy counts from which everything here follows, and with which anybody can check it."""
+    precision: Precision | None = None
+    """Of a protocol for readers of any table: how sharp their estimates are."""
 
     @property
     def channel(self) -> Matrix:
@@ -180,6 +169,24 @@ class Protocol:
     def attributes(self) -> tuple[str, ...]:
         """The names of the released attributes."""
         return tuple(name for block in self.blocks for name in block.attributes)
+
+    @property
+    def variant(self) -> str | None:
+        """The column that tells outputs apart which are written as the same values; None if there are no such outputs.
+
+        It is called variant, with as many underscores after it as no attribute and no secret has.
+        """
+        if all(block.variants is None for block in self.blocks):
+            return None
+        name, taken = "variant", {*self.attributes, *(reading.name for reading in self.secret_readings)}
+        while name in taken:
+            name += "_"
+        return name
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """The columns of a released table: the attributes and, if there is one, the variant."""
+        return self.attributes if self.variant is None else (*self.attributes, self.variant)
 
     @property
     def draw(self) -> Integers | None:
@@ -242,6 +249,7 @@ class Protocol:
         unseen: Literal["refuse", "draw"] = "refuse",
         seed: int | None = None,
         force: bool = False,
+        variant: bool = True,
     ) -> Any:
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
@@ -249,11 +257,15 @@ class Protocol:
         .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
         values that were not there when fitting are refused, or drawn such that the promise is kept whoever they
         are, if the protocol has such a draw.
-        A `seed` makes the release repeatable and therefore insecure: for tests only.
+        A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are
+        written as the same values, a column tells them apart unless `variant` is False, which makes estimates less
+        sharp.
         """
         from privacyfunnel.tables.release import sanitise
 
-        return sanitise(self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force)
+        return sanitise(
+            self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force, variant=variant
+        )
 
     def sanitise_spark(
         self,
@@ -265,6 +277,7 @@ class Protocol:
         seed: int | None = None,
         force: bool = False,
         partition_by: Sequence[str] = (),
+        variant: bool = True,
     ) -> Any:
         """Draw a released row for every row of a Spark DataFrame, on its cluster.
 
@@ -284,6 +297,7 @@ class Protocol:
             seed=seed,
             force=force,
             partition_by=partition_by,
+            variant=variant,
         )
 
     def __repr__(self) -> str:
@@ -291,40 +305,25 @@ class Protocol:
         return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
 
 
-def block_of(joint: Joint, channel: Channel) -> Block:
-    """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels."""
+def block_of(joint: Joint, channel: Channel, shared: bool = False) -> Block:
+    """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels.
+
+    If labels may be `shared`, each output has that of its likeliest value, and variants tell them apart.
+    """
     mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
     q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs).astype(np.float64)
-    labels = assigned(channel, mass, joint)
-    order = np.argsort(labels, kind="stable")
+    labels = likeliest(channel, mass) if shared else assigned(channel, mass, joint)
+    order = np.lexsort((-q, labels)) if shared else np.argsort(labels, kind="stable")
     ordered = channel.with_outputs_in(order)
     marginal = coarse_marginal(q[order], joint.total if joint.counted else None)
-    return Block(joint.columns, joint.codes, ordered, labels[order], marginal, nearest=joint.nearest)
+    variants = numbered(labels[order]) if shared else None
+    return Block(joint.columns, joint.codes, ordered, labels[order], marginal, nearest=joint.nearest, variants=variants)
 
 
 def faithful_block(joint: Joint, channel: Channel) -> Block:
     """The block whose output number x is the value number x, with P(Y = x) = P(X = x)."""
     marginal = coarse_marginal(joint.p_x, joint.total if joint.counted else None)
     return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal, nearest=joint.nearest)
-
-
-def published(protocol: Protocol) -> Protocol:
-    """The protocol as its file tells it: with as many digits of utility, bound and entropy as its people support.
-
-    In full precision these could be solved for counts. Utility is rounded down, what it is compared with up, so that
-    0 ≤ utility ≤ bound still holds, and no more is claimed than is true.
-    """
-    if not protocol.step:
-        return protocol
-    utility = multiple_of(protocol.utility, protocol.step, up=False)
-    bound, entropy = (multiple_of(value, protocol.step, up=True) for value in (protocol.upper_bound, protocol.entropy))
-    likeness = protocol.likeness
-    if likeness is not None:
-        shares = likeness.fidelity, likeness.cells_unchanged, likeness.rows_unchanged
-        kept, cells, rows = (multiple_of(share, protocol.step, up=False) for share in shares)
-        most = min(1.0, multiple_of(likeness.fidelity_bound, protocol.step, up=True))
-        likeness = Likeness(kept, most, cells, rows, likeness.weights)
-    return replace(protocol, utility=utility, upper_bound=bound, entropy=entropy, step=0.0, likeness=likeness)
 
 
 def information_kept(channel: Channel, p_x: Vector) -> float:

@@ -20,7 +20,8 @@ from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.file import digest_of
-from privacyfunnel.protocols.protocol import Block, Objective, Protocol, published
+from privacyfunnel.protocols.protocol import Block, Objective, Protocol
+from privacyfunnel.protocols.published import published
 from privacyfunnel.report.measured import FromFile, FromTable, measure, measure_publicly, text_of
 from privacyfunnel.tables.frequency_threshold import Threshold
 from privacyfunnel.typing import Integers, Matrix, Vector

@@ -11,7 +11,7 @@ from privacyfunnel.distribution.similarity import ORDERED_KINDS
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
-from privacyfunnel.protocols.protocol import Likeness
+from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.measured import MISSING, Belief

@@ -11,6 +11,7 @@ import pyarrow as pa
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
 
@@ -37,9 +38,10 @@ def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encod
     source = _opened(protocol, table, delimiter, encoding)
     reader = _Reader(protocol)
     parts = []
-    for batch in source.groups(list(protocol.attributes)):
-        counts = batch.column(len(protocol.attributes)).to_numpy(zero_copy_only=False)
-        columns = dict(zip(protocol.attributes, batch.columns, strict=False))
+    names = protocol.released_columns
+    for batch in source.groups(list(names)):
+        counts = batch.column(len(names)).to_numpy(zero_copy_only=False)
+        columns = dict(zip(names, batch.columns, strict=False))
         parts.append(np.column_stack([reader.outputs(columns, counts), counts]))
     found = np.concatenate(parts) if parts else np.empty((0, len(protocol.blocks) + 1), dtype=np.int64)
     _check(source, reader, int(found[:, -1].sum()))
@@ -49,6 +51,14 @@ def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encod
     return Tally(different, counts)
 
 
+def as_published(protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Protocol:
+    """The protocol as a released table tells its outputs: without variants, if that has no column for them."""
+    if protocol.variant is None:
+        return protocol
+    columns = open_source(table, delimiter=delimiter, encoding=encoding).columns
+    return protocol if protocol.variant in columns else without_variants(protocol)
+
+
 def outputs_of_rows(
     protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Integers:
@@ -56,8 +66,8 @@ def outputs_of_rows(
     source = _opened(protocol, table, delimiter, encoding)
     reader = _Reader(protocol)
     parts = []
-    for batch in source.batches(list(protocol.attributes)):
-        columns = {name: batch.column(name) for name in protocol.attributes}
+    for batch in source.batches(list(protocol.released_columns)):
+        columns = {name: batch.column(name) for name in protocol.released_columns}
         parts.append(reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64)))
     y = np.concatenate(parts)
     _check(source, reader, len(y))
@@ -66,13 +76,14 @@ def outputs_of_rows(
 
 def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str) -> Source:
     source = open_source(table, delimiter=delimiter, encoding=encoding)
-    absent = [name for name in protocol.attributes if name not in source.columns]
+    columns = protocol.released_columns
+    absent = [name for name in columns if name not in source.columns]
     if absent:
         raise InvalidTable(
-            f"{source.name} lacks {len(absent)} of the {len(protocol.attributes)} columns that this protocol releases "
+            f"{source.name} lacks {len(absent)} of the {len(columns)} columns that this protocol releases "
             f"(first: {absent[0]!r}); is it the protocol of this table?"
         )
-    source.require(protocol.attributes)
+    source.require(columns)
     secrets = [reading.name for reading in protocol.secret_readings if reading.name in source.columns]
     if secrets:
         raise InvalidTable(
@@ -99,7 +110,7 @@ class _Reader:
     def __init__(self, protocol: Protocol) -> None:
         self.strange: dict[str, int] = {}
         """Rows with values, or combinations of values, that are never released; by column."""
-        self._blocks = [(block, [as_released(c) for c in block.columns], _outputs(block)) for block in protocol.blocks]
+        self._blocks = [(block, _readers(protocol, block), _outputs(block)) for block in protocol.blocks]
 
     def outputs(self, columns: dict[str, Any], counts: Integers) -> Integers:
         y = np.empty((len(counts), len(self._blocks)), dtype=np.int64)
@@ -128,8 +139,20 @@ def as_released(column: Column) -> Column:
     return Column(name=column.name, kind=column.kind, labels=column.labels)
 
 
+def _readers(protocol: Protocol, block: Block) -> list[Column]:
+    """How the columns that tell the outputs of a block are read back."""
+    readers = [as_released(column) for column in block.columns]
+    if block.variants is not None and protocol.variant is not None:
+        numbers = tuple(range(int(block.variants.max()) + 1))
+        readers.append(Column(name=protocol.variant, kind="integer", labels=numbers))
+    return readers
+
+
 def _outputs(block: Block) -> dict[tuple[int, ...], int]:
-    return {tuple(row): y for y, row in enumerate(block.codes[block.labels].tolist())}
+    written = block.codes[block.labels]
+    if block.variants is not None:
+        written = np.column_stack([written, block.variants])
+    return {tuple(row): y for y, row in enumerate(written.tolist())}
 
 
 def _one(array: Any) -> pa.Array:

@@ -18,6 +18,7 @@ from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
@@ -33,6 +34,8 @@ COUNTING: dict[Objective, str] = {
     "information": "counting rows misleads: values are not those of the original rows, use funnel estimate",
 }
 """What a released file says to those who would count its rows."""
+VARIANT = "the column {} is no attribute: it tells apart rows that were drawn in different ways, for funnel estimate"
+"""What a released file says of a column that the original table does not have."""
 MIND = (
     "Every cell may differ from the original: nothing here is a fact about any one person.",
     "The promise is about one release: do not publish these people's rows again, drawn afresh or under another "
@@ -57,6 +60,8 @@ class Release:
     seed: int | None
     objective: Objective
     """That of the protocol: rows of a faithful release can be counted as they stand."""
+    variant: str | None = None
+    """The column that tells outputs apart which are written as the same values, if there is one."""
 
     def metadata(self) -> dict[str, Any]:
         """What is written into the released file about its making, and about reading it."""
@@ -68,6 +73,7 @@ class Release:
             "randomness": randomness,
             "counting": COUNTING[self.objective],
             "mind": list(MIND),
+            **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
         }
 
     @property
@@ -88,6 +94,7 @@ def sanitise(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     where: str | None = None,
+    variant: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Any:
     """Draw a released row for every row of `table`, or for those `where` a condition is met.
@@ -96,6 +103,7 @@ def sanitise(
     Without, the released table comes back, of the same kind as `table` (Arrow, for a path).
     """
     check_unseen(protocol, unseen)
+    protocol = protocol if variant else without_variants(protocol)
     target = Path(output) if output is not None else None
     if target is not None:
         format_of(target)
@@ -124,10 +132,11 @@ def sanitise(
 
 
 def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:
-    attributes, objective = sanitiser.protocol.attributes, sanitiser.protocol.objective
+    protocol = sanitiser.protocol
+    attributes, objective = protocol.attributes, protocol.objective
     dropped = tuple(name for name in source.columns if name not in attributes)
     drawn = sanitiser.strangers.total()
-    return Release(rows, attributes, dropped, drawn, not keep_order, seed is None, seed, objective)
+    return Release(rows, attributes, dropped, drawn, not keep_order, seed is None, seed, objective, protocol.variant)
 
 
 @contextmanager

@@ -32,7 +32,8 @@ class Sanitiser:
         self.strangers: Counter[str] = Counter()
         """Rows with values the protocol was not fitted on, by column."""
         self._blocks = [(block, _Inputs(block), AliasTables.of(_with_draw(block))) for block in protocol.blocks]
-        self._faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
+        faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
+        self._faces = [*faces, *(_variant(k, block) for k, block in enumerate(protocol.blocks) if _shared(block))]
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, k]: the input of block k for row i; one past the last stands for strangers, who are drawn if at all."""
@@ -83,11 +84,11 @@ class Sanitiser:
             drawn = y[:, k]
             mask = gone[drawn] if gone is not None else None
             columns.append(pa.DictionaryArray.from_arrays(pa.array(indices[drawn], mask=mask), values))
-        return pa.RecordBatch.from_arrays(columns, names=list(self.protocol.attributes))
+        return pa.RecordBatch.from_arrays(columns, names=list(self.protocol.released_columns))
 
     def schema(self) -> pa.Schema:
         """The schema of released tables, in plain types."""
-        names = self.protocol.attributes
+        names = self.protocol.released_columns
         return pa.schema([(name, values.type) for name, (_, _, _, values) in zip(names, self._faces, strict=True)])
 
 
@@ -147,6 +148,17 @@ def _faces(k: int, block: Block) -> list[tuple[int, NDArray[np.int32], NDArray[n
         indices, gone = _places(column, block.codes[block.labels, j])
         faces.append((k, indices, gone if gone.any() else None, column.released_values))
     return faces
+
+
+def _shared(block: Block) -> bool:
+    """Whether several outputs are written as the same values."""
+    return block.variants is not None
+
+
+def _variant(k: int, block: Block) -> tuple[int, NDArray[np.int32], NDArray[np.bool_] | None, Any]:
+    """The column that tells such outputs apart."""
+    numbers = np.zeros(block.channel.n_outputs, dtype=np.int64) if block.variants is None else block.variants
+    return k, numbers.astype(np.int32), None, pa.array(np.arange(numbers.max() + 1))
 
 
 def _places(column: Column, codes: Integers) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:

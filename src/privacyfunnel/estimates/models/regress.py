@@ -26,7 +26,7 @@ from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import Tally, tally
+from privacyfunnel.tables.reading_back import Tally, as_published, tally
 from privacyfunnel.typing import Matrix, Vector
 
 SURE = 4.0
@@ -130,6 +130,7 @@ def regress(
     if not isinstance(protocol, Protocol):
         raise InvalidInput(f"regress needs a Protocol, not {type(protocol).__name__}")
     tail(confidence)  # refuses what is none
+    protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     kind, model = family_named(family), Formula(formula)
     Asker(protocol).require(model.columns)
     counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)

@@ -30,7 +30,8 @@ from privacyfunnel.optimiser.faithful.search import Standing, generate, polished
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.proof.certificate import MOST_WORK
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Block, Likeness, Protocol, faithful_block
+from privacyfunnel.protocols.kept import Likeness
+from privacyfunnel.protocols.protocol import Block, Protocol, faithful_block
 from privacyfunnel.typing import Matrix
 
 MOST_CONDITIONS = 1_000_000

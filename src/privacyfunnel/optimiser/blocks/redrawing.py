@@ -22,7 +22,8 @@ from privacyfunnel.optimiser.faithful.plan_rounding import rounded_columns
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Likeness, Protocol, faithful_block, not_below
+from privacyfunnel.protocols.kept import Likeness
+from privacyfunnel.protocols.protocol import Block, Protocol, faithful_block, not_below
 from privacyfunnel.protocols.released import kept
 from privacyfunnel.typing import Vector
 

@@ -36,7 +36,8 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Likeness, Protocol, faithful_block, information_kept, not_below
+from privacyfunnel.protocols.kept import Likeness
+from privacyfunnel.protocols.protocol import Protocol, faithful_block, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix
 
 SPARED = 1 / UNIT

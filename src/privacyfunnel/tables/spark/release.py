@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.spark.folder import SparkFolder
@@ -153,6 +154,7 @@ def sanitise_spark(
     seed: int | None = None,
     force: bool = False,
     partition_by: Sequence[str] = (),
+    variant: bool = True,
 ) -> Any:
     """Draw a released row for every row of a DataFrame, on the cluster.
 
@@ -160,6 +162,7 @@ def sanitise_spark(
     a DataFrame comes back that has been computed and persisted, so that using it twice shows the same rows.
     """
     check_unseen(protocol, unseen)
+    protocol = protocol if variant else without_variants(protocol)
     strange = [name for name in partition_by if name not in protocol.attributes]
     if strange or len(partition_by) >= len(protocol.attributes):
         raise InvalidInput("a release is partitioned by some of its attributes, and not by all")
@@ -173,7 +176,8 @@ def sanitise_spark(
     rows_in = source.frame.select(*(f"c{source.columns.index(name)}" for name in protocol.attributes))
     drawn = sum(_strangers(protocol, rows_in, source.name).values()) if unseen == "draw" else 0
     dropped = tuple(name for name in source.columns if name not in protocol.attributes)
-    release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed, protocol.objective)
+    objective, column = protocol.objective, protocol.variant
+    release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed, objective, column)
     drawing = Drawing(protocol, _release_key(seed), keep_order, unseen)
     released = _plan(drawing, rows_in, release)
     with _told(protocol, rows_in, source.name):
@@ -211,7 +215,7 @@ def _plan(drawing: Drawing, rows_in: Any, release: Release) -> Any:
         drawn = drawn.repartition(F.col(rank)).sortWithinPartitions(rank)
         drawn = drawn.where(F.monotonically_increasing_id() >= 0)
     metadata = {"privacyfunnel": release.metadata()}
-    named = enumerate(drawing.protocol.attributes)
+    named = enumerate(drawing.protocol.released_columns)
     return drawn.select(*(F.col(f"c{i}").alias(name, metadata=metadata) for i, name in named))
 
 

@@ -1,0 +1,230 @@
+"""expected_errors: how sharply each share will be known, before anything is released.
+
+All errors are against the population that the rows are drawn from, for n rows. The original table has √(f(1−f)/n)
+itself. Rows of a faithful release of the fitted table that are counted as they stand have
+√((f(1−f) + Σ p_x e_x(1−e_x))/n) with e_x = P(row has the value | x); those of another protocol have a share f′ in the
+release, and are off by √((f′−f)² + f′(1−f′)/n). Estimates that hold whatever the table are means of scores g with
+gᵀQ = ℓᵀ, and have √((Σ_y q_y g_y² − f²)/n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from privacyfunnel.distribution.column import Label
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.scores import Scorer
+from privacyfunnel.optimiser.readers.asked import CERTAIN, Readers, tables_of
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """Standard errors of one share."""
+
+    attributes: tuple[str, ...]
+    values: tuple[Label, ...]
+    share: float
+    """f: the share of people that have these values."""
+    original: float
+    """What the original table has itself."""
+    counted: float
+    """That of released rows as they stand; the root of the mean square, where counting is biased."""
+    estimated: float | None
+    """That of an estimate that holds whatever the table; None where released rows do not tell this share."""
+
+    @property
+    def counted_times(self) -> float:
+        """As a multiple of the original table's."""
+        return self.counted / self.original
+
+    @property
+    def estimated_times(self) -> float:
+        """As a multiple of the original table's; infinite where released rows do not tell."""
+        return math.inf if self.estimated is None else self.estimated / self.original
+
+
+@dataclass(frozen=True)
+class ExpectedErrors:
+    """How sharply shares will be known from a release of n rows."""
+
+    n: int
+    shares: tuple[ExpectedError, ...]
+
+    @property
+    def typical(self) -> float:
+        """The median of the estimates' errors as multiples of the original table's."""
+        return float(np.median([each.estimated_times for each in self.shares])) if self.shares else 1.0
+
+    @property
+    def worst(self) -> ExpectedError | None:
+        """The share whose estimate has the largest multiple."""
+        return max(self.shares, key=lambda each: each.estimated_times, default=None)
+
+    def words(self) -> str:
+        """For people, in a line."""
+        worst = self.worst
+        if worst is None:
+            return "there are no shares to estimate"
+        if not math.isfinite(self.typical):
+            return "estimated whatever the table: most shares are not told by released rows"
+        most = f"worst {_times(worst.estimated_times)} ({' and '.join(worst.attributes)})"
+        return f"estimated whatever the table: typically {_times(self.typical)} of the original's error, {most}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        worst = self.worst
+        return {
+            "rows": self.n,
+            "typical": _finite(self.typical),
+            "worst": _finite(worst.estimated_times) if worst is not None else None,
+            "worst_columns": list(worst.attributes) if worst is not None else [],
+            "shares": [asdict(each) for each in self.shares],
+        }
+
+
+def expected_errors(
+    protocol: Protocol, joint: Joint, n: int | None = None, *, of: Readers = "shares"
+) -> ExpectedErrors:
+    """The error of every share of every column in a release of n rows like those of `joint`, before it is made.
+
+    Without n, as many as were counted. `of` asks for other shares: "pairs" of columns, too, or a list of columns and
+    tuples of columns.
+
+    >>> joint = Joint([[300, 100], [100, 500]], attributes=["town"])
+    >>> found = expected_errors(optimise(joint, LIP(0.8)), joint)
+    >>> found.shares[0].estimated_times > 1
+    True
+    """
+    if not isinstance(protocol, Protocol) or not isinstance(joint, Joint):
+        raise InvalidInput("expected_errors needs a Protocol and the Joint of the rows that are to be released")
+    rows = _rows(joint, n)
+    whole = _Whole(protocol, joint)
+    found = [each for names in tables_of(joint, of) for each in whole.table(names, rows)]
+    return ExpectedErrors(rows, tuple(found))
+
+
+def _rows(joint: Joint, n: int | None) -> int:
+    if n is None and joint.noise is not None:
+        return joint.noise.people
+    if n is None and joint.counted:
+        return joint.total
+    if n is None:
+        raise InvalidInput("these are probabilities, not counts; say how many rows there will be: n=…")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InvalidInput(f"n is a number of rows, at least 1; got {n!r}")
+    return int(n)
+
+
+class _Whole:
+    """The blocks of a protocol, and the inputs of each for the values of X of a joint."""
+
+    def __init__(self, protocol: Protocol, joint: Joint) -> None:
+        self.protocol, self.p = protocol, joint.p_x
+        self.inputs = [block.inputs_of(joint) for block in protocol.blocks]
+        if any((x < 0).any() for x in self.inputs):
+            raise InvalidInput("the distribution has values of X that the protocol was not fitted on")
+        self._scorers = [Scorer(block) for block in protocol.blocks]
+
+    def table(self, names: Sequence[str], n: int) -> Iterator[ExpectedError]:
+        """The errors of the shares of all combinations of values of some columns."""
+        parts = [part for k in range(len(self.inputs)) if (part := self._part(k, names)) is not None]
+        cells, cell = np.unique(np.stack([part.cell for part in parts], axis=1), axis=0, return_inverse=True)
+        shares = np.bincount(cell.ravel(), self.p, len(cells))
+        for places, f in zip(cells.tolist(), shares.tolist(), strict=True):
+            if not 0 < f < 1 - CERTAIN:
+                continue
+            own = f * (1 - f)
+            mean, spread = self._counting(parts, places)
+            squares = float(self.p @ math.prod(part.squares(c) for part, c in zip(parts, places, strict=True)))
+            told = all(part.told[c] for part, c in zip(parts, places, strict=True))
+            values = {name: value for part, c in zip(parts, places, strict=True) for name, value in part.values(c)}
+            counted = (mean - f) ** 2 + mean * (1 - mean) / n
+            if self.protocol.likeness is not None:
+                counted = (own + spread) / n
+            estimated = math.sqrt(max(0.0, squares - f * f) / n) if told else None
+            yield ExpectedError(
+                tuple(names),
+                tuple(values[name] for name in names),
+                f,
+                math.sqrt(own / n),
+                math.sqrt(max(0.0, counted)),
+                estimated,
+            )
+
+    def _counting(self, parts: Sequence[_Part], places: Sequence[int]) -> tuple[float, float]:
+        """The share of released rows with these values, and Σ p_x e_x(1−e_x)."""
+        e = math.prod(part.moves(c) for part, c in zip(parts, places, strict=True))
+        return float(self.p @ e), float(self.p @ (e * (1 - e)))
+
+    def _part(self, k: int, names: Sequence[str]) -> _Part | None:
+        block = self.protocol.blocks[k]
+        own = [j for j, name in enumerate(block.attributes) if name in names]
+        if not own:
+            return None
+        cells, cell = np.unique(block.codes[:, own], axis=0, return_inverse=True)
+        targets = (np.arange(len(cells))[:, None] == cell.ravel()).astype(np.float64)
+        scorer = self._scorers[k]
+        scores = scorer.scores(targets)
+        moved = csr_array(targets[:, block.labels]) @ scorer.Q
+        labels = [block.columns[j].labels for j in own]
+        return _Part(
+            tuple(block.attributes[j] for j in own),
+            [tuple(of[code] for of, code in zip(labels, row, strict=True)) for row in cells.tolist()],
+            cell.ravel()[self.inputs[k]],
+            scorer.identified(targets),
+            (scorer.Q.T @ np.square(scores).T).T,
+            moved.toarray(),
+            self.inputs[k],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What one block tells of some columns."""
+
+    names: tuple[str, ...]
+    labels: list[tuple[Label, ...]]
+    cell: Integers
+    """cell[x]: which combination of their values the value x of the joint has."""
+    told: Any
+    second: Matrix
+    """second[c, i] = Σ_y Q[y, i] g_c[y]² for the inputs i of the block."""
+    moved: Matrix
+    """moved[c, i] = P(a row is written with combination c | i)."""
+    inputs: Integers
+
+    def squares(self, c: int) -> Vector:
+        """E(g_c(Y)² | x) for every value x of the joint."""
+        return np.asarray(self.second[c, self.inputs])
+
+    def moves(self, c: int) -> Vector:
+        """P(a row is written with combination c | x)."""
+        return np.asarray(self.moved[c, self.inputs])
+
+    def values(self, c: int) -> list[tuple[str, Label]]:
+        """The columns and their values."""
+        return list(zip(self.names, self.labels[c], strict=True))
+
+
+def _times(multiple: float) -> str:
+    """A multiple for people.
+
+    >>> _times(1.234), _times(12.34), _times(math.inf)
+    ('×1.2', '×12', 'not told')
+    """
+    if not math.isfinite(multiple):
+        return "not told"
+    return f"×{multiple:.1f}" if multiple < 10 else f"×{multiple:.0f}"
+
+
+def _finite(multiple: float) -> float | None:
+    return multiple if math.isfinite(multiple) else None
