@@ -109,6 +109,9 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         assert "Kept." in told
         assert everything(first).words() in told
         assert everything(first).whom() in told
+        page.get_by_text("How sharply readers will know each column").first.click()
+        page.wait_for_selector("#knowing table")
+        assert "estimated, whatever the table" in page.inner_text("#knowing")
         assert barriers(page) == []
 
         page.select_option("#notion", "ldp")

@@ -129,6 +129,7 @@ def result_part(solved: Solved) -> Tag:
         HTML(aside_part(shown)),
         ui.output_ui("bars"),
         tags.details(tags.summary("What was kept of each column"), ui.output_ui("kept")),
+        tags.details(tags.summary("How sharply readers will know each column"), ui.output_ui("knowing")),
         tags.details(tags.summary("What an attacker gains"), ui.output_ui("risk")),
     )
 

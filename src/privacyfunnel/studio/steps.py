@@ -18,6 +18,7 @@ from privacyfunnel.report.page import bars_part, curves_part
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import choosing, page
 from privacyfunnel.studio import columns as choices
+from privacyfunnel.studio.knowing import knowing_part
 from privacyfunnel.studio.visit import Visit
 
 S = TypeVar("S")
@@ -205,6 +206,10 @@ def results(visit: Visit) -> None:
     @render.ui
     async def kept() -> Any:
         return HTML(await asyncio.to_thread(page.kept_part, _there(visit.solved.get()).account))
+
+    @render.ui
+    async def knowing() -> Any:
+        return HTML(await asyncio.to_thread(knowing_part, _there(visit.solved.get()).account))
 
     @render.ui
     async def risk() -> Any:
