@@ -77,9 +77,12 @@ class Ratios:
         # Quotients of Python integers are rounded correctly, so the true largest is among the nearly largest.
         rounded = _rounded(over, under)
         near = np.flatnonzero(rounded >= rounded.max() * ALMOST)
-        exact = [Fraction(int(over[i]), int(under[i])) for i in near]
-        best = exact.index(max(exact))
-        return exact[best], self.places[real[near[best]]]
+        best, ahead = near[0], near
+        while ahead.size:  # often all are the same: products are compared, of all at once, and no fraction is made
+            best = ahead[np.argmax(rounded[ahead])]
+            ahead = ahead[over[ahead] * under[best] > over[best] * under[ahead]]
+        first = near[over[near] * under[best] == over[best] * under[near]][0]
+        return Fraction(int(over[best]), int(under[best])), self.places[real[first]]
 
 
 def _rounded(over: Exact, under: Exact) -> Vector:
