@@ -22,7 +22,7 @@ $(TRIED): pyproject.toml
 	@echo "Setting up $(VENV): some minutes, the first time."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[studio]'
+	$(BIN)/python -m pip install --quiet --editable '.[models,studio]'
 	touch $(TRIED)
 
 $(READY): $(TRIED)

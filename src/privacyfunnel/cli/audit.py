@@ -117,14 +117,14 @@ def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attac
             screen.print(EXACT_COUNTS, style="bold")
         else:
             screen.print(_secret_line(protocol.secret, exact.joint.n_s), markup=False)
-        _show_verdict(screen, exact)
+        _show_verdict(screen, exact, "BROKEN" if public is None else "EXCEEDED")
     if attacked is not None:
         show_attack(screen, attacked)
 
 
-def _show_verdict(screen: Console, audit: _Audit) -> None:
+def _show_verdict(screen: Console, audit: _Audit, otherwise: str = "BROKEN") -> None:
     certificate = audit.certificate
-    screen.print(f"{'KEPT' if certificate.holds else 'BROKEN'}, in exact arithmetic: {certificate.reason}.")
+    screen.print(f"{'KEPT' if certificate.holds else otherwise}, in exact arithmetic: {certificate.reason}.")
     screen.print(_draws_line(certificate))
     if certificate.worst is not None:
         lift = certificate.worst.lift

@@ -185,7 +185,8 @@ def fit(
     screen = show.console()
     for part in told(found):
         screen.print(part, markup=False)
-    screen.print(f"Written: {output}. Next: {again}", markup=False)
+    screen.print(f"Written: {output}. Next:", markup=False)
+    screen.print(again, markup=False, soft_wrap=True)  # a line that can be copied
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,8 @@ class _Asked:
             raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
         if self.blocks is not None and (self.errors or self.readers is not None):
             raise InvalidInput("--readers and --error are for one protocol for all attributes, so without --blocks")
+        if self.readers is None and not self.errors and self.give_up != USUAL_GIVE_UP:
+            raise InvalidInput("--give-up says what readers may cost, so it needs --readers")
         if self.keep is not None and self.readers is not None:
             raise InvalidInput("--keep finds the most information, so it goes without --readers")
         if isinstance(self.promise, Notion) and self.promise.tested and self.objective != "information":

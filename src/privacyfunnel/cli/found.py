@@ -56,7 +56,7 @@ class Found:
             ending,
             findings(protocol, joint, certify(protocol, joint)),
             population_findings(protocol, joint) if robustly else None,
-            fineness(joint),
+            fineness(joint) if joint.noise is None or joint.noise.codes is None else None,
             untold_shares(protocol, joint),
             emptied(protocol, joint),
             one_column(protocol, joint),
@@ -107,7 +107,7 @@ def told(found: Found) -> list[RenderableType]:
         lines.append(found.everything.words())
     if joint.noise is not None and joint.noise.codes is not None:
         lines.append(show.large_domain_line(joint))
-    if found.counted.threshold is not None:
+    if found.counted.threshold is not None and (found.counted.threshold.people or found.fineness is not None):
         lines.append(found.counted.threshold.words())
     lines += show.kept_lines(protocol, measured)
     remarks = [found.fineness.words() if found.fineness else "", show.untold_line(found.untold)]

@@ -103,8 +103,8 @@ def _counting(protocol: Protocol, release: Release) -> str:
     if release.objective == "faithful" and (release.drawn or protocol.people not in (None, release.rows)):
         fitted = f"{protocol.people:,} rows" if protocol.people is not None else "other rows"
         return (
-            f"These are not the {fitted} that the protocol was fitted on: counts of released rows lean towards those; "
-            "funnel estimate undoes that."
+            f"These are not the {fitted} that the protocol was fitted on (was that with --where?): counts of released "
+            "rows lean towards those; funnel estimate undoes that."
         )
     words = COUNTING[release.objective]
     return f"{words[0].upper()}{words[1:]}."

@@ -138,10 +138,12 @@ def _best_cells(like: Likeness) -> str:
     """How many cells the best release might leave, rounded up, in the units in which the best was sought."""
     most = min(1.0, math.ceil(like.fidelity_bound * 1000 - NOISE) / 1000)
     best = f"certified: no release with this promise whose rows can be counted has more than {most:.1%}"
+    if most == 1 and like.fidelity < 1 - SMALL_GAP:
+        best = "no bound was found on how many might be"
     if abs(like.fidelity - like.cells_unchanged) < SMALL_GAP:
         return best
-    units = "weighted, with near values in part" if like.weights else "with near values in part"
-    return f"{units} {like.fidelity:.1%}, {best}"
+    units = "weighted, " if like.weights else ""
+    return f"{units}with near values in part, and rare combinations as they are read, {like.fidelity:.1%}, {best}"
 
 
 def seldom_meant(protocol: Protocol, found: Findings, wished: bool) -> list[str]:
@@ -212,7 +214,8 @@ def large_domain_line(joint: Joint) -> str:
     return (
         f"The columns have {joint.combinations:,} combinations of values. Noise was added only where there are people, "
         f"and only counts above a threshold are told, so that the fit is (ε₀, δ₀)-private: {joint.n_x:,} combinations, "
-        f"with about {min(1.0, told):.0%} of the people. Fewer columns, wider ranges or --blocks may keep more."
+        f"with about {min(1.0, told):.0%} of the people. Everybody else is released as one of these, and what follows "
+        "is about rows that have one: fewer columns or wider ranges tell of more people."
     )
 
 

@@ -19,6 +19,10 @@ from privacyfunnel.report.curves import EPSILONS
 
 DEFAULT_EPSILONS = ",".join(f"{epsilon:g}" for epsilon in EPSILONS)
 """Those of the curves in reports."""
+ON_EXACT_COUNTS = (
+    "On the exact counts, for your eyes only: fit adds noise and reads rare combinations as others, which costs some "
+    "more."
+)
 HEADINGS: dict[Objective, tuple[str, ...]] = {
     "faithful": ("cells unchanged", "rows unchanged", "near cells in part", "at most"),
     "information": ("kept", "bits kept", "at most"),
@@ -83,6 +87,7 @@ def tradeoff(
     for line in show.dropped_lines(counted):
         screen.print(line, markup=False)
     screen.print(_render(curve))
+    screen.print(ON_EXACT_COUNTS)
 
 
 def _render(curve: Tradeoff) -> Table:

@@ -31,6 +31,8 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 SAME_GROUP = 0.5
 """The least part of a group's size, as it is best told, that a quotient may take for it: less is nothing but noise."""
 
+ONE_ERROR = 0.16
+"""The chance of being off by more than a standard error, to one side."""
 NOT_SURE = 1e-6
 """Stands in for 0 where the group may be empty as far as is known, so that intervals are everything."""
 
@@ -64,7 +66,8 @@ class CorrectingMeter(CountingMeter):
         some = np.array_split(own, min(len(own), 1 + own.size // AT_ONCE))
         found = _Corrected.joined([self._corrected(k, rows, group, ends) for rows in some])
         counted = bool(is_share(own).all())
-        spread = self._sampling_error(k, found, counted) ** 2 + found.deviation**2 + found.lean**2
+        unlisted = (ends[1] - ends[0]) * self.noisy[k].unlisted(ONE_ERROR) / self.people
+        spread = self._sampling_error(k, found, counted) ** 2 + found.deviation**2 + found.lean**2 + unlisted**2
         errors = np.sqrt(spread) / found.size
 
         def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:

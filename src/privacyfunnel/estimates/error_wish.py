@@ -45,7 +45,8 @@ class ErrorWish:
             f"{name} within ± {error:g} (largest ± {self.reached[name]:.2g})" for name, error in self.errors.items()
         )
         smaller = f"ε = {self.too_small:g} was not enough" if self.too_small else "smaller ones were not tried"
-        return f"Shares, {how}: {asked} take ε = {self.epsilon:g}; {smaller}."
+        noisy = " Noise of the private fit, and what is read as others, come on top." if self.protocol.noise else ""
+        return f"Shares, {how}: {asked} take ε = {self.epsilon:g}; {smaller}.{noisy}"
 
 
 def epsilon_for_errors(

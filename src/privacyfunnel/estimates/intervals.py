@@ -27,7 +27,8 @@ def tail(confidence: float, together: int = 1) -> float:
     >>> round(tail(0.95), 4), round(tail(0.95, together=10), 4)
     (0.025, 0.0025)
     """
-    if isinstance(confidence, bool) or not 0 < confidence < 1:
+    number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence < 1:
         raise InvalidInput(f"the confidence lies between 0 and 1; got {confidence}")
     return (1 - confidence) / 2 / max(1, together)
 

@@ -56,7 +56,8 @@ def _reading(protocol: Protocol) -> str:
         )
     moved, people = read_otherwise(protocol), protocol.noise.people
     whom = f"about {moved:,} of the {people:,} people that it was fitted on, by its noisy counts"
-    return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}."
+    off = f", which may differ from the original ones by up to {100 * moved / people:.2g} points"
+    return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}{off}."
 
 
 def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:

@@ -86,7 +86,13 @@ class Everything:
             "people are like"
         )
         more = ", or anything else that these leave open" if self.robust else ""
-        return f"{who}{more}: anybody can check that with the protocol alone (funnel audit)."
+        but = f" It does not cover {self.faint} of the {self.secrets} values: see below." if self._uncovered else ""
+        return f"{who}{more}: anybody can check that with the protocol alone (funnel audit).{but}"
+
+    @property
+    def _uncovered(self) -> bool:
+        """Whether some values of the secret are too rare for the promise about a row."""
+        return self.faint > 0 and not self.robust
 
 
 EXACT_COUNTS = (

@@ -13,6 +13,8 @@ from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.typing import Vector
 
+LEAST_MOVED = 0.001
+"""A share that is off by a tenth of a percentage point is worth a word."""
 LEAST_POINTS = 0.01
 """Percentage points: nobody asks for more digits of a share."""
 
@@ -30,6 +32,10 @@ class ShareErrors:
     columns: int
     noise: float | None = None
     """After a private fit: the standard error that the noisy counts of a share have themselves, typically."""
+    moved: float = 0.0
+    """By how much the share of a value of one column is off, at most, since rare combinations are read as others."""
+    moved_column: str = ""
+    """The column of that value."""
 
     def words(self) -> str:
         """Both for people: what is typical, and what the most changed column has."""
@@ -38,7 +44,11 @@ class ShareErrors:
         rest = f"those of {self.column}" if self.columns > 1 else "all"
         whose = "the original's" if self.noise is None else "those of the published counts"
         noise = "" if self.noise is None else f"; noise in these is typically ± {points(self.noise)}"
-        return f"shares {of}are typically within ± {near} points of {whose}, {rest} within ± {most}{noise}"
+        moved = ""
+        if self.moved >= LEAST_MOVED:
+            off = f"up to {points(self.moved)} points ({self.moved_column})"
+            moved = f"; but rare combinations are read as others, which moves shares by {off}"
+        return f"shares {of}are typically within ± {near} points of {whose}, {rest} within ± {most}{noise}{moved}"
 
 
 def share_errors(protocol: Protocol, joint: Joint) -> ShareErrors | None:
@@ -59,7 +69,7 @@ def share_errors(protocol: Protocol, joint: Joint) -> ShareErrors | None:
     }
     column = max(errors, key=lambda name: float(errors[name].max()))
     typical = float(np.median(np.concatenate(list(errors.values()))))
-    return ShareErrors(typical, float(errors[column].max()), column, len(errors), _noise(joint))
+    return ShareErrors(typical, float(errors[column].max()), column, len(errors), _noise(joint), *_moved(joint))
 
 
 def errors_data(errors: ShareErrors | None) -> dict[str, float | str | None]:
@@ -68,6 +78,7 @@ def errors_data(errors: ShareErrors | None) -> dict[str, float | str | None]:
         "typical_error": errors.typical if errors is not None else None,
         "worst_error": errors.worst if errors is not None else None,
         "worst_column": errors.column if errors is not None else None,
+        "moved_by_reading": errors.moved if errors is not None else None,
     }
 
 
@@ -80,6 +91,19 @@ def _variances(block: Block, j: int, joint: Joint) -> Vector:
     variances = np.bincount(pairs % size, weights=p_x[pairs // size] * e * (1 - e), minlength=size)
     there = np.bincount(block.codes[:, j], weights=p_x, minlength=size) > 0
     return variances[there].astype(np.float64)
+
+
+def _moved(joint: Joint) -> tuple[float, str]:
+    """The largest difference of a share of one column before and after rare combinations are read as others."""
+    before = joint.before_gathering
+    if before is None:
+        return 0.0, ""
+    off = {}
+    for j, column in enumerate(joint.columns):
+        shares = [np.bincount(one.codes[:, j], one.p_x, len(column)) for one in (before, joint)]
+        off[column.name] = float(np.abs(shares[0] - shares[1]).max())
+    name = max(off, key=lambda each: off[each])
+    return off[name], name
 
 
 def _noise(joint: Joint) -> float | None:

@@ -207,7 +207,7 @@ def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
         return _fit_dates(source, name, profile, wishes, None)
     if merge and profile.distinct > MOST_CATEGORIES:
         return _fit_top(source, name, profile, wishes, None)
-    kept = f"{profile.distinct} values kept as they are"
+    kept = f"{profile.distinct} values kept as they are" if profile.distinct != 1 else "its one value kept as it is"
     return FittedColumn(_labelled(source, name, "text", wishes.markers), kept + look_alikes(profile))
 
 

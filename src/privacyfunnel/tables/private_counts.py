@@ -18,6 +18,9 @@ MOST_CELLS = 2_000_000
 """Cells that get noise one by one, some 7 µs each; of a larger domain only the large counts are told."""
 USUAL_EPSILON = 1.0
 """ε₀ unless somebody chooses otherwise: what everybody else's record and the file tell of a secret is a factor e."""
+LEAST_TOLD = 0.5
+"""The share of the people who must be left where only large counts are told. All others would be released as one of
+these, and nothing that is said of cells, counts or estimates would be about the table."""
 USUAL_DELTA = 1e-9
 """δ₀ where the domain is too large to go through it: far below one in the number of people of any table."""
 
@@ -70,7 +73,7 @@ def _noisy_above(joint: Joint, secrets: tuple[Column, ...], epsilon: float, delt
     if not told.any():
         raise InvalidInput(
             "no combination of values has enough people to be told: use fewer columns, wider ranges (--bins) or fewer "
-            "values (--top), or less noise (a larger --private)"
+            "values (--top)"
         )
     reached, x = np.unique(x[told > 0], return_inverse=True)
     counts = np.zeros((math.prod(len(column) for column in secrets), len(reached)), dtype=np.int64)
@@ -78,6 +81,13 @@ def _noisy_above(joint: Joint, secrets: tuple[Column, ...], epsilon: float, delt
     noise = Noise(
         float(epsilon), joint.total, joint.attributes, counts, joint.codes[reached], float(delta), joint.declared
     )
+    share = min(1.0, float(counts.sum()) / joint.total)
+    if share < LEAST_TOLD:
+        raise InvalidInput(
+            f"of {joint.combinations:,} combinations of values only {len(reached):,}, with about {share:.0%} of the "
+            "people, stand out from the noise, and everybody else would be released as one of these: use fewer "
+            "columns, wider ranges (--bins) or fewer values (--top)"
+        )
     return _follows(joint, secrets, noise, at_least)
 
 

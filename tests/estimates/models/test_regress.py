@@ -175,6 +175,9 @@ def test_a_term_with_one_coefficient_is_tested_as_that():
     assert tests["sex"].chi2 == pytest.approx(sex.z**2)
     assert tests["sex"].p_value == pytest.approx(sex.p_value)
     assert found.wald("town[T.Birch Hill]", "town[T.Clayton]").chi2 == pytest.approx(tests["town"].chi2)
+    assert found.wald("sex[T.male]", "sex[T.male]").df == 1
+    with pytest.raises(InvalidInput, match="name the coefficients"):
+        found.wald()
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +205,16 @@ REFUSED = {
     "visits ~ log(1 * (sex == 'x'))": "not finite",
     "visits ~ {__import__('os').getcwd()}": "uses",
     "visits ~ sex | town": "no model",
+    "visits ~ I(9**9**9)": "powers are numbers up to 6",
+    "visits ~ {2 ** (10 ** 6)}": "powers are numbers up to 6",
+    "visits ~ (sex + town)**40": "powers are numbers up to 6",
+    "visits ~ 0": "has no term",
+    "visits ~ {'a'}": "without a column",
+    "visits ~ {None}": "more than a formula may",
+    "visits ~ {'a' * 1000000}": "more than a formula may",
+    "visits ~ {(sex == 'male') @ (sex == 'male')}": "more than a formula may",
+    "visits ~ log(1 * (sex == 'male'), 2)": "more than one value",
+    "visits ~ " + "-" * 3_000 + "sex": "at most 500 letters",
 }
 
 
@@ -220,6 +233,30 @@ def test_a_response_must_suit_the_family(released):
     with pytest.raises(InvalidInput, match="the family is gaussian, binomial or poisson"):
         pf.regress(*released, "visits ~ sex", family="gamma")
     assert pf.regress(*released, "{town == 'Clayton'} ~ sex", family="binomial").coefficients
+
+
+@pytest.mark.parametrize("formula", [None, 3, ["visits ~ sex"]])
+def test_what_is_no_text_is_no_formula(released, formula):
+    with pytest.raises(InvalidInput, match="a model is a text"):
+        pf.regress(*released, formula)
+
+
+def test_a_root_at_which_a_mean_is_certain_is_refused():
+    design = Formula("visits ~ sex").design(
+        {c.name: c for c in fitted(people(500, 1), pf.LIP(1.0)).blocks[0].columns}, np.array([[0, 1], [1, 2]]), False
+    )
+    equations = Equations(design, family_named("poisson"))
+    with pytest.raises(InvalidTable, match="separated"):
+        equations.check_separated(np.array([0.0, -39.0]), np.array([0.5, -0.01]))
+
+
+def test_a_faithful_release_that_is_not_recognised_is_refused_with_what_to_say():
+    table = people(600, 1)
+    protocol = fitted(table, pf.LIP(0.02))
+    rows = protocol.sanitise(table, seed=1)
+    with pytest.raises(InvalidTable, match="--rows fitted"):
+        pf.regress(rows, protocol, MODELS["gaussian"])
+    assert pf.regress(rows, protocol, MODELS["gaussian"], rows="fitted").coefficients
 
 
 def test_separated_data_are_refused():

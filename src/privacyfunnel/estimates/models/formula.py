@@ -28,6 +28,14 @@ ALLOWED = (
     ast.operator, ast.unaryop, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop,
 )  # fmt: skip
 """What an expression may consist of."""
+LONGEST = 500
+"""Letters of a formula: no model that anybody reads has more."""
+LARGEST_POWER = 6
+"""Of a term or a number: larger ones are never meant, and may take for ever to be multiplied out."""
+LARGEST_NUMBER = 1e15
+"""In a formula."""
+POWER = re.compile(r"(?:\*\*|\^)\s*(\(|[-\w.]+)")
+"""What is written after the sign of a power."""
 QUOTED = re.compile(r"`[^`]*`")
 """A name of a column as formulas quote it."""
 COLOURS = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]|\[1;31m|\[0m")
@@ -59,14 +67,14 @@ class Formula:
             import formulaic
         except ImportError:
             raise MissingExtra("formulaic", "models") from None
-        self.text = text
+        self.text = _readable(text)
         try:
             self._parsed = formulaic.Formula(text)
             sides = self._parsed.lhs, self._parsed.rhs
             factors = {factor for side in sides for term in side for factor in term.factors}
         except AttributeError:
             raise InvalidInput(f"{_quoted(text)} is no model: write it as “response ~ term + term”") from None
-        except (formulaic.errors.FormulaicError, SyntaxError, ValueError, TypeError) as trouble:
+        except Exception as trouble:  # of another library, about a text that somebody typed
             raise InvalidInput(f"{_quoted(text)} cannot be read: {_line(trouble)}") from None
         if len(list(sides[0])) != 1:
             raise InvalidInput(f"{_quoted(text)} needs one response on the left of ~")
@@ -93,6 +101,8 @@ class Formula:
         if not used.any():
             raise InvalidInput("every combination of these columns has a missing value, so there is nothing to model")
         left, right, terms = self._matrices(whole)
+        if right.shape[1] == 0:
+            raise InvalidInput(f"{_quoted(self.text)} has no term; a model needs one, or an intercept")
         y, response = self._response(left, binary)
         X = np.zeros((len(codes), right.shape[1]))
         X[used], full = right.to_numpy(dtype=float), np.zeros(len(codes))
@@ -103,14 +113,12 @@ class Formula:
         return Design(names, terms, X, full, used, response, tuple(notes))
 
     def _matrices(self, frame: Any) -> tuple[Any, Any, dict[str, tuple[int, ...]]]:
-        import formulaic
-
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 found = self._parsed.get_model_matrix(frame, context={}, na_action="ignore")
                 spec = found.rhs.model_spec
-        except (formulaic.errors.FormulaicError, AttributeError, SyntaxError, ValueError, TypeError) as trouble:
+        except Exception as trouble:  # of another library, about a text that somebody typed
             raise InvalidInput(f"{_quoted(self.text)} cannot be computed: {_line(trouble)}") from None
         return found.lhs, found.rhs, {str(term): tuple(places) for term, places in spec.term_indices.items()}
 
@@ -166,13 +174,18 @@ def _check(text: str, expression: str) -> None:
         if "(" in expression or any(mark in expression for mark in "[]{}"):
             raise InvalidInput(f"{_quoted(text)} cannot be read at {_quoted(expression)}") from None
         return  # a plain name with signs in it, looked up as a column
-    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = [call.func for call in calls]
     within = [func.value for func in called if isinstance(func, ast.Attribute)]
-    for node in ast.walk(tree):
-        if not isinstance(node, ALLOWED) or (isinstance(node, ast.Attribute) and node not in called):
-            raise InvalidInput(f"{_quoted(text)} holds more than a formula may: {_quoted(expression)}")
-        if isinstance(node, ast.Name) and node.id in ("np", "contr") and node not in within:
-            raise InvalidInput(f"{_quoted(text)} holds more than a formula may: {_quoted(expression)}")
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in [*called, *within]]
+    strange = [
+        node for node in ast.walk(tree) if _strange(node) or (isinstance(node, ast.Attribute) and node not in called)
+    ]
+    if strange or any(name.id in FUNCTIONS for name in used):
+        raise InvalidInput(f"{_quoted(text)} holds more than a formula may: {_quoted(expression)}")
+    plain = isinstance(tree.body, ast.Constant) and not isinstance(tree.body.value, str)  # the intercept
+    if not used and not plain and not any(isinstance(f, ast.Attribute) for f in called):
+        raise InvalidInput(f"{_quoted(text)} has a term without a column: {_quoted(expression)}")
     for func in called:
         whole = ast.unparse(func)
         module, _, name = whole.rpartition(".")
@@ -181,6 +194,38 @@ def _check(text: str, expression: str) -> None:
                 f"{_quoted(text)} uses {whole}, which is not among what a formula may call: C, I, log, exp, np.sqrt. "
                 "What goes by all rows of a table, such as center or poly, is written out: I(age ** 2)"
             )
+    for call in calls:
+        func = call.func
+        single = not call.keywords and len(call.args) == 1
+        if not single and ast.unparse(func) != "C" and not ast.unparse(func).startswith("contr."):
+            raise InvalidInput(f"{_quoted(text)} gives {ast.unparse(func)} more than one value")
+
+
+def _strange(node: ast.AST) -> bool:
+    """Whether a part of an expression is nothing that a formula needs, or could take for ever."""
+    if not isinstance(node, ALLOWED) or isinstance(node, ast.MatMult):
+        return True
+    if isinstance(node, ast.Constant):
+        return node.value is None or (isinstance(node.value, int | float) and abs(node.value) > LARGEST_NUMBER)
+    if isinstance(node, ast.BinOp):
+        return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (node.left, node.right))
+    return False
+
+
+def _readable(text: str) -> str:
+    """The text, if it is one, of a length that can be read, with powers that can be multiplied out."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"a model is a text such as “y ~ x”, not {type(text).__name__}")
+    if len(text) > LONGEST:
+        raise InvalidInput(f"a formula has at most {LONGEST} letters; this one has {len(text):,}")
+    for power in POWER.findall(QUOTED.sub("", text)):
+        try:
+            fits = abs(float(power)) <= LARGEST_POWER
+        except ValueError:
+            fits = False
+        if not fits:
+            raise InvalidInput(f"{_quoted(text)}: powers are numbers up to {LARGEST_POWER}")
+    return text
 
 
 def _quoted(text: str) -> str:

@@ -31,8 +31,11 @@ from privacyfunnel.typing import Matrix, Vector
 
 SURE = 4.0
 """Standard errors by which what the model rests on must exceed 0: what is divided by must not be 0 by chance."""
+NOISY = 2.0
+"""The same of counts that were set right by noisy ones, whose own errors are looked at: it leaves small groups."""
 MOST_CELLS = 10_000
 """Combinations of values of a model's columns; as many numbers for each output must fit."""
+IF_FITTED = 'If these are the rows that the protocol was fitted on, say so, and it can: rows="fitted", or --rows fitted'
 INTERCEPT = "1"
 """How formulas name it."""
 
@@ -94,7 +97,9 @@ class Regression:
     def wald(self, *names: str) -> TermTest:
         """The test that some coefficients are all 0."""
         known = [each.name for each in self.coefficients]
-        places = [known.index(self.coefficient(name).name) for name in names]
+        places = sorted({known.index(self.coefficient(name).name) for name in names})
+        if not places:
+            raise InvalidInput("name the coefficients that are tested")
         values = np.array([each.value for each in self.coefficients])
         return _wald(" + ".join(names), places, values, np.array(self.covariance))
 
@@ -150,11 +155,17 @@ def regression(
         why = (
             "The model's columns were released in blocks of their own, so scores are corrected for how rows are drawn."
         )
-    _check_told(equations, shares)
-    theta = equations.solved(shares.values)
-    _check_sure(equations, shares, theta)
+    try:
+        _check_told(equations, shares)
+        theta = equations.solved(shares.values)
+        _check_sure(equations, shares, theta, noisy=protocol.noise is not None)
+    except InvalidTable as trouble:
+        if reader.meter.way == "channel" and protocol.objective == "faithful":
+            raise InvalidTable(f"{trouble}. {IF_FITTED}") from None
+        raise
     A = equations.information(theta, shares.values)
-    covariance = shares.covariance(np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64))
+    influence = np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64)
+    covariance = shares.covariance(influence) * counts.rows / max(1, counts.rows - len(theta))  # HC1
     errors, z = np.sqrt(np.diag(covariance)), quantile(tail(confidence))
     design = equations.design
     return Regression(
@@ -191,8 +202,7 @@ def _check_told(equations: Equations, shares: CellShares) -> None:
     not_told = [term for term in alone if term not in told]
     coarser = f"a model of {listed(told)} alone can be fitted" if told else "no model with fewer of its terms can be"
     raise InvalidTable(
-        f"this protocol does not tell the model: released rows leave open what goes with {listed(not_told)}; "
-        f"{coarser}. Rows that a faithful protocol was fitted on tell every model"
+        f"this protocol does not tell the model: released rows leave open what goes with {listed(not_told)}; {coarser}"
     )
 
 
@@ -217,11 +227,13 @@ def _needed(equations: Equations, places: list[int]) -> Matrix:
     return np.vstack([within, (X * y[:, None] * used[:, None]).T])
 
 
-def _check_sure(equations: Equations, shares: CellShares, theta: Vector) -> None:
+def _check_sure(equations: Equations, shares: CellShares, theta: Vector, noisy: bool) -> None:
     """Refuse a model that so few rows, of this kind, do not tell: what is divided by might as well be 0.
 
-    It goes by the shares that the protocol publishes, so that luck does not decide it.
+    It goes by the shares that the protocol publishes, so that luck does not decide it; after a private fit, by what
+    noise leaves of those that were found.
     """
+    equations.check_separated(theta, shares.values)
     X, slopes = equations.design.X, equations.slopes(theta)
     A = equations.information(theta, shares.published)
     if (np.diag(A) <= 0).any():
@@ -230,8 +242,10 @@ def _check_sure(equations: Equations, shares: CellShares, theta: Vector) -> None
     values, vectors = np.linalg.eigh(A / np.outer(size, size))
     weakest = (X / size) @ vectors
     phi = (weakest**2 * slopes[:, None]).T
-    planned = shares.planned(phi)
-    if planned is not None and (values <= SURE * np.sqrt(np.maximum(np.diag(planned), 0.0))).any():
+    planned, times = shares.planned(phi), SURE
+    if planned is None and noisy:
+        planned, times = shares.covariance(phi), NOISY
+    if planned is not None and (values <= times * np.sqrt(np.maximum(np.diag(planned), 0.0))).any():
         raise InvalidTable(TOO_VAGUE)
 
 

@@ -73,15 +73,19 @@ class Equations:
         self.check(w)
         positive = np.maximum(w, 0.0) * self.design.used
         theta = self._newton(np.zeros(self.design.X.shape[1]), positive / positive.sum(), ascending=True)
-        eta = (self.design.X @ theta)[positive > 0]
+        self.check_separated(theta, positive)
+        if (w[self.design.used] >= 0).all():
+            return theta
+        return self._newton(theta, w, ascending=False)
+
+    def check_separated(self, theta: Vector, w: Vector) -> None:
+        """Refuse coefficients that make a mean 0, 1 or infinite somewhere."""
+        eta = (self.design.X @ theta)[(w != 0) & self.design.used]
         if self.family.name != "gaussian" and np.abs(eta).max() > SEPARATED:
             raise InvalidTable(
                 "the data are separated: some combination of the terms tells the response for sure, so no coefficient "
                 "is the best; use fewer or coarser terms"
             )
-        if (w[self.design.used] >= 0).all():
-            return theta
-        return self._newton(theta, w, ascending=False)
 
     def _newton(self, theta: Vector, w: Vector, ascending: bool) -> Vector:
         for _ in range(STEPS):

@@ -9,7 +9,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import InvalidInput, SolverFailure
 from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protocol, with_room
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.readers.asked import Asked, Readers, tables_of
@@ -68,7 +68,10 @@ def sharpened(
     for margin in MARGINS:
         spare = margin * (best.utility - least)
         wish = Wish(joint.p_x, C, joint.entropy - least - spare)
-        found = design(wish, columns, candidates, constant, stopped)
+        try:
+            found = design(wish, columns, candidates, constant, stopped)
+        except SolverFailure:  # where next to nothing may be told, programs are too ill-conditioned to be solved
+            break
         if found is None:
             break
         protocol = _exactly(found, best, joint, notion, polytope, spare)
