@@ -1,4 +1,4 @@
-"""Domains that are too large for noise in every cell: only large counts are told, and only if they are of most people."""
+"""Domains too large for noise in every cell: only large counts are told, and only if they are of most people."""
 
 import numpy as np
 import pyarrow as pa
