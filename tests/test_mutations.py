@@ -61,6 +61,18 @@ MUTATIONS = {
         "CHANGED = 1\n",
         ("drawing/test_laplace.py::test_noise_has_the_scale_two_over_epsilon_and_no_other",),
     ),
+    "models that forget how rows were drawn": Mutation(
+        "estimates/cell_shares.py",
+        "/ min(meter.rows, meter.people) + _drawing(meter, self._k, h)",
+        "/ min(meter.rows, meter.people)",
+        ("estimates/models/test_regress.py::test_errors_that_forget_the_drawing_are_too_small",),
+    ),
+    "a private fit of the few people who stand out": Mutation(
+        "tables/private_counts.py",
+        "if share < LEAST_TOLD:",
+        "if share < 0:",
+        ("tables/test_private_counts_told.py::test_a_fit_of_a_few_people_is_refused_with_how_many_they_are",),
+    ),
     "an audit that believes the file": Mutation(
         "proof/public.py",
         "return joint, certify(protocol, joint.before_gathering or joint)",
