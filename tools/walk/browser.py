@@ -88,9 +88,9 @@ def _followed(page: Any, step: Step, part: str, pid: int) -> Step:
         now = time.monotonic()
         step.mib = max(step.mib, resident(pid))
         seen = page.evaluate(SEEN)
-        if seen["text"] != text:
+        if seen["text"] != text or seen["busy"]:  # words change, or the line moves that shows that it works
             step.silent, moved, text = max(step.silent, now - moved), now, seen["text"]
-        if not seen["busy"] and now - moved > SETTLED and page.query_selector(part):
+        if now - moved > SETTLED and page.query_selector(part):
             break
         if now - begun > PATIENCE:
             step.said.append("given up")

@@ -34,7 +34,7 @@ def whole_page(most_bytes: int) -> TagList:
             tags.link(rel="stylesheet", href="assets/studio.css"),
             tags.script(src="assets/studio.js", defer=""),
         ),
-        ui.busy_indicators.use(spinners=False, pulse=False),  # how far things are is told in words
+        ui.busy_indicators.use(spinners=False, pulse=True),  # that it works, in a moving line; how far, in words
         tags.a("To the table", href="#table", class_="skip"),
         tags.header(
             tags.h1("privacyfunnel studio"),

@@ -61,3 +61,9 @@ document.addEventListener("change", (event) => {
   const typed = document.getElementById(event.target.id.replace("cut_", "cut_at_"));
   if (typed) typed.hidden = !["bins", "top"].includes(event.target.value);
 });
+
+// The seconds of a search go on, also while the server is too busy with it to tell.
+setInterval(() => {
+  const words = document.querySelector(".searching p")?.lastChild;
+  if (words) words.textContent = words.textContent.replace(/(\d+) s\.$/, (_, seconds) => Number(seconds) + 1 + " s.");
+}, 1000);
