@@ -89,3 +89,10 @@ def test_it_is_not_improved_but_fitted_anew(folder, capsys):
     again = "fit", folder / "people.csv", "--improve", folder / "p.json", "-o", folder / "q.json", "--force"
     assert funnel(*again) == 2
     assert "fit it anew" in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_readers_may_cost_is_not_said_without_readers(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("town,ill\nA,1\nB,0\n")
+    asked = ["--secret", "ill", "--epsilon", "1", "--give-up", "0.5", "-o", str(tmp_path / "p.json")]
+    assert run(["fit", str(tmp_path / "t.csv"), *asked]) == 2
+    assert capsys.readouterr().err == "funnel: --give-up says what readers may cost, so it needs --readers\n"

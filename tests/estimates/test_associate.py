@@ -16,14 +16,6 @@ LEAST = 0.92
 """Of intervals at 95% that must hold: what was asked for."""
 
 
-@pytest.fixture(scope="module")
-def kept():
-    """A release that changes nothing, and its protocol: what is estimated is what is in the table."""
-    table = sample(np.random.default_rng(3), 3_000)
-    protocol = pf.optimise(pf.Joint.from_table(table, "ill", NAMES), pf.LIP(20.0), objective="faithful")
-    return table, protocol.sanitise(table[NAMES], seed=1), protocol
-
-
 def test_numbers_of_rows_that_stayed_as_they_are_are_those_that_everybody_knows(kept):
     table, released, protocol = kept
     found = pf.associate(released, protocol, "town", "age")

@@ -10,18 +10,10 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.contrasts import DIFFERENCE, ODDS_RATIO, RATIO, Figure, contrast
-from released_people import NAMES, WAYS, releases, sample, table_of
+from released_people import WAYS, releases, table_of
 
 LEAST = 0.92
 """Of intervals at 95% that must hold: what was asked for."""
-
-
-@pytest.fixture(scope="module")
-def kept():
-    """A release that changes nothing, and its protocol."""
-    table = sample(np.random.default_rng(3), 3_000)
-    protocol = pf.optimise(pf.Joint.from_table(table, "ill", NAMES), pf.LIP(20.0), objective="faithful")
-    return table, protocol.sanitise(table[NAMES], seed=1), protocol
 
 
 def test_differences_of_rows_that_stayed_are_those_that_everybody_knows(kept):

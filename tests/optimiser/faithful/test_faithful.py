@@ -14,6 +14,7 @@ import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.similarity import NEAR, Similarity
 from privacyfunnel.errors import InvalidChannel, InvalidInput, InvalidJoint, InvalidPromise
+from privacyfunnel.optimiser.faithful import best_release
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
@@ -492,3 +493,9 @@ def test_weights_that_float64_would_lose_are_refused(weight):
     joint = pf.Joint(np.ones((2, 2, 2)), attributes=["a", "b"])
     with pytest.raises(InvalidInput, match="positive number, from 1e-06 to 1e\\+06"):
         faithful(joint, pf.LIP(0.5), weights={"a": weight})
+
+
+def test_a_channel_with_too_many_entries_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(best_release, "MOST_ENTRIES", 3)
+    with pytest.raises(InvalidInput, match="give the search more time, or use fewer or coarser columns"):
+        faithful(pf.Joint([[40, 10, 5], [10, 40, 20]]), pf.LIP(0.3))

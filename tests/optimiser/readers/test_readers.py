@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 
 import privacyfunnel as pf
 from privacyfunnel.distribution.similarity import Similarity
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import InvalidInput, SolverFailure
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.readers import sharpen
 from privacyfunnel.optimiser.readers.asked import Asked, tables_of
 from privacyfunnel.optimiser.readers.design import design
 from privacyfunnel.optimiser.readers.mixture import Wish
@@ -190,3 +191,15 @@ def test_a_design_that_cannot_be_begun_is_none():
     wish = Wish(joint.p_x, np.sqrt(joint.p_x)[:, None], -1.0)
     base = Columns(np.arange(joint.n_x)[None, :], joint.p_x[None, :])
     assert design(wish, base, Pairs.of(polytope, Similarity.of(joint)), 0.0, lambda: False) is None
+
+
+def test_programs_that_cannot_be_solved_leave_the_protocol_with_the_most_information(monkeypatch):
+    def fail(*_):
+        raise SolverFailure("the solver stopped")
+
+    monkeypatch.setattr(sharpen, "design", fail)
+    joint = pf.Joint(np.random.default_rng(1).integers(5, 60, size=(2, 3, 2)))
+    found = pf.optimise(joint, pf.LIP(0.5), readers="shares")
+    assert found.precision is None
+    assert "nothing sharper was found" in found.how
+    assert pf.certify(found, joint).holds
