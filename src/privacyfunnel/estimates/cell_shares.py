@@ -115,16 +115,22 @@ class _WorkedBack(CellShares):
         f, q = meter.shares(list(rows)), contract(np.ones((1,) * len(rows)), [s.marginal[:, None] for s in scorers])
         self.values = contract(f, self._A).ravel()
         share = PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
-        mixed = (1 - share) * f + share * q
-        # As for single shares: outputs that may be missing by luck count at least as much as is expected of them.
-        self._mixed = np.where(meter.rows * q < FEWEST_EXPECTED, np.maximum(mixed, q), mixed).ravel()
-        self._q, self._rows = q.ravel(), meter.rows
+        self._mixed, self._q, self._rows = ((1 - share) * f + share * q).ravel(), q.ravel(), meter.rows
         self.published = contract(q, self._A).ravel()
         self._hidden = [scorer.hidden(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
 
     def covariance(self, rows: Matrix) -> Matrix:
-        """That of the scores of released rows."""
-        return _spread(self._scores(rows), self._mixed) / self._rows
+        """That of the scores of released rows.
+
+        As for single shares, outputs that may be missing by luck together count at least as much as is expected.
+        """
+        h = self._scores(rows)
+        h = h - (h @ self._mixed / self._mixed.sum())[:, None]
+        rare = self._rows * self._q < FEWEST_EXPECTED
+        common, seen = (_moments(h, np.where(some, self._mixed, 0.0)) for some in (~rare, rare))
+        found, expected = np.diag(seen), h**2 @ np.where(rare, self._q, 0.0)
+        wider = np.sqrt(np.divide(expected, found, out=np.ones(len(h)), where=expected > found))
+        return np.asarray(common + seen * np.outer(wider, wider)) / self._rows
 
     def planned(self, rows: Matrix) -> Matrix:
         """By the published marginal."""
@@ -205,7 +211,12 @@ class _Corrected(CellShares):
 def _spread(h: Matrix, weights: Vector) -> Matrix:
     """Cov[i, j] of h[i, ·] and h[j, ·] under a distribution, or nearly one."""
     mean = h @ weights
-    return np.asarray((h * weights) @ h.T - np.outer(mean, mean) / weights.sum())
+    return _moments(h, weights) - np.outer(mean, mean) / weights.sum()
+
+
+def _moments(h: Matrix, weights: Vector) -> Matrix:
+    """Σ_y weights[y] h[i, y] h[j, y]."""
+    return np.asarray((h * weights) @ h.T)
 
 
 def _drawing(meter: CountingMeter, k: int, h: Matrix) -> Matrix:
