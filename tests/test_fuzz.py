@@ -24,7 +24,8 @@ from tools.fuzzing import PIECES, csv_bytes, protocol_bytes
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.stopping import BAD_INPUT
-from privacyfunnel.protocols.file import _digest, _write, to_text
+from privacyfunnel.protocols.file import to_text
+from privacyfunnel.protocols.json_file import digest_of_content, written
 
 pytestmark = pytest.mark.long
 
@@ -175,7 +176,7 @@ def test_a_damaged_protocol_is_refused_in_a_line(content, forged):
         try:
             inside = json.loads(content)
             inside.pop("digest", None)
-            content = _write({**inside, "digest": _digest(inside)}).encode("utf-8", "surrogatepass")
+            content = written({**inside, "digest": digest_of_content(inside)}).encode("utf-8", "surrogatepass")
         except (ValueError, AttributeError, RecursionError):
             pass
     unchanged = content.replace(b"\r\n", b"\n") == to_text(protocol()).encode()

@@ -403,8 +403,8 @@ MUTATIONS = {
         ),
     ),
     "a changed protocol taken for the original": Mutation(
-        "protocols/file.py",
-        "unchanged = digest == _digest(content) and text ==",
+        "protocols/json_file.py",
+        "unchanged = digest == digest_of_content(rest) and text ==",
         "unchanged = text ==",
         ("protocols/test_file.py::test_every_changed_digit_is_refused",),
     ),

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.protocols import file as protocol_file
+from privacyfunnel.protocols import json_file
+from privacyfunnel.protocols.any_file import digest_of, from_text, to_text
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.digits import step_for
-from privacyfunnel.protocols.file import digest_of, from_text, to_text
 from privacyfunnel.protocols.protocol import block_of
 from privacyfunnel.protocols.published import published
 from privacyfunnel.tables.auditing import audited_joint
@@ -273,7 +273,7 @@ def test_nested_brackets_never_break_the_reader(depth):
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
-        file.truncate(protocol_file.MOST_BYTES + 1)
+        file.truncate(json_file.MOST_BYTES + 1)
     with pytest.raises(InvalidProtocol, match="larger than"):
         pf.Protocol.load(path)
 
@@ -291,7 +291,7 @@ def test_a_missing_file_and_a_folder_are_refused_in_words(tmp_path):
 def forge(content):
     """The text of a file with any content and the digest that fits it."""
     content = {key: value for key, value in content.items() if key != "digest"}
-    return protocol_file._write({**content, "digest": protocol_file._digest(content)})
+    return json_file.written({**content, "digest": json_file.digest_of_content(content)})
 
 
 def test_a_forged_file_without_a_change_is_the_file(small):

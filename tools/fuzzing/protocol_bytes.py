@@ -14,7 +14,8 @@ import pyarrow as pa
 from tools.fuzzing import one_line
 
 import privacyfunnel as pf
-from privacyfunnel.protocols.file import _digest, _write, from_text, to_text
+from privacyfunnel.protocols.file import from_text, to_text
+from privacyfunnel.protocols.json_file import digest_of_content, written
 
 NUMBERS = (0, 1, 2, -1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, -(2**63), 10**30, 10**400, 0.0, -0.0, 0.5, 1e-300, 1e308)
 WORDS = ("", "lip", "ldp", "alip", "pml", "perfect", "srlip", "srldp", "robust", "text", "integer", "number", "boolean")
@@ -72,7 +73,7 @@ def forged(data: bytes) -> bytes | None:
     try:
         content = json.loads(data)
         content.pop("digest", None)
-        return _write({**content, "digest": _digest(content)}).encode("utf-8", "surrogatepass")
+        return written({**content, "digest": digest_of_content(content)}).encode("utf-8", "surrogatepass")
     except (ValueError, AttributeError, RecursionError):
         return None
 

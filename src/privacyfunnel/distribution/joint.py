@@ -203,6 +203,14 @@ class Joint:
             raise InvalidJoint("the same combination of attribute values is listed twice")
         return self
 
+    @classmethod
+    def from_exact(cls, weights: Exact, codes: Integers, columns: tuple[Column, ...], secret: str) -> Joint:
+        """The joint whose weights[s, x], integers of any size, belong to different codes[x, j] of columns[j]."""
+        self = cls.__new__(cls)
+        self._settle(weights // math.gcd(*weights.flat), codes, columns, secret, None)
+        self.counted = False
+        return self
+
     def _settle(
         self,
         flat: NDArray[Any],

@@ -6,26 +6,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import cast
 
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, NotCertified
-from privacyfunnel.optimiser.bounds.chain_rule import bound_by_chains
-from privacyfunnel.optimiser.bounds.fewer_secrets import bound_by_fewer
-from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.faithful.best_release import faithful
-from privacyfunnel.optimiser.few_secrets.search import can_sweep, few_supports, sweeps
-from privacyfunnel.optimiser.generation.search import Otherwise, generate
+from privacyfunnel.optimiser.follow_up import follow_up
+from privacyfunnel.optimiser.mixing import Mixing, Problem
 from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protocol, protocol_of, with_room
-from privacyfunnel.optimiser.program.listing import can_list, list_vertices
-from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.reduce import Classes
+from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import (
     Progress,
-    Search,
     State,
     before_rounding,
     despite_trouble,
@@ -41,11 +34,11 @@ from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.optimiser.robust.table_rounding import exact_by_tables
 from privacyfunnel.optimiser.robust.table_search import search_tables
 from privacyfunnel.optimiser.several_priors import optimise_for_each
-from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair, pair_values
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import Possible
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
+from privacyfunnel.typing import Integers
 
 GAPS: dict[Objective, float] = {"information": 1e-6, "faithful": 1e-3}
 """What may be left to the best: nats that nobody would miss, and one cell of a thousand, as costly to prove."""
@@ -62,6 +55,8 @@ def optimise(
     gap: float | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    after: Protocol | None = None,
+    histories: Integers | None = None,
 ) -> Protocol:
     """The protocol that keeps the most of X among all that keep the promise.
 
@@ -87,6 +82,11 @@ def optimise(
     Several joints are several distributions that may be the true one: the promise is kept for each of them, and
     utility is that of their mean. With `robust(notion)` it is kept for all that the counts leave open.
 
+    With `after`, the protocol of an earlier release of the same people, it is the best follow-up, a `FollowUp`: rows
+    are drawn from what people have and from what was released of them, everything released keeps the promise together,
+    and utility is I(X;Y|H) given that history H. `joint` has the columns that were released before, or finer ones, and
+    possibly more. `histories` lists the outcomes that occurred; others then have no channel.
+
     Stops when the certified gap is at most `gap` (by default 1e-6 nats, or 0.001 of all cells), after `time_limit`
     seconds, at Ctrl-C, or where float64 tells nothing better from nothing worse (probabilities of many orders);
     whatever comes back has passed the exact check, and says how far from the best it can be.
@@ -99,6 +99,15 @@ def optimise(
     0.716
     """
     gap = gap_for(objective, gap, weights)
+    if after is not None:
+        if readers is not None or isinstance(joint, list | tuple):
+            raise InvalidInput("after= is for one joint, and goes without readers=")
+        return follow_up(
+            cast(Joint, joint), notion, after, histories=histories, objective=objective, weights=weights, gap=gap,
+            time_limit=time_limit, progress=progress,
+        )  # fmt: skip
+    if histories is not None:
+        raise InvalidInput("histories= says which outcomes of an earlier release occurred, so it needs after=")
     who = None if readers is None else ForReaders(readers, give_up)
     if who is not None and (objective == "faithful" or isinstance(joint, list | tuple)):
         what = "the objective 'information'" if objective == "faithful" else "one joint, not several"
@@ -217,53 +226,15 @@ class _Task:
     def solved(self, start: Columns | None) -> tuple[Protocol, Columns]:
         """A certified protocol and the posteriors it uses; `stopped` says whether there was time for more."""
         joint, notion = self.joint, self.notion
-        polytope = Polytope.granted(joint, notion, self.share)
-        granted = polytope if self.share == 1 else Polytope.granted(joint, notion)
-        classes = Classes.find(polytope)
-        rank, views = notion.rank(joint), notion.views(joint)
-        one_view, outer = len(views) == 1, None
-        if one_view or can_list(classes.polytope, rank):
-            outer = classes.outer(Polytope.outer(joint, notion))
-        elif granted is not polytope:
-            outer = classes.outer(granted)
-        state = Search.within(
-            classes.polytope, joint.entropy, before_rounding(self.gap), self.time_limit, self.progress,
-            self.interrupted, started=self.started, around=outer, rank=rank, one_view=one_view,
-        )  # fmt: skip
-        if not one_view:
-            bound_by_views(joint, notion.limits.granted(), views, state)
-        chains = None if one_view else partial(bound_by_chains, granted, views, state)
-        how = despite_trouble(lambda: _route(state, chains, lambda: None if start is None else classes.merge(start)))
-        columns, q = classes.split(state.columns, state.q)
-        self.stopped = state.stopped()
-        protocol = exact_protocol(joint, granted, columns, q, state.upper_bound, notion, how)
-        if protocol.draw is None and one_view:
+        problem = Problem.of(joint, notion, self.share)
+        search = Mixing(problem, self.gap, self.time_limit, self.progress, self.interrupted, self.started)
+        found = search.solved(start)
+        self.stopped = found.stopped
+        granted, columns, q = problem.granted, found.columns, found.q
+        protocol = exact_protocol(joint, granted, columns, q, found.upper_bound, notion, found.how)
+        if protocol.draw is None and problem.one_view:
             protocol = with_room(protocol, joint, granted, columns, q, self.gap)
         return protocol, columns.take(np.flatnonzero(q > 0))
-
-
-def _route(state: Search, chains: Otherwise | None, start: Callable[[], Columns | None]) -> str:
-    """Ask the ways in turn whether they take the problem; what was done, in words.
-
-    `chains` is a way to bound promises with several views, and None for one view.
-    """
-    listed = can_list(state.polytope, state.rank)
-    if can_pair(state):
-        how = pair_values(state)
-        if state.closed() or not listed:
-            return how
-    if listed:
-        return list_vertices(state, state.rank)
-    otherwise = chains
-    if state.one_view and state.rank > 2:
-        pencils = bound_by_pairs(state)
-        faces = can_sweep(state)
-        if faces is not None:
-            return sweeps(state, faces)
-        otherwise = partial(bound_by_fewer, state, pencils)
-        if few_supports(state) and not state.stopped():
-            return f"{generate(state, start(), otherwise)}; too many extreme posteriors, or too alike, to sweep"
-    return generate(state, start(), otherwise)
 
 
 def _search_over(

@@ -19,10 +19,12 @@ from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof import tested, worst_case
+from privacyfunnel.proof.histories import entries_together, marginal_errors
 from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
 from privacyfunnel.proof.unseen import Room, room_for
 from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
@@ -90,12 +92,15 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     replaced by a rational below it, so a promise that passes holds for the real numbers. If the protocol draws rows
     for values never seen, `draws` says whether its own promise holds with any share of such rows, too; a certificate is
     true if all of this holds.
+    Of a follow-up, the promise is checked for everything that was released of somebody together.
     A bare channel may be given instead of a protocol, with the notion to check it for.
     """
     if not isinstance(joint, Joint):
         raise InvalidJoint(f"certify needs a Joint, not {type(joint).__name__}")
     if not isinstance(notion, Notion | None):
         raise InvalidPromise(f"certify needs a notion such as LIP(0.5), not {type(notion).__name__}")
+    if isinstance(protocol, FollowUp):
+        return _certify_follow_up(protocol, joint, notion or protocol.notion)
     if isinstance(protocol, Protocol):
         check_own_test(protocol, notion or protocol.notion)
         certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
@@ -116,6 +121,21 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     return certify_channel(channel, joint, notion)
 
 
+def _certify_follow_up(follow_up: FollowUp, joint: Joint, notion: Notion) -> Certificate:
+    """Every history that the follow-up knows, with every output after it, as the outputs of one channel."""
+    if notion.confidence is not None:
+        return _refused(notion, "follow-ups are certified for one distribution, not for a set of them")
+    if set(follow_up.attributes) != set(joint.attributes):
+        return _refused(notion, "the protocol and the distribution have different attributes")
+    entries, strangers = entries_together(follow_up, joint)
+    if strangers:
+        return _refused(notion, f"{strangers} pairs of a value of X and a history were not there when it was fitted")
+    certificate = _check(entries, joint, notion)
+    if follow_up.likeness is None:
+        return certificate
+    return replace(certificate, marginal_error=_above(max(marginal_errors(follow_up, joint))))
+
+
 def check_own_test(protocol: Protocol, notion: Notion) -> None:
     """Refuse to test a protocol that does not say of itself that it was chosen without those who test it."""
     own = protocol.notion
@@ -129,6 +149,11 @@ def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certifica
     if channel.n_inputs != joint.n_x:
         return _refused(notion, f"the channel takes {channel.n_inputs} values of X, the distribution has {joint.n_x}")
     return _check(Entries.of(channel), joint, notion)
+
+
+def certify_entries(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
+    """Whether the outputs of these entries keep `notion` on `joint`, whose values of X are the inputs."""
+    return _check(entries, joint, notion)
 
 
 def product_of(protocol: Protocol, joint: Joint) -> Product:
@@ -166,7 +191,11 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
 def _marginal_error(protocol: Protocol, joint: Joint) -> float:
     """How far the distribution of released rows is from the original's, at most, block by block."""
     errors = [marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks]
-    return math.nextafter(float(max(errors)), math.inf) if max(errors) else 0.0
+    return _above(max(errors))
+
+
+def _above(error: Fraction) -> float:
+    return math.nextafter(float(error), math.inf) if error else 0.0
 
 
 def _with_draws(certificate: Certificate, protocol: Protocol, joint: Joint) -> Certificate:

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
-from privacyfunnel.errors import InvalidInput, InvalidProtocol
+from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.json_file import (
+    SHOWN,
+    check_unchanged,
+    digest_of_content,
+    integers,
+    parsed,
+    valid,
+    written,
+)
 from privacyfunnel.protocols.kept import Likeness, Precision
 from privacyfunnel.protocols.protocol import Block, Fitted, Objective, Protocol
 from privacyfunnel.protocols.published import published
-from privacyfunnel.typing import Integers
 
 SCHEMA = "privacyfunnel-protocol/3"
 OLDER_SCHEMA = "privacyfunnel-protocol/2"
 """It knows no noisy counts and no nearest combinations; all else is as it was, so it is read."""
 OLD_SCHEMA = "privacyfunnel-protocol/1"
 """Its draws for values never seen were not proven, and it did not say how it was fitted."""
-MOST_BYTES = 256 * 2**20
-"""Far above what a protocol takes, far below what would exhaust the memory while it is parsed."""
 MOST_VALUES = 5_000_000
 """As many combinations of values as are counted at most."""
 MOST_COLUMNS = 1_000
@@ -37,11 +41,6 @@ LONGEST_TEXT = 10_000
 """Letters of a sentence about the protocol: the longest of ours names every attribute."""
 LONGEST_DIGEST = 100
 """Letters: "sha256:" and 64 digits, with room."""
-SHOWN = 60
-"""Letters of a foreign schema that a message quotes."""
-DEEP = 4
-"""Steps into a file after which a message has said well enough where a fault is."""
-
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
@@ -70,7 +69,9 @@ class _Precision(BaseModel):
     variance_bound: float | None = Field(ge=0, allow_inf_nan=False)
 
 
-class _Likeness(BaseModel):
+class LikenessInFile(BaseModel):
+    """What a faithful release leaves as it was."""
+
     model_config = STRICT
 
     fidelity: float = Field(ge=0, le=1)
@@ -80,7 +81,9 @@ class _Likeness(BaseModel):
     weights: tuple[tuple[str, float], ...] = Field(max_length=MOST_COLUMNS)
 
 
-class _Noise(BaseModel):
+class NoiseInFile(BaseModel):
+    """Noisy counts."""
+
     model_config = STRICT
 
     epsilon: float = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
@@ -108,10 +111,10 @@ class _File(BaseModel):
     upper_bound_nats: float = Field(ge=0, allow_inf_nan=False)
     entropy_nats: float = Field(ge=0, allow_inf_nan=False)
     objective: Objective
-    likeness: _Likeness | None
+    likeness: LikenessInFile | None
     how: str = Field(max_length=LONGEST_TEXT)
     blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
-    noise: _Noise | None = None
+    noise: NoiseInFile | None = None
     precision: _Precision | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
@@ -135,88 +138,31 @@ def to_text(protocol: Protocol) -> str:
         "likeness": asdict(protocol.likeness) if protocol.likeness else None,
         "how": protocol.how,
         "blocks": [_plain_block(block) for block in protocol.blocks],
-        "noise": _plain_noise(protocol.noise) if protocol.noise is not None else None,
+        "noise": plain_noise(protocol.noise) if protocol.noise is not None else None,
         **({"precision": asdict(protocol.precision)} if protocol.precision is not None else {}),
     }
-    return _write({**content, "digest": _digest(content)})
-
-
-def load(path: str | Path) -> Protocol:
-    """The protocol in a file; an edited, broken or foreign file is refused."""
-    path = Path(path)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InvalidProtocol(f"{path} is larger than {MOST_BYTES // 2**20} MiB, so it is no protocol")
-        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
-    except FileNotFoundError:
-        raise InvalidProtocol(f"there is no file {path}") from None
-    except OSError as trouble:
-        raise InvalidProtocol(f"{path} cannot be read: {trouble.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidProtocol(f"{path} is not text, so it is no protocol") from None
-    return from_text(text, str(path))
+    return written({**content, "digest": digest_of_content(content)})
 
 
 def from_text(text: str, name: str = "the protocol") -> Protocol:
     """The protocol that `to_text` wrote."""
-    try:
-        content = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise InvalidProtocol(f"{name} is not complete JSON; was it cut short?") from None
-    if not isinstance(content, dict) or not str(content.get("schema", "")).startswith("privacyfunnel-protocol/"):
-        raise InvalidProtocol(f"{name} is JSON, but not a protocol of privacyfunnel")
+    content = parsed(text, name)
     if content["schema"] == OLD_SCHEMA:
         raise InvalidProtocol(f"{name} was written by an older version, whose draws were not proven; refit it")
     if content["schema"] not in (SCHEMA, OLDER_SCHEMA):
         raise InvalidProtocol(
             f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
         )
-    digest = content.pop("digest", None)
-    try:
-        unchanged = digest == _digest(content) and text == _write({**content, "digest": digest})
-    except (ValueError, RecursionError):
-        unchanged = False
-    if not unchanged:
-        raise InvalidProtocol(f"{name} was changed after it was saved (its digest does not fit); get the original")
-    try:
-        file = _File.model_validate_json(text)
-        return _to_protocol(file)
-    except ValidationError as invalid:
-        where = ".".join(str(part) for part in invalid.errors()[0]["loc"][:DEEP])
-        raise InvalidProtocol(
-            f"{name} is not a valid protocol: {invalid.error_count()} faults, first in {where}"
-        ) from None
-    except InvalidInput as invalid:
-        raise InvalidProtocol(f"{name} is not a valid protocol: {invalid}") from None
-
-
-def digest_of(protocol: Protocol) -> str:
-    """The digest that the protocol's file carries."""
-    return str(json.loads(to_text(protocol))["digest"])
-
-
-def _refuse_constant(_: str) -> NoReturn:
-    raise ValueError("not a number")
-
-
-def _write(content: dict[str, Any]) -> str:
-    """JSON with one top-level entry a line; the only form that is accepted back."""
-    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _digest(content: dict[str, Any]) -> str:
-    return "sha256:" + hashlib.sha256(_write(content).encode("utf-8", "surrogatepass")).hexdigest()
+    check_unchanged(content, text, name)
+    return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
 
 
 def _plain_block(block: Block) -> dict[str, Any]:
-    channel = block.channel
-    entries = np.stack([channel.outputs, channel.numerators], axis=1)
     return {
         "columns": [column.model_dump() for column in block.columns],
         "values": block.codes.tolist(),
-        "outputs": channel.n_outputs,
-        "channel": [part.ravel().tolist() for part in np.split(entries, channel.starts[1:-1])],
+        "outputs": block.channel.n_outputs,
+        "channel": plain_channel(block.channel),
         "labels": block.labels.tolist(),
         "marginal": block.marginal.tolist(),
         "draw": block.draw.tolist() if block.draw is not None else None,
@@ -225,7 +171,8 @@ def _plain_block(block: Block) -> dict[str, Any]:
     }
 
 
-def _plain_noise(noise: Noise) -> dict[str, Any]:
+def plain_noise(noise: Noise) -> dict[str, Any]:
+    """Noisy counts as plain data."""
     return {
         "epsilon": noise.epsilon,
         "delta": noise.delta,
@@ -282,8 +229,15 @@ def _to_precision(file: _File, names: list[str]) -> Precision | None:
 
 def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
     """What a faithful release leaves as it was; its outputs must be the values themselves."""
-    found = file.likeness
-    if (found is None) != (file.objective == "information"):
+    found = likeness_in(file.likeness, file.objective, names)
+    if found is not None and any(block.labels != tuple(range(len(block.values))) for block in file.blocks):
+        raise InvalidProtocol("the outputs of a faithful release are the values themselves, in order")
+    return found
+
+
+def likeness_in(found: LikenessInFile | None, objective: Objective, names: Sequence[str]) -> Likeness | None:
+    """What a release of the attributes `names` leaves as it was, if it is faithful."""
+    if (found is None) != (objective == "information"):
         raise InvalidProtocol("the objective and what is said of it do not fit together")
     if found is None:
         return None
@@ -291,31 +245,37 @@ def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
         raise InvalidProtocol("the fidelity is above its bound")
     if any(name not in names or not 0 < weight < math.inf for name, weight in found.weights):
         raise InvalidProtocol("the weights are not positive numbers for attributes")
-    if any(block.labels != tuple(range(len(block.values))) for block in file.blocks):
-        raise InvalidProtocol("the outputs of a faithful release are the values themselves, in order")
     return Likeness(**found.model_dump())
 
 
 def _to_noise(file: _File) -> Noise | None:
     """The noisy counts, for the columns that are released."""
-    found, columns = file.noise, {column.name: column for block in file.blocks for column in block.columns}
-    if (found is None) == (file.fitted == "private counts"):
+    columns = [column for block in file.blocks for column in block.columns]
+    return noise_in(file.noise, file.fitted, file.people, columns, ordered=len(file.blocks) == 1)
+
+
+def noise_in(
+    found: NoiseInFile | None, fitted: Fitted, people: int | None, columns: Sequence[Column], *, ordered: bool
+) -> Noise | None:
+    """The noisy counts of `columns`, in their order if they must be."""
+    by_name = {column.name: column for column in columns}
+    if (found is None) == (fitted == "private counts"):
         raise InvalidProtocol("noisy counts belong to private fits, and to no others")
     if found is None:
         return None
-    if set(found.attributes) != set(columns) or len(found.attributes) != len(columns):
+    if set(found.attributes) != set(by_name) or len(found.attributes) != len(by_name):
         raise InvalidProtocol("the noisy counts are not of the columns that are released")
-    if found.people != file.people:
+    if found.people != people:
         raise InvalidProtocol("the noisy counts are of another number of people")
-    counts = _integers(found.counts)
-    codes = _integers(found.combinations) if found.combinations is not None else None
-    sizes = [len(columns[name]) for name in found.attributes]
+    counts = integers(found.counts)
+    codes = integers(found.combinations) if found.combinations is not None else None
+    sizes = [len(by_name[name]) for name in found.attributes]
     listed = math.prod(sizes) if codes is None else len(codes)
     if counts.shape[1] != listed or ((counts < -MOST_PEOPLE) | (counts > MOST_PEOPLE)).any():
         raise InvalidProtocol("the noisy counts do not fit the combinations of values")
     if (codes is None) != (found.delta == 0):
         raise InvalidProtocol("noisy counts of some combinations only have a δ, and those of all have none")
-    if len(file.blocks) == 1 and found.attributes != tuple(columns):
+    if ordered and found.attributes != tuple(by_name):
         raise InvalidProtocol("the noisy counts and the values have their columns in another order")
     if codes is not None and (codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any()):
         raise InvalidProtocol("a combination with noisy counts has a value that its column does not have")
@@ -326,8 +286,8 @@ def _to_noise(file: _File) -> Noise | None:
 
 def _to_block(block: _Block) -> Block:
     """A block whose parts fit together; all numbers are in range."""
-    codes = _integers(block.values)
-    labels, marginal = _integers((block.labels,))[0], _integers((block.marginal,))[0]
+    codes = integers(block.values)
+    labels, marginal = integers((block.labels,))[0], integers((block.marginal,))[0]
     sizes = [len(column) for column in block.columns]
     if codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any():
         raise InvalidProtocol("a value has a number that its column does not have")
@@ -335,13 +295,8 @@ def _to_block(block: _Block) -> Block:
         raise InvalidProtocol("the same values are listed twice")
     if len(block.channel) != len(codes):
         raise InvalidProtocol("the channel and the values do not fit together")
-    if any(len(part) % 2 or not part for part in block.channel):
-        raise InvalidProtocol("a column of the channel is incomplete")
-    lengths = np.array([len(part) // 2 for part in block.channel])
-    entries = _integers((tuple(number for part in block.channel for number in part),)).reshape(-1, 2)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    channel = Channel(block.outputs, starts, entries[:, 0].copy(), entries[:, 1].copy())
-    variants = _integers((block.variants,))[0] if block.variants is not None else None
+    channel = channel_in(block.channel, block.outputs)
+    variants = integers((block.variants,))[0] if block.variants is not None else None
     told_apart = block.labels if block.variants is None else tuple(zip(block.labels, block.variants, strict=False))
     if len(labels) != block.outputs or len(set(told_apart)) != block.outputs:
         raise InvalidProtocol("the outputs do not have a different label each")
@@ -351,18 +306,22 @@ def _to_block(block: _Block) -> Block:
         raise InvalidProtocol("an output is labelled with a value that does not exist")
     if len(marginal) != block.outputs or min(block.marginal) < 0 or sum(block.marginal) != UNIT:
         raise InvalidProtocol("the marginal of the outputs is not a distribution")
-    draw = _integers((block.draw,))[0] if block.draw is not None else None
+    draw = integers((block.draw,))[0] if block.draw is not None else None
     if draw is not None and (len(draw) != block.outputs or draw.min() < 0 or sum(draw.tolist()) != UNIT):
         raise InvalidProtocol("the draw for values never seen is not a distribution")
     return Block(block.columns, codes, channel, labels, marginal, draw, block.nearest, variants)
 
 
-def _integers(rows: tuple[tuple[int, ...], ...]) -> Integers:
-    """Rows of equal length as an array; numbers beyond int64 or uneven rows are refused."""
-    try:
-        array = np.array(rows, dtype=np.int64)
-    except (ValueError, OverflowError):
-        raise InvalidProtocol("a list of numbers is uneven or out of range") from None
-    if array.ndim != 2:
-        raise InvalidProtocol("a list of numbers is uneven")
-    return array
+def channel_in(parts: tuple[tuple[int, ...], ...], outputs: int) -> Channel:
+    """The channel whose column i lists y, 2³²·P(y), y′, 2³²·P(y′), …"""
+    if any(len(part) % 2 or not part for part in parts):
+        raise InvalidProtocol("a column of the channel is incomplete")
+    starts = np.concatenate([[0], np.cumsum([len(part) // 2 for part in parts])]).astype(np.int64)
+    entries = integers((tuple(number for part in parts for number in part),)).reshape(-1, 2)
+    return Channel(outputs, starts, entries[:, 0].copy(), entries[:, 1].copy())
+
+
+def plain_channel(channel: Channel) -> list[list[int]]:
+    """The same as plain data."""
+    entries = np.stack([channel.outputs, channel.numerators], axis=1)
+    return [part.ravel().tolist() for part in np.split(entries, channel.starts[1:-1])]

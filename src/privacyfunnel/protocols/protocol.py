@@ -223,7 +223,7 @@ class Protocol:
         file can tell the secret of people whose combination of values few share: such a file is not for publication,
         which a warning says. One fitted on private counts (`Joint.from_table(…, private=1.0)`) is.
         """
-        from privacyfunnel.protocols.file import to_text
+        from privacyfunnel.protocols.any_file import to_text
         from privacyfunnel.tables.writing import check_output, whole_file
 
         if self.fitted == "exact counts":
@@ -236,7 +236,7 @@ class Protocol:
     @classmethod
     def load(cls, path: str | Path) -> Protocol:
         """Read a file written by `save`; an edited, broken or foreign one is refused."""
-        from privacyfunnel.protocols.file import load
+        from privacyfunnel.protocols.any_file import load
 
         return load(path)
 

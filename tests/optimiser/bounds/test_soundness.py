@@ -107,7 +107,7 @@ def test_optimise_ends_in_an_error_where_its_bound_is_violated(monkeypatch):
         pf.optimise(joint, pf.LIP(0.3))
 
 
-solving = importlib.import_module("privacyfunnel.optimiser.optimise")  # pf.optimise is the function
+solving = importlib.import_module("privacyfunnel.optimiser.mixing")
 listed = solving.list_vertices
 
 

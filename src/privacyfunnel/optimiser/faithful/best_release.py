@@ -136,7 +136,7 @@ def faithful(
         if _has_tables(notion, joints[0]):
             return _by_tables(joints[0], notion, weights, ordered, gap, time_limit, progress)
     with interruptible() as interrupted:
-        task = _Task.of(joints, notion, weights, ordered)
+        task = Task.of(joints, notion, weights, ordered)
         standing = Standing.begun(gap / 2, time_limit, progress, interrupted, task.program.constant)
         if task.region is not None:
             task.lean(standing, task.region)
@@ -146,7 +146,7 @@ def faithful(
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class Task:
     """What is asked for."""
 
     joints: list[Joint]
@@ -156,6 +156,8 @@ class _Task:
     region: Region | None
     places: list[Integers]
     weights: tuple[tuple[str, float], ...]
+    passes: Callable[[Channel], bool] | None = None
+    """The exact check, where it is not that of the promise on the joints."""
 
     @classmethod
     def of(
@@ -165,14 +167,16 @@ class _Task:
         weights: Mapping[str, float] | None,
         ordered: Collection[str] | None,
         region: Region | None = None,
-    ) -> _Task:
+        rows: Matrix | None = None,
+    ) -> Task:
         mean, places = mean_of(joints) if len(joints) > 1 else (joints[0], [np.arange(joints[0].n_x)])
         if notion.confidence is not None and region is None:
             if len(joints) > 1:
                 raise InvalidPromise("a robust promise is for the counts of one joint; give one")
             region = region_of(mean, notion)
         similarity = Similarity.of(mean, weights, ordered)
-        program = Program(mean.p_x, similarity, Bands.of(_rows(joints, mean, places, notion)), SPARED)
+        G = _rows(joints, mean, places, notion) if rows is None else rows
+        program = Program(mean.p_x, similarity, Bands.of(G), SPARED)
         given = tuple((name, float(weight)) for name, weight in (weights or {}).items())
         return cls(joints, mean, notion, program, region, places, given)
 
@@ -247,6 +251,8 @@ class _Task:
         return self._told(channel, bound, how)
 
     def _kept(self, channel: Channel) -> bool:
+        if self.passes is not None:
+            return self.passes(channel)
         allowed = self.notion.epsilon or PERFECT_LEVEL
         for joint, place in zip(self.joints, self.places, strict=True):
             found = certify_channel(restricted(channel, place), joint, self.notion)
@@ -340,11 +346,11 @@ def _by_tables(
     with interruptible() as interrupted:
         clock = Clock(time_limit, len(tables) + 1)
         similarity = Similarity.of(domain, weights, ordered)
-        found: list[tuple[float, Cut, _Task, Standing]] = []
+        found: list[tuple[float, Cut, Task, Standing]] = []
         for cut, cells, region in tables:
             own = {name: weight for name, weight in (weights or {}).items() if name in cells.attributes}
             order = None if ordered is None else [name for name in ordered if name in cells.attributes]
-            task = _Task.of([cells], notion, own, order, region)
+            task = Task.of([cells], notion, own, order, region)
             standing = Standing.begun(gap / 2, clock.first_look(), None, interrupted, task.program.constant)
             plan = task.table_plan(cut, standing)
             found.append((plan.fidelity(average_similarity(similarity, cut, domain.p_x)), cut, task, standing))
@@ -355,7 +361,7 @@ def _by_tables(
         standing.time_limit, standing.started = clock.left(), time.monotonic()
         plan = task.table_plan(cut, standing)
     names = " × ".join(task.mean.attributes)
-    whole = _Task.of([domain], notion, weights, ordered, task.region)
+    whole = Task.of([domain], notion, weights, ordered, task.region)
     for share in (HARDLY, *MIXES):
         how = f"cells of {names}, other columns redrawn to go with them"
         release = whole.told(plan.channel(domain, share), plain.fidelity_bound, how)

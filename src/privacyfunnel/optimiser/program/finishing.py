@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -50,15 +51,20 @@ def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protoco
 
 
 def _with_origin(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
-    """The protocol with what it was fitted on. What was computed from noisy counts may be told with all its digits."""
+    """The protocol with what it was fitted on."""
+    return replace(protocol, **origin(joints))
+
+
+def origin(joints: Sequence[Joint]) -> dict[str, Any]:
+    """What a protocol says of what it was fitted on. What follows from noisy counts may be told with all its digits."""
     at_least = max(joint.at_least for joint in joints)
     if len(joints) == 1 and joints[0].noise is not None:
         noise = joints[0].noise
-        return replace(protocol, fitted="private counts", people=noise.people, at_least=at_least, noise=noise)
+        return {"fitted": "private counts", "people": noise.people, "at_least": at_least, "noise": noise}
     counted = all(joint.counted for joint in joints)
     people = sum(joint.total for joint in joints) if counted else None
     fitted: Fitted = "exact counts" if counted else "given probabilities"
-    return replace(protocol, fitted=fitted, step=step_for(people), people=people, at_least=at_least)
+    return {"fitted": fitted, "step": step_for(people), "people": people, "at_least": at_least}
 
 
 def simple_draw(room: Room, near: Integers) -> Integers | None:

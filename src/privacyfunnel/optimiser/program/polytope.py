@@ -28,6 +28,7 @@ class Polytope:
 
     G: Matrix
     p_x: Vector
+    """What is to be written as a mixture of points of Δ: P(x), or P(x|h) where h was released before."""
     size: Matrix | None = None
     """Of the terms that each entry of G is the difference of: it may be wrong by a few roundings of this."""
     terms: Integers | None = None
@@ -70,6 +71,19 @@ class Polytope:
         size = None if self.size is None else self.size[rows]
         terms = None if self.terms is None else self.terms[rows]
         return Polytope(self.G[rows], self.p_x, size, terms, self.beliefs)
+
+    def given(self, x: Integers, posterior: Vector) -> Polytope:
+        """The same rows for posteriors on the values x alone, and another point of Δ to be mixed.
+
+        Rows that all such posteriors meet are left out, the others have a largest coefficient of 1 again.
+        """
+        binding = np.flatnonzero(self.G[:, x].max(axis=1, initial=0.0) > 0)
+        some = self.with_rows(binding)
+        G = some.G[:, x]
+        scale = np.abs(G).max(axis=1, initial=0.0, keepdims=True)
+        size = None if some.size is None else some.size[:, x] / scale
+        beliefs = None if some.beliefs is None else some.beliefs[:, x]
+        return Polytope(G / scale, posterior, size, some.terms, beliefs)
 
     def draw_in(self, V: Matrix) -> Matrix:
         """Each v moved towards p_x just far enough that G v ≤ 0; points of Δ stay where they are."""

@@ -1,0 +1,92 @@
+"""Refinement: how the values of a column are read from those of a finer one, such as years of age from months.
+
+A later table may cut a column more finely than an earlier one did, or keep more of its values. What the earlier
+protocol drew from is then known for every value of the finer column; if it is not, the later column is refused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privacyfunnel.distribution.column import OTHER, UNSEEN, Column, Label
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.typing import Integers
+
+DATES = ("year", "month", "day")
+"""From the coarsest on: each is written as the one before and one part more."""
+
+
+def read_from(fine: Column, coarse: Column) -> Integers:
+    """For every value of `fine`, the number of the value of `coarse` that it is part of; −1 if that has none.
+
+    >>> ages = Column(name="age", kind="bins", labels=("<40", ">=40"), edges=(-1e308, 40.0, 1e308))
+    >>> finer = Column(name="age", kind="bins", labels=("<20", "[20, 40)", ">=40"), edges=(-1e308, 20.0, 40.0, 1e308))
+    >>> read_from(finer, ages).tolist()
+    [0, 0, 1]
+    """
+    if fine.labels == coarse.labels and fine.edges == coarse.edges and fine.other == coarse.other:
+        return np.arange(len(fine))
+    if fine.kind == "bins" and coarse.kind != "bins":
+        raise InvalidInput(_apart(fine.name))
+    if fine.kind == "bins":
+        found = [_bin_within(i, fine, coarse) for i in range(len(fine.edges) - 1)]
+        missing = [_missing(coarse)] if None in fine.labels else []
+        return np.array([*found, *missing], dtype=np.int64)
+    return np.array([_place(label, fine, coarse) for label in fine.labels], dtype=np.int64)
+
+
+def _place(label: Label, fine: Column, coarse: Column) -> int:
+    """Where one value of a column without ranges belongs."""
+    if label is None:
+        return _missing(coarse)
+    if fine.other and label == OTHER:
+        return _others(fine, coarse)
+    if coarse.kind == "bins":
+        if not isinstance(label, int | float):
+            raise InvalidInput(_apart(fine.name))
+        return int(coarse.encode(_one(float(label)))[0])
+    if fine.kind in DATES and coarse.kind in DATES:
+        if DATES.index(fine.kind) < DATES.index(coarse.kind):
+            raise InvalidInput(_apart(fine.name))
+        label = str(label).rsplit("-", DATES.index(fine.kind) - DATES.index(coarse.kind))[0]
+    if label in coarse.labels and not (coarse.other and label == OTHER):
+        return coarse.labels.index(label)
+    return coarse.labels.index(OTHER) if coarse.other else UNSEEN
+
+
+def _others(fine: Column, coarse: Column) -> int:
+    """Where the rest of a column belongs: to the rest of the coarser one, if that has no value of its own in it."""
+    own = {label for label in coarse.labels if label is not None and label != OTHER}
+    if not coarse.other or coarse.kind == "bins" or not own <= set(fine.labels):
+        raise InvalidInput(_apart(fine.name))
+    return coarse.labels.index(OTHER)
+
+
+def _bin_within(i: int, fine: Column, coarse: Column) -> int:
+    """The range that holds all of another; −1 if it lies outside of all."""
+    low, high, edges = fine.edges[i], fine.edges[i + 1], coarse.edges
+    if high < edges[0] or low > edges[-1]:
+        return UNSEEN
+    k = int(np.searchsorted(edges, low, side="right")) - 1
+    closed = i == len(fine.edges) - 2  # the last range holds its upper end
+    last = k == len(edges) - 2
+    if k < 0 or k > len(edges) - 2 or high > edges[k + 1] or (closed and not last and high == edges[k + 1]):
+        raise InvalidInput(_apart(fine.name))
+    return k
+
+
+def _missing(coarse: Column) -> int:
+    return coarse.labels.index(None) if None in coarse.labels else UNSEEN
+
+
+def _one(number: float) -> object:
+    import pyarrow as pa
+
+    return pa.array([number], pa.float64())
+
+
+def _apart(name: str) -> str:
+    return (
+        f"column {name!r} is not cut more finely than in the earlier protocol, so what that drew from is not known: "
+        "use its ranges and values, or ones that lie within these"
+    )

@@ -1,0 +1,325 @@
+"""follow_up: the best further release of people of whom something was released before.
+
+Given x, what was released before says nothing more of the secret: P(s|x, h) = P(s|x). So everything together keeps a
+promise exactly if every posterior P(X=·|h, y) lies in the polytope Δ of a first release with that promise, and
+I(X;Y|H) = H(X|H) − Σ P(h, y) H(X|h, y). The best follow-up therefore writes, for every history h, the posterior
+v_h = P(X=·|h) as the mixture of points of Δ with the least entropy: the program of a first release with v_h in the
+place of P(x). It is possible if and only if v_h is in Δ, that is, if what was released before keeps the new promise.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.numeric.information import no_less
+from privacyfunnel.optimiser.faithful.given import faithful_given
+from privacyfunnel.optimiser.mixing import Mixing, Problem
+from privacyfunnel.optimiser.program.exact_protocol import SHARES
+from privacyfunnel.optimiser.program.finishing import origin
+from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
+from privacyfunnel.optimiser.program.state import Progress, interruptible
+from privacyfunnel.optimiser.program.task import check_task
+from privacyfunnel.promises.limits import PERFECT_LEVEL
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import certify_entries
+from privacyfunnel.proof.histories import Past, entries_after, entries_of_histories
+from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.follow_up import FollowUp, Steps, inputs_read
+from privacyfunnel.protocols.kept import Likeness
+from privacyfunnel.protocols.labels import assigned
+from privacyfunnel.protocols.protocol import Objective, Protocol, information_kept, not_below
+from privacyfunnel.typing import Exact, Integers
+
+
+def follow_up(
+    joint: Joint,
+    notion: Notion,
+    after: Protocol,
+    *,
+    histories: Integers | None = None,
+    objective: Objective = "information",
+    weights: Mapping[str, float] | None = None,
+    gap: float,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> FollowUp:
+    """The follow-up to `after` that keeps the most of X, while everything released keeps the promise together.
+
+    `joint` has the columns that were released before, or finer ones, and possibly more. `histories` says which
+    outcomes of the earlier releases need a channel, histories[i] being the outputs of all their blocks; without it, all
+    that can occur. Those that cannot occur on `joint` are left out.
+    """
+    check_task(joint, notion, gap, time_limit, progress)
+    if notion.confidence is not None:
+        raise InvalidPromise("a follow-up is for the counts as they are; robust promises are for single releases")
+    if not isinstance(after, Protocol):
+        raise InvalidInput(f"after= is the protocol of the release before, not {type(after).__name__}")
+    with interruptible() as interrupted:
+        task = _Task.of(joint, notion, after, histories, objective, dict(weights or {}), gap, interrupted)
+        task.run(time_limit, progress)
+    return task.protocol()
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What was found for one history."""
+
+    values: Integers
+    """The values of X that can have it."""
+    channel: Channel
+    """Its outputs are values of X."""
+    share: float
+    """P(h)."""
+    kept: float
+    """I(X;Y|h) in nats."""
+    bound: float
+    entropy: float
+    how: str
+    likeness: Likeness | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """One history, and what is known of those who have it."""
+
+    numerators: Exact
+    """N[x] ∝ P(h|x), for the values as people have them."""
+    values: Integers
+    """The values of X that can have it."""
+    own: Joint
+    """P(s, x|h) for these values."""
+    problem: Problem
+
+
+@dataclass(eq=False)
+class _Task:
+    """A program for every history."""
+
+    joint: Joint
+    notion: Notion
+    past: Past
+    histories: Integers
+    objective: Objective
+    weights: dict[str, float]
+    gap: float
+    interrupted: threading.Event
+    read: Integers
+    """read[c]: the value of X as which the combination c that people have is read."""
+    problems: list[Problem]
+    """Of a first release; none if combinations are gathered, since P(s|x, h) then depends on h."""
+    steps: dict[int, _Step] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        joint: Joint,
+        notion: Notion,
+        after: Protocol,
+        histories: Integers | None,
+        objective: Objective,
+        weights: dict[str, float],
+        gap: float,
+        interrupted: threading.Event,
+    ) -> _Task:
+        """Refuses what cannot be followed by this promise."""
+        people = joint.before_gathering or joint
+        past = Past(after, people)
+        strangers = past.strangers()
+        if strangers:
+            raise InvalidInput(
+                f"{strangers} of {people.n_x} values of X were not there when the earlier protocol was fitted, so what "
+                "it released of them is not known; leave these people out"
+            )
+        wanted = past.histories() if histories is None else past.check(np.asarray(histories, dtype=np.int64))
+        there = [h for h in wanted.tolist() if past.numerators(tuple(h)).any()]
+        if not there:
+            raise InvalidInput("none of the histories can come from the earlier protocol and these people")
+        found = np.array(there, dtype=np.int64)
+        before = certify_entries(entries_of_histories(past, found), people, notion)
+        if not before.holds:
+            raise InvalidPromise(
+                f"what was released before reaches {notion.name} level {before.level:.6g} for these columns and this "
+                f"secret, above ε = {notion.epsilon:g}, and no follow-up takes that back; promise at least that much"
+            )
+        read = inputs_read(joint.columns, joint.codes, joint.nearest, people)
+        gathered = people is not joint
+        problems = [] if gathered else [Problem.of(joint, notion, share) for share in _shares(notion)]
+        return cls(joint, notion, past, found, objective, weights, gap, interrupted, read, problems)
+
+    def run(self, time_limit: float | None, progress: Callable[[Progress], None] | None) -> None:
+        """Solve for every history; who has the most people goes first, and has its share of the time."""
+        started = time.monotonic()
+        people, scale = self.past.joint, self._scale()
+        weights = people.weights.sum(axis=0).astype(object)
+        shares = np.array([float(weights @ self.past.numerators(tuple(h)) / scale) for h in self.histories.tolist()])
+        left = 1.0
+        for h in np.argsort(-shares, kind="stable").tolist():
+            seconds = None
+            if time_limit is not None:
+                remaining = max(0.0, started + time_limit - time.monotonic())
+                seconds = remaining * min(1.0, float(shares[h]) / max(left, float(shares[h])))
+            self.steps[h] = self._solved(self._given(h), float(shares[h]), seconds)
+            left -= float(shares[h])
+            if progress is not None:
+                kept, bound, _ = self._totals()
+                progress(Progress(kept, bound, time.monotonic() - started))
+
+    def _scale(self) -> int:
+        """What P(h, x) is an integer over: all people, and 2³² for every draw."""
+        return int(self.past.joint.total * UNIT ** int(self.histories.shape[1]))
+
+    def _given(self, h: int) -> _Given:
+        numerators = self.past.numerators(tuple(self.histories[h].tolist()))
+        people = np.flatnonzero(numerators)
+        values, of = np.unique(self.read[people], return_inverse=True)
+        W = np.zeros((self.joint.n_s, len(values)), dtype=object)
+        for row, weights in zip(W, self.past.joint.weights.astype(object), strict=True):
+            np.add.at(row, of.ravel(), weights[people] * numerators[people])
+        codes, columns, secret = self.joint.codes[values], self.joint.columns, self.joint.secret
+        own = Joint.from_exact(W[W.any(axis=1)], codes, columns, secret)
+        return _Given(numerators, values, own, self._problem(0, values, W, own))
+
+    def _problem(self, i: int, values: Integers, W: Exact, own: Joint) -> Problem:
+        """What is to be mixed for a history, W[s, x] ∝ P(s, x, h)."""
+        if self.problems:
+            return self.problems[i].given(values, own.p_x)
+        # Everybody with another history is one value more: all sums over x are then those of the whole distribution.
+        people = self.past.joint.weights.astype(object).sum(axis=1) * UNIT ** self.histories.shape[1]
+        whole = np.column_stack([W, people - W.sum(axis=1)])
+        occur = np.flatnonzero(whole.any(axis=0))
+        column = Column(name="X", kind="integer", labels=tuple(range(len(occur))))
+        joint = Joint.from_exact(whole[:, occur], np.arange(len(occur))[:, None], (column,), self.joint.secret)
+        return Problem.of(joint, self.notion, _shares(self.notion)[i]).given(np.arange(len(values)), own.p_x)
+
+    def _solved(self, given: _Given, share: float, seconds: float | None) -> _Step:
+        """The best channel for a history that passes the exact check."""
+        if self.objective == "faithful":
+            return self._faithful(given, share, seconds)
+        search = Mixing(given.problem, self.gap, seconds, None, self.interrupted, time.monotonic())
+        found = search.solved()
+        own, granted, constant = (
+            given.own,
+            given.problem.granted,
+            Channel.from_entries(
+                np.arange(given.own.n_x),
+                np.zeros(given.own.n_x, dtype=np.int64),
+                np.full(given.own.n_x, UNIT),
+                (1, given.own.n_x),
+            ),
+        )
+        channel = constant  # which adds nothing to what was released before
+        for slack in SLACKS:
+            rounded = round_channel(found.columns, found.q, granted, slack)
+            if self._passes(given, rounded):
+                channel = rounded
+                break
+        kept = information_kept(channel, own.p_x)
+        mass = channel.numerators / UNIT * own.p_x[channel.inputs]
+        written = given.values[assigned(channel, mass, own)]
+        named = Channel.from_entries(
+            channel.inputs, written[channel.outputs], channel.numerators, (self.joint.n_x, own.n_x)
+        )
+        return _Step(given.values, named, share, kept, not_below(found.upper_bound, kept), own.entropy, found.how)
+
+    def _faithful(self, given: _Given, share: float, seconds: float | None) -> _Step:
+        """The same for rows that have the distribution of X given the history."""
+        own = given.own
+        found = faithful_given(
+            own,
+            self.notion,
+            given.problem.granted.G,
+            lambda channel: self._passes(given, channel),
+            weights=self.weights,
+            gap=self.gap,
+            time_limit=seconds,
+            interrupted=self.interrupted,
+        )
+        channel, kept = found.channel, information_kept(found.channel, own.p_x)
+        named = Channel.from_entries(
+            channel.inputs, given.values[channel.outputs], channel.numerators, (self.joint.n_x, own.n_x)
+        )
+        likeness = Likeness(
+            found.fidelity, found.fidelity_bound, found.cells_unchanged, found.rows_unchanged, found.weights
+        )
+        return _Step(given.values, named, share, kept, no_less(own.entropy), own.entropy, found.how, likeness)
+
+    def _passes(self, given: _Given, channel: Channel) -> bool:
+        """Whether everything together keeps the promise, exactly."""
+        entries = entries_after(given.numerators, (given.values, channel), self.read)
+        found = certify_entries(entries, self.past.joint, self.notion)
+        return found.holds and found.level <= (self.notion.epsilon or PERFECT_LEVEL)
+
+    def _totals(self) -> tuple[float, float, float]:
+        """What is kept, its bound and H(X|H), of the people whose history was dealt with."""
+        steps = list(self.steps.values())
+        people = sum(step.share for step in steps)
+        kept, bound, entropy = (
+            sum(step.share * number for step, number in zip(steps, numbers, strict=True)) / people
+            for numbers in (
+                [step.kept for step in steps],
+                [step.bound for step in steps],
+                [step.entropy for step in steps],
+            )
+        )
+        return kept, no_less(bound), entropy
+
+    def protocol(self) -> FollowUp:
+        """All steps together."""
+        steps = [self.steps[h] for h in range(len(self.histories))]
+        pairs = np.concatenate([np.column_stack([np.full(len(s.values), h), s.values]) for h, s in enumerate(steps)])
+        before = np.cumsum([0, *(len(step.values) for step in steps)])
+        channel = Channel.from_entries(
+            np.concatenate([before[h] + step.channel.inputs for h, step in enumerate(steps)]),
+            np.concatenate([step.channel.outputs for step in steps]),
+            np.concatenate([step.channel.numerators for step in steps]),
+            (self.joint.n_x, len(pairs)),
+        )
+        kept, bound, entropy = self._totals()
+        joint = self.joint
+        parts = Steps(joint.columns, joint.codes, self.histories, pairs, channel, joint.nearest)
+        return FollowUp(
+            self.past.protocol,
+            parts,
+            notion=self.notion,
+            utility=kept,
+            upper_bound=not_below(bound, kept),
+            entropy=max(entropy, kept),
+            how=_told(steps),
+            secret=joint.secret,
+            secret_readings=joint.secret_readings,
+            likeness=self._likeness(steps),
+            **origin([joint]),
+        )
+
+    def _likeness(self, steps: list[_Step]) -> Likeness | None:
+        """What stays as it is, in the mean."""
+        told = [(step.share, step.likeness) for step in steps if step.likeness is not None]
+        if not told:
+            return None
+        people = sum(share for share, _ in told)
+
+        def mean(name: str) -> float:
+            return min(1.0, sum(share * float(getattr(likeness, name)) for share, likeness in told) / people)
+
+        fidelity, bound = mean("fidelity"), min(1.0, no_less(mean("fidelity_bound")))
+        return Likeness(fidelity, bound, mean("cells_unchanged"), mean("rows_unchanged"), told[0][1].weights)
+
+
+def _shares(notion: Notion) -> tuple[float, ...]:
+    """Of what is granted at ε = 0, within which posteriors are sought."""
+    return SHARES[:1] if notion.limits != notion.limits.granted() else (1.0,)
+
+
+def _told(steps: list[_Step]) -> str:
+    """How it was found, in words: what most histories had in common."""
+    ways = [step.how for step in steps if step.entropy > 0]
+    most = max(set(ways), key=ways.count) if ways else "nothing is left to tell"
+    return f"a program for each of {len(steps):,} histories; most often {most}"

@@ -1,0 +1,203 @@
+"""FollowUp: a further release of people of whom something was released before, drawn from what they have and that.
+
+What was released of somebody so far, one output of every earlier release, is their history. A follow-up has a channel
+of its own for every history: its input is a pair, a value of X and a history, and its outputs are values of X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.nearest import nearest
+from privacyfunnel.distribution.refinement import read_from
+from privacyfunnel.errors import InvalidInput, InvalidProtocol
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.typing import Integers
+
+ONE_RELEASE = (
+    "this protocol follows an earlier release, and what you ask for is about a single one: it can be certified and "
+    "audited, sanitise with it, and estimate from it"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A channel for every history, from values of X to values of X."""
+
+    columns: tuple[Column, ...]
+    codes: Integers
+    """codes[x, j]: the values of X, by their numbers in the columns."""
+    histories: Integers
+    """histories[h]: an output of every block of every earlier release, the first release's first; each once."""
+    pairs: Integers
+    """pairs[i] = (h, x): the inputs, each a value x that can have the history h; in increasing order."""
+    channel: Channel
+    """P(y|x, h) for the i-th pair; the output y is written as the value number y, and belongs to its history."""
+    nearest: bool = False
+    """Whether combinations of values that are no input are read as the nearest one that is."""
+
+    def __post_init__(self) -> None:
+        pairs, n = self.pairs, len(self.codes)
+        if self.histories.ndim != 2 or len(np.unique(self.histories, axis=0)) < len(self.histories):
+            raise InvalidProtocol("a history is listed twice")
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) != self.channel.n_inputs or self.channel.n_outputs != n:
+            raise InvalidProtocol("the channel does not fit its inputs")
+        key = pairs[:, 0] * n + pairs[:, 1]
+        if pairs.min() < 0 or pairs[:, 1].max() >= n or (np.diff(key) <= 0).any():
+            raise InvalidProtocol("the inputs of the channel are out of order or out of range")
+        if not np.array_equal(np.unique(pairs[:, 0]), np.arange(len(self.histories))):
+            raise InvalidProtocol("a history has no input")
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where the pairs of each history begin, and the last ends."""
+        return np.searchsorted(self.pairs[:, 0], np.arange(len(self.histories) + 1))
+
+    def of(self, h: int) -> tuple[Integers, Channel]:
+        """The values of X that can have a history, and their channel."""
+        a, b = (int(place) for place in self.starts[h : h + 2])
+        begin, end = (int(place) for place in self.channel.starts[[a, b]])
+        starts = self.channel.starts[a : b + 1] - begin
+        outputs, numerators = self.channel.outputs[begin:end].copy(), self.channel.numerators[begin:end].copy()
+        return self.pairs[a:b, 1], Channel(self.channel.n_outputs, starts, outputs, numerators)
+
+    @cached_property
+    def number(self) -> dict[tuple[int, ...], int]:
+        """The number of each history."""
+        return {tuple(history): h for h, history in enumerate(self.histories.tolist())}
+
+    def values_of(self, joint: Joint) -> Integers:
+        """For every value of X in `joint`, the value here that it is read as; −1 if there is none."""
+        return inputs_read(self.columns, self.codes, self.nearest, joint)
+
+
+def inputs_read(columns: tuple[Column, ...], codes: Integers, near: bool, joint: Joint) -> Integers:
+    """For every value of X in `joint`, whose columns may be more and finer, the row of `codes` it is read as, or −1."""
+    absent = [column.name for column in columns if column.name not in joint.attributes]
+    if absent:
+        raise InvalidInput(
+            f"column {absent[0]!r} was released before, so a follow-up needs it, too: name it among the attributes"
+        )
+    places = [joint.attributes.index(column.name) for column in columns]
+    read = [read_from(joint.columns[j], column)[joint.codes[:, j]] for j, column in zip(places, columns, strict=True)]
+    own = np.stack(read, axis=1)
+    known = {row: x for x, row in enumerate(map(tuple, codes.tolist()))}
+    found = np.array([known.get(row, -1) for row in map(tuple, own.tolist())], dtype=np.int64)
+    strange = np.flatnonzero((found < 0) & (own >= 0).all(axis=1))
+    if near and strange.size:
+        different, of = np.unique(own[strange], axis=0, return_inverse=True)
+        found[strange] = nearest(different, codes, columns)[of.ravel()]
+    return found
+
+
+class FollowUp(Protocol):
+    """A protocol for people of whom something was released before: what is kept is counted given that.
+
+    `utility` is I(X;Y|H) for the histories H that it knows, `entropy` H(X|H), and `upper_bound` what no follow-up that
+    keeps the promise exceeds; with the objective "faithful", rows have the distribution of X given H, whatever H is.
+    """
+
+    before: Protocol
+    """The protocol of the release before, which may be a follow-up itself."""
+    steps: Steps
+
+    def __init__(self, before: Protocol, steps: Steps, **told: Any) -> None:
+        for name, value in {"before": before, "steps": steps, **told}.items():
+            object.__setattr__(self, name, value)
+
+    def replaced(self, **changes: Any) -> FollowUp:
+        """The same with other fields."""
+        return FollowUp(**{**vars(self), **changes})
+
+    @property
+    def blocks(self) -> NoReturn:
+        """There is no channel from X alone."""
+        raise InvalidInput(ONE_RELEASE)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the released attributes."""
+        return tuple(column.name for column in self.steps.columns)
+
+    @property
+    def variant(self) -> None:
+        """None: outputs of a history are written as different values."""
+        return None
+
+    @property
+    def draw(self) -> None:
+        """None: rows with values never seen are refused."""
+        return None
+
+    @property
+    def releases(self) -> int:
+        """How many releases there are with this one."""
+        return len(list(earlier(self))) + 1
+
+    def sanitise(  # type: ignore[override]
+        self,
+        table: Any,
+        output: str | Path | None = None,
+        *,
+        released: Any,
+        person: str,
+        keep_order: bool = False,
+        seed: int | None = None,
+        force: bool = False,
+        with_person: bool = False,
+    ) -> Any:
+        """Draw a further row for every row of `table`, given what was `released` of the same `person` before.
+
+        `released` is the earlier released table, or a list of them from the first on, each with the column `person`.
+        People of whom nothing was released, or something that this protocol does not know, are refused with their
+        number. The rest is as for `Protocol.sanitise`; `with_person` leaves the column `person` in what is released.
+        """
+        from privacyfunnel.tables.following import sanitise_following
+
+        return sanitise_following(
+            self,
+            table,
+            output,
+            released=released,
+            person=person,
+            keep_order=keep_order,
+            seed=seed,
+            force=force,
+            with_person=with_person,
+        )
+
+    def __repr__(self) -> str:
+        pairs, histories = len(self.steps.pairs), len(self.steps.histories)
+        kept = f"{self.utility:.6g} nats more kept, gap ≤ {self.gap:.1e}"
+        return f"<FollowUp {self.notion} release {self.releases}, {histories:,} histories, {pairs:,} inputs, {kept}>"
+
+
+def earlier(protocol: Protocol) -> Iterator[Protocol]:
+    """The protocols of the releases before, the first one first."""
+    if isinstance(protocol, FollowUp):
+        yield from earlier(protocol.before)
+        yield protocol.before
+
+
+def blocks_of(protocol: Protocol) -> tuple[Block, ...]:
+    """The blocks of a protocol of one release; a follow-up has none."""
+    return () if isinstance(protocol, FollowUp) else protocol.blocks
+
+
+def outputs_of(protocol: Protocol) -> int:
+    """How many numbers say what one release of a protocol put out."""
+    return 1 if isinstance(protocol, FollowUp) else len(protocol.blocks)
+
+
+def length(protocol: Protocol) -> int:
+    """How many numbers say what was released of somebody, with the release of this protocol."""
+    return sum(map(outputs_of, (*earlier(protocol), protocol)))

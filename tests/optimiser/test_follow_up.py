@@ -1,0 +1,164 @@
+"""Follow-ups: everything that was released of somebody keeps the promise together, and none keeps more."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import brute
+import history_brute
+import privacyfunnel as pf
+from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.protocols.follow_up import FollowUp
+from strategies import arrays, joints
+
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+
+JOINT = pf.Joint([[40, 30, 20, 5], [5, 20, 60, 10]])
+KINDS = [pf.LIP, pf.LDP, pf.PML]
+EXTRA = 1e-9
+"""Nats that float64 may make of entropies."""
+
+
+def chains(most=3):
+    """Kinds of promises with levels that do not fall, and objectives."""
+    steps = st.lists(
+        st.tuples(st.floats(0.05, 1.0), st.sampled_from(["information", "faithful"])), min_size=2, max_size=most
+    )
+    return st.tuples(st.sampled_from(KINDS), steps)
+
+
+def followed(joint, kind, steps):
+    """A protocol for each step, each the follow-up of the one before, every ε larger by so much."""
+    protocol, epsilon = None, 0.0
+    for more, objective in steps:
+        epsilon += more
+        protocol = pf.optimise(joint, kind(epsilon), objective=objective, after=protocol)
+        yield protocol
+
+
+@given(joints(max_s=3, max_x=4, min_s=2, min_x=2), chains())
+def test_everything_released_keeps_the_last_promise_in_fractions(joint, chain):
+    for protocol in followed(joint, *chain):
+        assert brute.keeps(protocol.notion, history_brute.lifts(joint, protocol))
+        assert pf.certify(protocol, joint).holds
+
+
+@given(joints(max_s=3, max_x=4, min_s=2, min_x=2), chains(2))
+def test_the_certified_level_is_that_of_brute_force(joint, chain):
+    kind, steps = chain
+    *_, protocol = followed(joint, kind, steps)
+    lifts, level = history_brute.lifts(joint, protocol), pf.certify(protocol, joint).level
+    assert brute.keeps(kind(level * (1 + 1e-12) + 1e-15), lifts)
+    if level > 1e-6:
+        assert not brute.keeps(kind(level * (1 - 1e-9)), lifts)
+
+
+@given(joints(max_s=3, max_x=5, min_s=2, min_x=2), st.floats(0.05, 0.5), st.floats(0.05, 0.5))
+def test_both_releases_together_keep_no_more_than_the_best_single_one_and_the_first_alone_no_more_than_both(
+    joint, epsilon, more
+):
+    first = pf.optimise(joint, pf.LIP(epsilon))
+    second = pf.optimise(joint, pf.LIP(epsilon + more), after=first)
+    best = pf.optimise(joint, pf.LIP(epsilon + more))
+    assert -EXTRA <= second.utility <= second.upper_bound
+    assert first.utility + second.utility <= best.upper_bound + EXTRA
+    assert second.gap <= 1e-6
+
+
+def test_the_same_promise_again_is_kept_and_follows_a_release_at_its_limit():
+    first = pf.optimise(JOINT, pf.LIP(0.3))
+    second = pf.optimise(JOINT, pf.LIP(0.3), after=first)
+    assert pf.certify(second, JOINT).holds
+    assert brute.keeps(pf.LIP(0.3), history_brute.lifts(JOINT, second))
+
+
+def test_a_weaker_first_release_cannot_be_followed_by_a_stricter_promise():
+    first = pf.optimise(JOINT, pf.LIP(0.5))
+    with pytest.raises(InvalidPromise, match="no follow-up takes that back"):
+        pf.optimise(JOINT, pf.LIP(0.2), after=first)
+
+
+def test_after_a_constant_release_the_best_follow_up_is_the_best_first_release():
+    copied = pf.Joint([[10, 0], [0, 10]])
+    nothing = pf.optimise(copied, pf.PerfectPrivacy())
+    assert nothing.utility == pytest.approx(0, abs=1e-9)
+    second = pf.optimise(copied, pf.LIP(0.4), after=nothing)
+    assert second.utility == pytest.approx(pf.optimise(copied, pf.LIP(0.4)).utility, abs=1e-6)
+
+
+@given(arrays(max_s=2, max_x=6, min_s=2, min_x=6), st.floats(0.1, 0.6), st.floats(0.1, 0.6))
+def test_a_release_of_some_columns_is_followed_by_one_of_more(array, epsilon, more):
+    assume((array.reshape(2, -1).sum(axis=1) > 0).all() and (array.sum() > 0))
+    joint = pf.Joint(array[:, :6].reshape(2, 2, 3), attributes=["sex", "town"])
+    first = pf.optimise(joint.over(["sex"]), pf.LIP(epsilon))
+    second = pf.optimise(joint, pf.LIP(epsilon + more), after=first)
+    assert second.attributes == ("sex", "town")
+    assert brute.keeps(pf.LIP(epsilon + more), history_brute.lifts(joint, second))
+
+
+def test_attackers_who_know_a_column_are_covered_by_the_follow_up():
+    joint = pf.Joint(np.random.default_rng(3).integers(1, 20, size=(2, 2, 3)), attributes=["sex", "town"])
+    first = pf.optimise(joint, pf.SRLIP(0.3))
+    second = pf.optimise(joint, pf.SRLIP(0.7), after=first)
+    assert pf.certify(second, joint).holds
+    assert second.utility > 0.01
+    for place, name in enumerate(joint.attributes):
+        for value in range(joint.weights.shape[1]):
+            cell = np.flatnonzero(joint.codes[:, place] == value)
+            if len(cell):
+                known = pf.Joint.from_support(
+                    joint.weights[:, cell], joint.values[cell], attributes=list(joint.attributes)
+                )
+                assert brute.keeps(pf.LIP(0.7), history_brute.lifts(known, second)), name
+
+
+def test_only_the_histories_that_occurred_have_a_channel():
+    first = pf.optimise(JOINT, pf.LIP(0.3))
+    second = pf.optimise(JOINT, pf.LIP(0.8), after=first, histories=np.array([[0], [2]]))
+    assert second.steps.histories.tolist() == [[0], [2]]
+    assert pf.certify(second, JOINT).holds
+
+
+def test_faithful_follow_ups_have_the_distribution_of_the_original_given_every_history():
+    first = pf.optimise(JOINT, pf.LIP(0.3), objective="faithful")
+    second = pf.optimise(JOINT, pf.LIP(0.8), after=first, objective="faithful")
+    certificate = pf.certify(second, JOINT)
+    assert certificate.holds
+    assert certificate.marginal_error <= 2**-30
+    assert first.fidelity < second.fidelity <= second.fidelity_bound
+
+
+def test_rare_combinations_that_are_read_as_others_keep_the_promise_as_people_have_them():
+    from privacyfunnel.distribution.noise import with_at_least
+
+    counts = np.random.default_rng(5).integers(0, 12, size=(2, 3, 4))
+    people = pf.Joint(counts, attributes=["sex", "town"])
+    first = pf.optimise(with_at_least(people, 8), pf.LIP(0.3))
+    second = pf.optimise(with_at_least(people, 11), pf.LIP(0.9), after=first)
+    assert pf.certify(second, people).holds
+    assert second.utility > 0.05
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ({"after": "first.json"}, "the protocol of the release before"),
+        ({"readers": "shares"}, "goes without readers"),
+        ({"histories": [[99]]}, "none of the histories"),
+        ({"histories": [[0, 1]]}, "has 1 outputs"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused_in_a_line(what, words):
+    first = pf.optimise(JOINT, pf.LIP(0.3))
+    with pytest.raises(InvalidInput, match=words):
+        pf.optimise(JOINT, pf.LIP(0.8), **{"after": first, **what})
+
+
+def test_what_is_about_a_single_release_refuses_a_follow_up_in_a_line():
+    second = pf.optimise(JOINT, pf.LIP(0.8), after=pf.optimise(JOINT, pf.LIP(0.3)))
+    assert isinstance(second, FollowUp)
+    with pytest.raises(InvalidInput, match="follows an earlier release"):
+        _ = second.channel
+    with pytest.raises(InvalidInput, match="follows an earlier release"):
+        pf.attack(JOINT, second)
