@@ -232,7 +232,7 @@ def by_branching(joint, notion) -> float:
 
 def by_views(joint, notion) -> float:
     state = fresh(joint, notion)
-    bound_by_views(joint, notion.limits.granted(), notion.views(joint), state)
+    bound_by_views(notion.clauses(joint), state)
     return state.upper_bound
 
 

@@ -117,8 +117,8 @@ MUTATIONS = {
     ),
     "lower and upper bound swapped in the certificate": Mutation(
         "proof/lifts.py",
-        '("lower", self.falls()), ("upper", self.rises())',
-        '("lower", self.rises()), ("upper", self.falls())',
+        '("lower", self.falls(some)), ("upper", self.rises(some))',
+        '("lower", self.rises(some)), ("upper", self.falls(some))',
         ("proof/test_certificate.py::test_a_secret_that_is_ruled_out_breaks_ldp_and_lip_but_not_pml",),
     ),
     "lower and upper bound swapped in the optimiser's rows": Mutation(

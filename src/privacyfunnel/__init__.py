@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from privacyfunnel.optimiser.program.state import Progress
     from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
     from privacyfunnel.optimiser.tradeoff import Tradeoff, tradeoff
+    from privacyfunnel.promises.belief import Belief
     from privacyfunnel.promises.notion import Notion
     from privacyfunnel.promises.notions import ALIP, LDP, LIP, PML, SRLDP, SRLIP, PerfectPrivacy
+    from privacyfunnel.promises.ordered import Ordered
     from privacyfunnel.promises.robust import Robust, robust
+    from privacyfunnel.promises.several import Promises
     from privacyfunnel.proof.certificate import Certificate, certify
     from privacyfunnel.proof.over_population import (
         PopulationFindings,
@@ -53,6 +56,7 @@ __all__ = [
     "Association",
     "Attack",
     "Attacker",
+    "Belief",
     "Certificate",
     "Comparison",
     "Domain",
@@ -61,6 +65,7 @@ __all__ = [
     "Figure",
     "Joint",
     "Notion",
+    "Ordered",
     "PerfectPrivacy",
     "Pooled",
     "PopulationFindings",
@@ -69,6 +74,7 @@ __all__ = [
     "PrivacyFunnel",
     "PrivacyFunnelError",
     "Progress",
+    "Promises",
     "Protocol",
     "Regression",
     "Repeated",
@@ -126,7 +132,10 @@ _HOMES = {
         "population_findings",
         "sharpness",
     ),
+    "promises.belief": ("Belief",),
     "promises.notion": ("Notion",),
+    "promises.ordered": ("Ordered",),
+    "promises.several": ("Promises",),
     "protocols.protocol": ("Protocol",),
     "promises.robust": ("Robust", "robust"),
     "attacks.repetition": ("Repeated", "repeated"),

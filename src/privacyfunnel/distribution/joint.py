@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,7 +31,8 @@ class Joint:
 
     `array` has shape (c, a) or (c, a1, …, am): counts of people, or probabilities (which are
     normalised). The values of X that occur are numbered in C order; arrays below have one entry
-    (or column) for each of these n_x values.
+    (or column) for each of these n_x values. With several names, `secret` are the first axes, one for each, and the
+    secret is all of them together.
 
     >>> joint = Joint([[30, 10, 0], [10, 50, 0]])
     >>> joint.n_x, joint.p_x.tolist(), joint.values.ravel().tolist()
@@ -49,6 +51,10 @@ class Joint:
     secret_values: tuple[Hashable, ...]
     secret_columns: tuple[Column, ...] = ()
     """How the secret was read, if it was read from a table."""
+    secret_parts: tuple[str, ...] = ()
+    """The names of several secrets whose values together are the secret's, where they were not read from a table."""
+    numbered: bool = False
+    """Whether values of the secret have numbers, in the order of the values of its columns, and no names."""
     chosen: tuple[str, ...] = ()
     """Columns whose ranges or values were chosen by how often they occur among these people."""
     declared: bool = False
@@ -69,10 +75,13 @@ class Joint:
         array: ArrayLike,
         *,
         attributes: Sequence[str] | None = None,
-        secret: str = "S",
+        secret: str | Sequence[str] = "S",
         secret_values: Sequence[Hashable] | None = None,
     ) -> None:
         dense = as_numbers(array)
+        if not isinstance(secret, str):
+            dense, self.secret_parts, secret_values = _several_secrets(dense, tuple(secret), secret_values)
+            secret = " and ".join(self.secret_parts)
         if dense.ndim < 2:
             raise InvalidJoint(
                 f"a joint distribution needs shape (c, a) or (c, a1, …, am); this array has shape {dense.shape}"
@@ -283,6 +292,31 @@ class Joint:
         )
         return whole
 
+    def of_events(
+        self, event: Integers, values: Sequence[Hashable], secret: str, columns: tuple[Column, ...] = ()
+    ) -> Joint:
+        """The joint of X and of the event that the secret belongs to: event[s] is a number among those of `values`.
+
+        >>> Joint([[4, 1], [0, 2], [1, 1]]).of_events(np.array([0, 1, 1]), ["a", "b"], "S").weights.tolist()
+        [[4, 1], [1, 3]]
+        """
+        coarser = Joint.__new__(Joint)
+        coarser.__dict__.update({name: value for name, value in vars(self).items() if name in Joint.__annotations__})
+        for name in ("weights", "p"):
+            own = getattr(self, name)
+            rows = np.zeros((len(values), self.n_x), dtype=own.dtype)
+            for s, row in enumerate(own):
+                rows[event[s]] += row
+            setattr(coarser, name, _frozen(rows))
+        coarser.secret, coarser.secret_values, coarser.secret_columns = secret, tuple(values), columns
+        coarser.secret_parts, coarser.noise, coarser.before_gathering = (), None, None
+        return coarser
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """The names of the secrets that the secret consists of: one, or several."""
+        return tuple(column.name for column in self.secret_columns) or self.secret_parts or (self.secret,)
+
     @property
     def secret_readings(self) -> tuple[Reading, ...]:
         """How the columns of the secret were read, without their values."""
@@ -343,6 +377,26 @@ class Joint:
         return (
             f"<Joint of {self.secret} ({self.n_s} values) and {' × '.join(self.attributes)} ({self.n_x} seen), {what}>"
         )
+
+
+def _several_secrets(
+    dense: NDArray[Any], names: tuple[str, ...], values: Sequence[Any] | None
+) -> tuple[NDArray[Any], tuple[str, ...], list[Hashable]]:
+    """One axis for several secrets, with the combinations of their values that occur; their names, and all values."""
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names) or not names:
+        raise InvalidJoint("several secrets need different names, one for each of the first axes")
+    if dense.ndim <= len(names):
+        raise InvalidJoint(f"{len(names)} secrets and X need at least {len(names) + 1} axes; there are {dense.ndim}")
+    shape = dense.shape[: len(names)]
+    lists = [list(range(size)) for size in shape] if values is None else [list(own) for own in values]
+    if [len(own) for own in lists] != list(shape):
+        raise InvalidJoint(
+            f"the values of the secrets are one list for each, of {' and '.join(map(str, shape))} values"
+        )
+    flat = dense.reshape(-1, *dense.shape[len(names) :])
+    occur = np.flatnonzero(flat.reshape(len(flat), -1).any(axis=1))
+    all_values = list(product(*lists))
+    return flat[occur], names, [all_values[i] if len(names) > 1 else all_values[i][0] for i in occur]
 
 
 def _spread_out(part: NDArray[Any], place: Integers, size: int) -> NDArray[Any]:

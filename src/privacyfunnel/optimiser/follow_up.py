@@ -151,7 +151,7 @@ class _Task:
             )
         read = inputs_read(joint.columns, joint.codes, joint.nearest, people)
         gathered = people is not joint
-        problems = [] if gathered else [Problem.of(joint, notion, share) for share in _shares(notion)]
+        problems = [] if gathered else [Problem.of(joint, notion, share) for share in _shares(joint, notion)]
         return cls(joint, notion, past, found, objective, weights, gap, interrupted, read, problems)
 
     def run(self, time_limit: float | None, progress: Callable[[Progress], None] | None) -> None:
@@ -197,7 +197,11 @@ class _Task:
         occur = np.flatnonzero(whole.any(axis=0))
         column = Column(name="X", kind="integer", labels=tuple(range(len(occur))))
         joint = Joint.from_exact(whole[:, occur], np.arange(len(occur))[:, None], (column,), self.joint.secret)
-        return Problem.of(joint, self.notion, _shares(self.notion)[i]).given(np.arange(len(values)), own.p_x)
+        for name in ("secret_values", "secret_columns", "secret_parts"):  # promises speak of them
+            setattr(joint, name, getattr(self.joint, name))
+        return Problem.of(joint, self.notion, _shares(self.joint, self.notion)[i]).given(
+            np.arange(len(values)), own.p_x
+        )
 
     def _solved(self, given: _Given, share: float, seconds: float | None) -> _Step:
         """The best channel for a history that passes the exact check."""
@@ -313,9 +317,9 @@ class _Task:
         return Likeness(fidelity, bound, mean("cells_unchanged"), mean("rows_unchanged"), told[0][1].weights)
 
 
-def _shares(notion: Notion) -> tuple[float, ...]:
+def _shares(joint: Joint, notion: Notion) -> tuple[float, ...]:
     """Of what is granted at ε = 0, within which posteriors are sought."""
-    return SHARES[:1] if notion.limits != notion.limits.granted() else (1.0,)
+    return SHARES[:1] if notion.perfect(joint) else (1.0,)
 
 
 def _told(steps: list[_Step]) -> str:

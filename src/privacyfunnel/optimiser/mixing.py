@@ -41,17 +41,20 @@ class Problem:
     views: list[View]
     entropy: float
     """Of what is to be mixed."""
+    one_view: bool
+    """Whether the promise is about attackers who know nothing beforehand."""
     by_views: Callable[[Search], None] | None = None
     """Another way to bound promises with several views, if there is one."""
 
     @classmethod
     def of(cls, joint: Joint, notion: Notion, share: float) -> Problem:
         """p_x itself, where nothing was released before; `share` is of what is granted where ε = 0."""
-        granted, views = Polytope.granted(joint, notion), notion.views(joint)
+        granted, clauses = Polytope.granted(joint, notion), notion.clauses(joint)
         inside = granted if share == 1 else Polytope.granted(joint, notion, share)
-        bound = partial(bound_by_views, joint, notion.limits.granted(), views)
+        views = [view for clause in clauses for view in clause.views]
+        bound, single = partial(bound_by_views, clauses), all(clause.one_view for clause in clauses)
         outer = cache(partial(Polytope.outer, joint, notion))
-        return cls(inside, granted, outer, notion.rank(joint), views, joint.entropy, bound)
+        return cls(inside, granted, outer, notion.rank(joint), views, joint.entropy, single, bound)
 
     def given(self, x: Integers, posterior: Vector) -> Problem:
         """The same promise for another point, a posterior on the values x."""
@@ -59,12 +62,7 @@ class Problem:
         inside = granted if self.inside is self.granted else self.inside.given(x, posterior)
         views = [View(view.known, np.unique(view.cell[x], return_inverse=True)[1].ravel()) for view in self.views]
         rank, whole = min(self.rank, len(x)), max(0.0, float(entropy(posterior)))
-        return Problem(inside, granted, lambda: self.outer().given(x, posterior), rank, views, whole)
-
-    @property
-    def one_view(self) -> bool:
-        """Whether the promise is about attackers who know nothing beforehand."""
-        return len(self.views) == 1
+        return Problem(inside, granted, lambda: self.outer().given(x, posterior), rank, views, whole, self.one_view)
 
 
 @dataclass(frozen=True, eq=False)

@@ -194,7 +194,7 @@ def search(
     started = time.monotonic()  # laying out the rows of many attackers counts, too
     found: list[tuple[Protocol, Columns]] = []
     with interruptible() as interrupted:
-        for share in SHARES if notion.limits != notion.limits.granted() else (1.0,):
+        for share in SHARES if notion.perfect(joint) else (1.0,):
             task = _Task(joint, notion, share, gap, time_limit, progress, interrupted, started)
             found.append(task.solved(start))
             if task.stopped or _best(found)[0].gap <= gap:
@@ -232,7 +232,7 @@ class _Task:
         self.stopped = found.stopped
         granted, columns, q = problem.granted, found.columns, found.q
         protocol = exact_protocol(joint, granted, columns, q, found.upper_bound, notion, found.how)
-        if protocol.draw is None and problem.one_view:
+        if protocol.draw is None and problem.one_view and notion.simple:
             protocol = with_room(protocol, joint, granted, columns, q, self.gap)
         return protocol, columns.take(np.flatnonzero(q > 0))
 

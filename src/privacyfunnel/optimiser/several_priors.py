@@ -22,7 +22,7 @@ from privacyfunnel.optimiser.program.polytope import Columns, Polytope, placed, 
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
 from privacyfunnel.optimiser.program.state import Progress, Search, before_rounding, despite_trouble, interruptible
-from privacyfunnel.promises.limits import PERFECT_LEVEL
+from privacyfunnel.promises.limits import PERFECT_LEVEL, terms_of
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept, not_below
@@ -52,8 +52,8 @@ def optimise_for_each(
         for share in (SOUGHT, 1.0)
     )
     classes = Classes.find(sought)
-    single = all(len(notion.views(joint)) == 1 for joint in joints)
-    rank = min(mean.n_x, sum(joint.n_s for joint in joints)) if single else mean.n_x
+    single = all(notion.one_view(joint) for joint in joints)
+    rank = min(mean.n_x, sum(notion.rank(joint) for joint in joints)) if single else mean.n_x
     listed = supports.candidates(classes.polytope, rank) <= LIST_VERTICES
     outer = classes.outer(_outer(joints, notion, places, mean) if listed else granted)
     with interruptible() as interrupted:
@@ -73,10 +73,7 @@ def _outer(joints: Sequence[Joint], notion: Notion, places: list[Integers], mean
     G = placed([part.G for part in rows], joints, places, mean)
     size = placed([part.size for part in rows], joints, places, mean)
     scale = np.abs(G).max(axis=1, initial=0.0, keepdims=True)
-    before = np.cumsum([0, *(int(part.terms.max(initial=-1)) + 1 for part in rows)])
-    shifts = (np.array([first, first, first, 0]) for first in before)
-    terms = np.concatenate([part.terms + shift for part, shift in zip(rows, shifts, strict=False)])
-    return Polytope(G / scale, mean.p_x, size / scale, terms)
+    return Polytope(G / scale, mean.p_x, size / scale, terms_of(rows))
 
 
 def _exact(

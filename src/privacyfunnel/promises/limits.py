@@ -8,7 +8,7 @@ cells: everything in one cell for those who know nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -81,6 +81,12 @@ class OuterRows:
         scale = np.abs(G[binding]).max(axis=1, initial=0.0, keepdims=True)
         return cls(G[binding] / scale, size[binding] / scale, terms[binding])
 
+    @classmethod
+    def join(cls, parts: Sequence[OuterRows]) -> OuterRows:
+        """Rows of several parts, whose numbers are different ones."""
+        G, size = (np.concatenate([getattr(part, name) for part in parts]) for name in ("G", "size"))
+        return cls(G, size, terms_of(parts))
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -93,6 +99,10 @@ class Limits:
     def granted(self, share: float = 1.0) -> Limits:
         """The limits that a certificate enforces: 0 becomes PERFECT_LEVEL, or a share of it; all else stays."""
         return Limits(*(limit or share * PERFECT_LEVEL for limit in (self.lower, self.upper, self.spread)))
+
+    def named(self) -> dict[str, float]:
+        """The limits by their names."""
+        return {"lower": self.lower, "upper": self.upper, "spread": self.spread}
 
     def belief_range(self, prior: float) -> tuple[float, float]:
         """The least and the most that the belief P(s|y) in a value with P(s) = prior can be.
@@ -119,41 +129,50 @@ class Limits:
         """Whether what is reached stays within other limits."""
         return self.lower <= others.lower and self.upper <= others.upper and self.spread <= others.spread
 
-    def rows(self, joint: Joint, views: list[View]) -> Matrix:
-        """The limits in every view as rows G of G v ≤ 0, for v[x] = P(x|y).
+    def rows(
+        self, joint: Joint, views: Sequence[View], about: Collection[int] | None = None, at_once: int = 1
+    ) -> Matrix:
+        """The limits in every view as rows G of G v ≤ 0, for v[x] = P(x|y); for the lifts of some secrets, or of all.
 
         Given a cell, lift[s] = Σ_x P(s|x)v[x] / P(s|cell)Σ_x v[x] over the x in it, so that
         lift ≤ e^upper, lift ≥ e^-lower and lift ≤ e^spread·lift′ are linear and homogeneous in v. Each row is
         scaled to a largest coefficient of 1; rows that every v ≥ 0 meets are left out, and so are cells met before.
+        So many such sets of rows are to be held `at_once`.
         """
         telling, crowded = [], 0
         for cells in _telling_cells(views):
             telling.append(cells)
             crowded += int(cells.sum())
-            self._check_size(joint, crowded)  # at once, not after minutes
+            self._check_size(joint, crowded * at_once)  # at once, not after minutes
         parts = [
             _scaled(spread_out(row, possible))
             for view, cells in zip(views, telling, strict=True)
             for spread_out in [_Spreader(view, cells)]
-            for row, _, _, possible in self._parts(joint, view, nowhere_wider())
+            for row, _, _, possible in self._parts(joint, view, nowhere_wider(), about)
         ]
         return np.concatenate([np.empty((0, joint.n_x)), *parts])
 
-    def outer_rows(self, joint: Joint, views: list[View]) -> OuterRows:
+    def outer_rows(
+        self,
+        joint: Joint,
+        views: Sequence[View],
+        about: Collection[int] | None = None,
+        wider: Iterator[float] | None = None,
+    ) -> OuterRows:
         """Rows that are met by every v that meets `rows` in exact arithmetic, and by hardly any other.
 
         Each limit is widened by its own share of a HAIR, so rounding errors do not make a row stricter than it is, and
         rows that would meet in one point do not. An entry is wrong by a few roundings of its size. Rows that can hardly
         bind are left out.
         """
-        wider = hair_widths()
+        wider = hair_widths() if wider is None else wider
         G, size, terms = [np.empty((0, joint.n_x))], [np.empty((0, joint.n_x))], []
         before = 0
         for view, cells in zip(views, _telling_cells(views), strict=True):
             spread_out = _Spreader(view, cells)
             _, first = np.unique(view.cell, return_index=True)
             ratios = ((_sums(joint, view)[2] > 0).sum(axis=0) - 1)[first[cells]]
-            for row, (s, t), sizes, possible in self._parts(joint, view, wider):
+            for row, (s, t), sizes, possible in self._parts(joint, view, wider, about):
                 G.append(spread_out(row, possible))
                 size.append(spread_out(sizes, possible))
                 numbers = ((joint.n_s + 1) * cell for cell in range(before, before + len(ratios)))
@@ -173,7 +192,7 @@ class Limits:
             )
 
     def _parts(
-        self, joint: Joint, view: View, wider: Iterator[float]
+        self, joint: Joint, view: View, wider: Iterator[float], about: Collection[int] | None
     ) -> Iterator[tuple[Vector, tuple[int, int], Vector, NDArray[np.bool_]]]:
         """The rows of a view for all cells at once.
 
@@ -181,7 +200,7 @@ class Limits:
         that the row speaks of.
         """
         lift, excess, possible = _lifts(joint, view)
-        for s in range(joint.n_s):
+        for s in range(joint.n_s) if about is None else about:
             near = np.abs(excess[s]) < ALIKE
             if math.isfinite(self.upper):
                 # e^-upper·lift − 1 = (lift − 1) + (e^-upper − 1)·lift, whichever loses fewer digits
@@ -206,6 +225,15 @@ class Limits:
                         sizes = np.where(near, np.abs(apart) - less, factor + lift[t])
                         yield row, (s, t), sizes, possible[s] & possible[t]
 
+    @classmethod
+    def widest(cls, several: Sequence[Limits]) -> Limits:
+        """Of several limits in force, the widest of each kind; none of a kind that nobody has."""
+        found = {}
+        for name in cls().named():
+            asked = [limits.named()[name] for limits in several]
+            found[name] = max((limit for limit in asked if math.isfinite(limit)), default=math.inf)
+        return cls(**found)
+
     def wider(self, others: Limits) -> Limits:
         """The wider of both, limit by limit."""
         return Limits(max(self.lower, others.lower), max(self.upper, others.upper), max(self.spread, others.spread))
@@ -223,8 +251,10 @@ class Limits:
         )
 
     @classmethod
-    def reached(cls, joint: Joint, channel: Matrix, views: list[View]) -> Limits:
-        """How far down, up and apart the lifts of channel[y, x] go in these views, in float64."""
+    def reached(
+        cls, joint: Joint, channel: Matrix, views: Sequence[View], about: Collection[int] | None = None
+    ) -> Limits:
+        """How far down, up and apart the lifts of some secrets, or of all, go with channel[y, x], in float64."""
         widest = cls(0.0, 0.0, 0.0)
         for view in views:
             cell = np.zeros((joint.n_x, view.n_cells))
@@ -237,8 +267,16 @@ class Limits:
             overall = given.sum(axis=0) / prior.sum(axis=0)
             lift = np.divide(conditional, overall, out=np.ones_like(given), where=seen)
             with np.errstate(divide="ignore"):
-                widest = widest.wider(cls.around(np.log(lift), seen))
+                some = slice(None) if about is None else list(about)
+                widest = widest.wider(cls.around(np.log(lift)[some], seen[some]))
         return widest
+
+
+def terms_of(parts: Sequence[OuterRows]) -> Integers:
+    """The terms of several parts, each with numbers and cells of its own."""
+    before = np.cumsum([0, *(int(part.terms.max(initial=-1)) + 1 for part in parts)])
+    shifts = (np.array([first, first, first, 0]) for first in before)
+    return np.concatenate([part.terms + shift for part, shift in zip(parts, shifts, strict=False)])
 
 
 def _numbered(keys: Integers) -> Integers:
@@ -276,7 +314,7 @@ def hair_widths() -> Iterator[float]:
         yield HAIR * (0.5 + 0.5 * float(rng.random()))
 
 
-def _telling_cells(views: list[View]) -> Iterator[NDArray[np.bool_]]:
+def _telling_cells(views: Sequence[View]) -> Iterator[NDArray[np.bool_]]:
     """Which cells have rows of their own, view by view: one value says nothing, the same values say the same."""
     met: set[bytes] = set()
     for view in while_awaited(views):

@@ -1,14 +1,15 @@
 """The promises: what a released value may say about the secret.
 
 A promise limits the lifts P(s|y) / P(s) for those who know certain things beforehand, so a notion is
-data: three limits and a list of views. The optimiser reads them as linear rows, the certificate as exact
-inequalities, `level` as numbers; nobody asks which notion it is.
+data: clauses, each of three limits and a list of views. The optimiser reads them as linear rows, the certificate as
+exact inequalities, `level` as numbers; nobody asks which notion it is.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Self, cast
 
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidPromise
+from privacyfunnel.promises.clause import Clause, level_within, outer_rows_of, rows_of, share_of
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, OuterRows, View
 from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix
@@ -45,7 +47,7 @@ class Notion(ABC):
     @property
     @abstractmethod
     def limits(self) -> Limits:
-        """The limits on the lifts."""
+        """The limits on the lifts; the widest of all clauses where these differ."""
 
     @classmethod
     @abstractmethod
@@ -108,21 +110,56 @@ class Notion(ABC):
             "this promise speaks of a single distribution; use robust(LIP(0.5)) for what counts leave open"
         )
 
+    def possible_clauses(self, joint: Joint) -> list[tuple[Clause, list[Possible]]]:
+        """The clauses of a promise with a confidence, each with every distribution that it holds for, view by view."""
+        (clause,) = self.clauses(joint)
+        return [(clause, self.possible(joint))]
+
+    def clauses(self, joint: Joint) -> list[Clause]:
+        """What is promised: limits on the lifts of every value of the secret, unless a notion says otherwise."""
+        return [Clause(joint, self.limits, self.views(joint), subject=joint.secret)]
+
+    @property
+    def strictest(self) -> float:
+        """The least of its limits."""
+        return min(self.limits.named().values())
+
+    @property
+    def simple(self) -> bool:
+        """Whether it is one clause about the values of the secret as they are."""
+        return True
+
+    def perfect(self, joint: Joint) -> bool:
+        """Whether some of it asks for ε = 0, which is kept up to a hair's breadth."""
+        return any(clause.limits != clause.limits.granted() for clause in self.clauses(joint))
+
+    def one_view(self, joint: Joint) -> bool:
+        """Whether it is about attackers who know nothing beforehand."""
+        return all(clause.one_view for clause in self.clauses(joint))
+
     def rows(self, joint: Joint) -> Matrix:
         """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps the promise."""
-        return self.limits.rows(joint, self.views(joint))
+        return rows_of(self.clauses(joint))
 
     def granted_rows(self, joint: Joint, share: float = 1.0) -> Matrix:
         """The same for what a certificate lets pass, which is a hair's breadth more at ε = 0; or a share of that."""
-        return self.limits.granted(share).rows(joint, self.views(joint))
+        return rows_of([clause.granted(share) for clause in self.clauses(joint)])
 
     def outer_rows(self, joint: Joint) -> OuterRows:
         """Rows met by every posterior that a certificate lets pass, for bounds."""
-        return self.limits.granted().outer_rows(joint, self.views(joint))
+        return outer_rows_of([clause.granted() for clause in self.clauses(joint)])
 
     def rank(self, joint: Joint) -> int:
-        """The most non-zeros a vertex of Δ can have: with one view, tight rows lie in the span of the c lifts."""
-        return min(joint.n_s, joint.n_x) if len(self.views(joint)) == 1 else joint.n_x
+        """The most non-zeros a vertex of Δ can have: with one view, tight rows lie in the span of the lifts.
+
+        Lifts of c events have the mean 1, so k clauses span at most 1 + Σ (c − 1) dimensions, and never more than the
+        values of the secret.
+        """
+        clauses = self.clauses(joint)
+        if not all(clause.one_view for clause in clauses):
+            return joint.n_x
+        different = {id(clause.joint): clause.joint.n_s - 1 for clause in clauses}
+        return min(joint.n_s, joint.n_x, 1 + sum(different.values()))
 
     def level(self, joint: Joint, channel: ArrayLike) -> float:
         """The smallest ε at which channel[y, x] = P(y|x) keeps this kind of promise.
@@ -139,21 +176,14 @@ class Notion(ABC):
             raise InvalidChannel(f"the channel needs {joint.n_x} columns, its shape is {Q.shape}")
         if not np.isfinite(Q).all() or (Q < 0).any() or not Q.any(axis=0).all():
             raise InvalidChannel("a column of the channel is not a distribution")
-        return self.level_of(Limits.reached(joint, Q, self.views(joint)))
+        clauses = self.clauses(joint)
+        return level_within(clauses, [clause.reached_by(Q) for clause in clauses], self.epsilon)
 
     def level_of(self, reached: Limits) -> float:
-        """The smallest ε whose limits allow what a channel reaches."""
+        """The smallest ε whose limits allow what a channel reaches, all limits in proportion."""
         asked = self.limits
         pairs = ((reached.lower, asked.lower), (reached.upper, asked.upper), (reached.spread, asked.spread))
-        return max(0.0, *(self._share(got, limit) for got, limit in pairs if math.isfinite(limit)))
-
-    def _share(self, got: float, limit: float) -> float:
-        """The ε that one limit asks for; with two different ones (ALIP), both scale with ε."""
-        if self.epsilon == 0:
-            return got
-        if limit == 0:
-            return 0.0 if got <= PERFECT_LEVEL else math.inf
-        return got * (self.epsilon / limit)
+        return max(0.0, *(share_of(got, limit, self.epsilon) for got, limit in pairs if math.isfinite(limit)))
 
 
 @dataclass(frozen=True)
@@ -163,6 +193,10 @@ class OneEpsilon(Notion):
     epsilon: float
 
     def __post_init__(self) -> None:
+        if isinstance(self.epsilon, Mapping | list | tuple):
+            raise InvalidPromise(
+                f"{self.name} compares values, so it has no levels for single ones; use lip, pml or srlip"
+            )
         object.__setattr__(self, "epsilon", checked(self.epsilon, "ε"))
 
     @classmethod

@@ -12,9 +12,13 @@ from typing import Any, ClassVar, Self
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise, TooManyAttackers
 from privacyfunnel.numeric.leaving import while_awaited
+from privacyfunnel.promises.belief import Belief
+from privacyfunnel.promises.by_value import PerValue
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
+from privacyfunnel.promises.ordered import Ordered
 from privacyfunnel.promises.robust import ONCE_THE_ONLY, Robust
+from privacyfunnel.promises.several import Promises
 
 MOST_FAMILIES = 4096
 """Sets of attributes that an attacker may know, 2¹²: each brings rows of its own to search with and to prove."""
@@ -71,7 +75,7 @@ class LDP(OneEpsilon):
 
 
 @dataclass(frozen=True)
-class LIP(OneEpsilon):
+class LIP(PerValue):
     """ε-LIP: e^-ε ≤ P(s|y) / P(s) ≤ e^ε for every secret s and output y."""
 
     name: ClassVar[str] = "lip"
@@ -122,7 +126,7 @@ class ALIP(Notion):
 
 
 @dataclass(frozen=True)
-class PML(OneEpsilon):
+class PML(PerValue):
     """ε-PML with respect to S: P(s|y) / P(s) ≤ e^ε. Ruling a value out is allowed."""
 
     name: ClassVar[str] = "pml"
@@ -223,7 +227,7 @@ class _SideChannels(OneEpsilon):
 
 
 @dataclass(frozen=True)
-class SRLIP(_SideChannels):
+class SRLIP(PerValue, _SideChannels):
     """ε-SRLIP: ε-LIP given X^J = x^J, for every set J of attributes that attackers may know, and every x^J."""
 
     name: ClassVar[str] = "srlip"
@@ -269,10 +273,26 @@ def notion_from(data: Mapping[str, Any]) -> Notion:
     if name == Robust.name and isinstance(rest.get("promise"), Mapping):
         rest = {"within": ONCE_THE_ONLY, **rest, "promise": notion_from(rest["promise"])}
         return _with_parameters(Robust, rest)
+    if name == Promises.name:
+        return _several(rest)
+    if name == Ordered.name:
+        inner = {key: notion_from(value) for key, value in rest.items() if isinstance(value, Mapping)}
+        return _with_parameters(Ordered, rest | inner)
+    if name == Belief.name:
+        return _with_parameters(Belief, rest)
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidPromise(f"the notion is not one of {', '.join(KINDS)}")
     return _with_parameters(kind, rest)
+
+
+def _several(rest: dict[str, Any]) -> Notion:
+    """The promises about several secrets that `as_dict` wrote down."""
+    try:
+        each = tuple((str(name), notion_from(promise)) for name, promise in rest["each"])
+        return Promises.of(each, tuple(map(int, rest.get("sizes", ()))))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InvalidPromise("promises about several secrets are not written so") from None
 
 
 def _with_parameters(kind: type[Notion], parameters: dict[str, Any]) -> Notion:

@@ -10,6 +10,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, Chains, Within, confidence_set, words_for
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
@@ -49,8 +50,7 @@ class Robust(Notion):
             raise InvalidPromise(f"robust needs a notion such as LIP(0.5), not {type(self.promise).__name__}")
         if self.promise.confidence is not None:
             raise InvalidPromise("the promise is robust already")
-        limits = self.promise.limits
-        if min(limits.lower, limits.upper, limits.spread) <= 0:
+        if self.promise.strictest <= 0:
             raise InvalidPromise("over several distributions only a constant keeps ε = 0; give a positive ε")
         object.__setattr__(self, "confidence", checked_confidence(self.confidence))
         if self.within is not None and (not isinstance(self.within, str) or self.within not in KINDS_OF_SETS):
@@ -78,11 +78,29 @@ class Robust(Notion):
     def sets_known(self, joint: Joint) -> int:
         return self.promise.sets_known(joint)
 
+    @property
+    def simple(self) -> bool:
+        return self.promise.simple
+
+    def clauses(self, joint: Joint) -> list[Clause]:
+        return self.promise.clauses(joint)
+
     def possible(self, joint: Joint) -> list[Possible]:
         return confidence_set(joint, self.views(joint), self.confidence, self.kind_of_set(joint), self.chains)
 
+    def possible_clauses(self, joint: Joint) -> list[tuple[Clause, list[Possible]]]:
+        """Each clause with its set. Clauses about different events share the doubt: all sets hold at once."""
+        clauses, kind = self.clauses(joint), self.kind_of_set(joint)
+        doubt = (1 - self.confidence) / len(clauses)
+        return [
+            (clause, confidence_set(clause.joint, list(clause.views), 1 - doubt, kind, self.chains))
+            for clause in clauses
+        ]
+
     def kind_of_set(self, joint: Joint) -> Within:
         """Which set is meant for channels from the values of `joint`: nested only where there is one for each."""
+        if not self.simple:
+            return self.within or ONCE_THE_ONLY
         whole = (len(joint.columns) > 1 or joint.noise is not None) and joint.n_x == joint.combinations
         return self.within or ("nested" if whole or self.chains else ONCE_THE_ONLY)
 
@@ -93,9 +111,21 @@ class Robust(Notion):
         few = joint.combinations <= MOST_COMBINATIONS
         several = joint.noise is not None or (len(joint.columns) > 1 and few)
         usual: Within = "nested" if self.chains or several else ONCE_THE_ONLY
-        made = replace(self, chosen=joint.chosen, within=self.within or usual)
+        if not self.simple:
+            usual = self._for_clauses(joint)
+        made = replace(self, promise=self.promise.made_for(joint), chosen=joint.chosen, within=self.within or usual)
         made.domain(joint)  # refused before anything is sought
         return made
+
+    def _for_clauses(self, joint: Joint) -> Within:
+        """The set for a promise of several clauses; refuses those for which there is none."""
+        if joint.noise is not None:
+            raise InvalidPromise(
+                "over what noisy counts leave open, one promise about one secret is made; use --exact-fit, or one ε"
+            )
+        if self.within not in (None, "intervals", "ball", "both"):
+            raise InvalidPromise("levels of several kinds hold within intervals, a ball or both, not nested or tested")
+        return ONCE_THE_ONLY
 
     def domain(self, joint: Joint) -> Joint:
         if self.within not in ALL_COMBINATIONS:

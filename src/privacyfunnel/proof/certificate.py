@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.numeric.leaving import while_awaited
+from privacyfunnel.promises.clause import Clause, level_within
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
@@ -61,6 +63,17 @@ class Worst:
 
 
 @dataclass(frozen=True)
+class Level:
+    """How far one part of a promise is used up: about one secret, one of its values, or the borders in it."""
+
+    subject: str
+    level: float
+    """The smallest ε at which this part is kept, rounded up; for a limit on belief itself, the largest belief."""
+    promised: float
+    holds: bool
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Whether a channel keeps its promise on a distribution, in exact arithmetic."""
 
@@ -80,6 +93,9 @@ class Certificate:
     marginal_error: float | None = None
     """Of a faithful release: the largest |P(Y = x) − P(X = x)| on this distribution, rounded up; at most 2⁻³⁰ on the
     one that it was fitted on. With several blocks, the largest of any of them."""
+
+    levels: tuple[Level, ...] = ()
+    """Of each thing that the promise speaks of, by itself."""
 
     def __bool__(self) -> bool:
         return self.holds and self.draws is not False
@@ -183,7 +199,8 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
     product = product_of(protocol, joint)
     if notion.confidence is not None and product.entries() > MOST_PRODUCT_ENTRIES:
         return _refused(notion, "the blocks have too many outputs together to be certified over a set of distributions")
-    if notion.confidence is not None or product.work(notion.views(joint)) <= MOST_WORK:
+    views = [view for clause in notion.clauses(joint) for view in clause.views]
+    if notion.confidence is not None or product.work(views) <= MOST_WORK:
         return _check(product, joint, notion)
     return _check_chained(product, notion)
 
@@ -225,22 +242,69 @@ def _check(
     if notion.confidence is not None:
         entries = shown.multiplied() if isinstance(shown, Product) else shown
         return (_check_tested if notion.tested else _check_over)(entries, joint, notion)
-    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
-    holds, worst, share = True, None, -1.0
-    for view in while_awaited(notion.views(joint)):
-        lifts = shown.lifts(view, blocks) if isinstance(shown, Product) else Lifts.of(shown, joint, view)
-        for name, ratios in lifts.ratios():
-            ratio, place = ratios.largest()
-            got = _log(ratio if ratio is None else ratio * extra)
-            reached = replace(reached, **{name: max(got, getattr(reached, name))})
-            limit = getattr(asked, name)
-            if math.isfinite(limit):
-                holds = holds and ratios.keep(e_to(limit) / extra)
-                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{name: got}))
-                if own > share:
-                    share, worst = own, _worst(joint, view, place, ratio, falls=name == "lower")
-    level = notion.level_of(reached)
-    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+    tally = _Tally(notion)
+    for clause in notion.clauses(joint):
+        on = shown.on(clause.joint) if isinstance(shown, Product) else shown
+        for view in while_awaited(clause.views):
+            lifts = on.lifts(view, blocks) if isinstance(on, Product) else Lifts.of(on, clause.joint, view)
+            for name, ratios in lifts.ratios(clause.about):
+                ratio, place = ratios.largest()
+                got = ratio if ratio is None else ratio * extra
+                bound = bound_of(clause, name)
+                kept = bound is None or ratios.keep(bound / extra)
+                tally.count(clause, view, name, got, place, kept)
+    return tally.certificate()
+
+
+def bound_of(clause: Clause, name: str) -> Fraction | None:
+    """The factor that a lift, or its like, may come to: a rational just below e^limit; None where there is no limit.
+
+    A limit b on a belief is one of b / P(event) on its lift, exactly.
+    """
+    if name == "upper" and clause.most is not None:
+        weights = clause.joint.weights[list(clause.about or ())]
+        return clause.most * Fraction(clause.joint.total, int(weights.sum()))
+    limit = clause.limits.granted().named()[name]
+    return e_to(limit) if math.isfinite(limit) else None
+
+
+class _Tally:
+    """What all clauses come to: how far each is used up, and where one is used up most."""
+
+    def __init__(self, notion: Notion, worst: Worst | None = None) -> None:
+        self._notion, self._worst, self._share = notion, worst, -1.0
+        self._reached: dict[int, tuple[Clause, Limits, bool]] = {}
+
+    def count(self, clause: Clause, view: View, name: str, ratio: Fraction | None, place: Integers, kept: bool) -> None:
+        """A view's largest ratio of a kind, and whether the clause allows it."""
+        got = _log(ratio)
+        _, reached, holds = self._reached.get(id(clause), (clause, Limits(0.0, 0.0, 0.0), True))
+        reached = replace(reached, **{name: max(got, reached.named()[name])})
+        self._reached[id(clause)] = clause, reached, holds and kept
+        if math.isfinite(clause.limits.named()[name]):
+            alone = replace(Limits(0.0, 0.0, 0.0), **{name: got})
+            own = level_within([clause], [alone], self._notion.epsilon)
+            if own > self._share:
+                self._share, self._worst = own, _worst(clause.joint, view, place, ratio, falls=name == "lower")
+
+    def certificate(self) -> Certificate:
+        """The verdict."""
+        found = list(self._reached.values())
+        level = level_within([clause for clause, _, _ in found], [got for _, got, _ in found], self._notion.epsilon)
+        reached = reduce(Limits.wider, (got for _, got, _ in found), Limits(0.0, 0.0, 0.0))
+        holds = all(kept for _, _, kept in found)
+        line = _level_line(self._notion, level)
+        return Certificate(holds, self._notion, level, self._worst, reached, line, levels=self._levels())
+
+    def _levels(self) -> tuple[Level, ...]:
+        """Of every subject, the clause that is used up most."""
+        levels: dict[str, Level] = {}
+        for clause, reached, holds in self._reached.values():
+            found = Level(clause.subject, clause.level_of(reached), clause.epsilon, holds)
+            before = levels.get(clause.subject, found)
+            worse = found.level * before.promised >= before.level * found.promised
+            levels[clause.subject] = replace(found if worse else before, holds=found.holds and before.holds)
+        return tuple(levels.values())
 
 
 def _check_chained(product: Product, notion: Notion) -> Certificate:
@@ -250,7 +314,8 @@ def _check_chained(product: Product, notion: Notion) -> Certificate:
     and the outputs before. Each factor is at most the block's own largest P(y_b|x) / P(y_b|x′), so the blocks
     with the largest are the ones to go through together.
     """
-    views, spreads = notion.views(product.joint), [factor.own_spread() for factor in product.factors]
+    views = [view for clause in notion.clauses(product.joint) for view in clause.views]
+    spreads = [factor.own_spread() for factor in product.factors]
     together: list[int] = []
     for b in sorted(range(len(spreads)), key=lambda b: -_log(spreads[b])):
         if product.work(views, [*together, b]) <= MOST_WORK:
@@ -279,22 +344,16 @@ def limits_above(fall: Fraction, rise: Fraction, odds: Fraction | None) -> Limit
 
 def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     """Every limit in every view for every distribution that the counts leave open, and where each is tightest."""
-    asked, reached = notion.limits.granted(), Limits(0.0, 0.0, 0.0)
-    holds, worst, share = True, Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
-    for part in notion.possible(joint):
-        largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
-        for kind, (extreme, shown) in largest.items():
-            ratio, limit = extreme.ratio(), getattr(asked, kind)
-            got = _log(ratio)
-            reached = replace(reached, **{kind: max(got, getattr(reached, kind))})
-            if math.isfinite(limit):
-                holds = holds and ratio is not None and ratio <= e_to(limit)
-                own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
-                if own > share:
-                    place = np.array([shown.output, part.cells[shown.place], extreme.secret, extreme.against])
-                    share, worst = own, _worst(joint, part.view, place, ratio, falls=kind == "lower")
-    level = notion.level_of(reached)
-    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+    tally = _Tally(notion, Worst(joint.secret_values[0], 0, Fraction(1)))
+    for clause, parts in notion.possible_clauses(joint):
+        for part in parts:
+            largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part, clause.about)
+            for kind, (extreme, shown) in largest.items():
+                ratio, bound = extreme.ratio(), bound_of(clause, kind)
+                kept = bound is None or (ratio is not None and ratio <= bound)
+                place = np.array([shown.output, part.cells[shown.place], extreme.secret, extreme.against])
+                tally.count(clause, part.view, kind, ratio, place, kept)
+    return tally.certificate()
 
 
 def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate:

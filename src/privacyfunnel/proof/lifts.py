@@ -139,18 +139,23 @@ class Lifts:
         over = given * prior.sum(axis=1)[cell][:, None]
         return cls(output, cell, over, given.sum(axis=1)[:, None] * prior[cell])
 
-    def ratios(self) -> list[tuple[str, Ratios]]:
-        """What the limits named lower, upper and spread bound; a single secret has nothing to be compared with."""
-        named = [("lower", self.falls()), ("upper", self.rises()), ("spread", self.spreads())]
+    def ratios(self, about: Sequence[int] | None = None) -> list[tuple[str, Ratios]]:
+        """What the limits named lower, upper and spread bound; a single secret has nothing to be compared with.
+
+        With `about`, the lifts of these secrets alone, and no comparisons.
+        """
+        some = np.arange(self.over.shape[1]) if about is None else np.array(about)
+        named = [("lower", self.falls(some)), ("upper", self.rises(some))]
+        named += [("spread", self.spreads())] if about is None else []
         return [(name, ratios) for name, ratios in named if len(ratios.over)]
 
-    def falls(self) -> Ratios:
-        """1 / lift."""
-        return Ratios(self.under.ravel(), self.over.ravel(), self._places(np.arange(self.over.shape[1]), None))
+    def falls(self, s: Integers) -> Ratios:
+        """1 / lift of these secrets."""
+        return Ratios(self.under[:, s].ravel(), self.over[:, s].ravel(), self._places(s, None))
 
-    def rises(self) -> Ratios:
-        """The lift."""
-        return Ratios(self.over.ravel(), self.under.ravel(), self._places(np.arange(self.over.shape[1]), None))
+    def rises(self, s: Integers) -> Ratios:
+        """Their lifts."""
+        return Ratios(self.over[:, s].ravel(), self.under[:, s].ravel(), self._places(s, None))
 
     def spreads(self) -> Ratios:
         """Lift / lift′ for every two secrets."""
@@ -203,6 +208,10 @@ class Product:
         self._numerators = [factor.numerators() for factor in factors]
         weights = joint.weights.astype(object)
         self._weights = weights // math.gcd(*weights.flat)
+
+    def on(self, joint: Joint) -> Product:
+        """The same blocks, for another secret."""
+        return self if joint is self.joint else Product(self.factors, joint)
 
     def work(self, views: Sequence[View], blocks: Collection[int] | None = None) -> int:
         """How many multiplications `lifts` takes for all views."""

@@ -28,7 +28,11 @@ def published_joint(protocol: Protocol) -> Joint:
         )
     columns = {column.name: column for block in protocol.blocks for column in block.columns}
     own = tuple(columns[name] for name in protocol.noise.attributes)
-    return noisy_joint(protocol.noise, own, protocol.secret, protocol.at_least)
+    joint = noisy_joint(protocol.noise, own, protocol.secret, protocol.at_least)
+    for one in (joint, joint.before_gathering):
+        if one is not None:
+            one.numbered = True
+    return joint
 
 
 def audit_publicly(protocol: Protocol) -> tuple[Joint, Certificate]:

@@ -9,7 +9,7 @@ numbers are integers: shares over SCALE, the channel over a scale of its own, wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -68,11 +68,14 @@ class OneOutput:
     most: list[int]
     least: list[int]
 
-    def extreme(self, kind: Side) -> Extreme | None:
-        """The worst ratio of a kind over all distributions of the set; None if there is but one secret."""
+    def extreme(self, kind: Side, about: Sequence[int] | None = None) -> Extreme | None:
+        """The worst ratio of a kind over all distributions of the set; None if there is but one secret.
+
+        With `about`, of the lifts of these secrets alone.
+        """
         secrets = range(len(self.most))
         found: Extreme | None = None
-        for s in secrets:
+        for s in secrets if about is None else about:
             if kind == "spread":
                 some = [Extreme(self.most[s], self.least[t], s, t) for t in secrets if t != s]
             elif kind == "upper":
@@ -125,13 +128,13 @@ class OneOutput:
 
 
 def largest(
-    inputs: Integers, outputs: Integers, numerators: Exact, part: Possible
+    inputs: Integers, outputs: Integers, numerators: Exact, part: Possible, about: Sequence[int] | None = None
 ) -> dict[Side, tuple[Extreme, OneOutput]]:
-    """The worst ratio of each kind that a channel's entries reach in a view, and where."""
+    """The worst ratio of each kind that a channel's entries reach in a view, and where; of some secrets, or all."""
     found: dict[Side, tuple[Extreme, OneOutput]] = {}
     for one in each_output(inputs, outputs, numerators, part):
-        for kind in SIDES:
-            extreme = one.extreme(kind)
+        for kind in SIDES if about is None else SIDES[:2]:
+            extreme = one.extreme(kind, about)
             if extreme is not None and extreme.beats(found[kind][0] if kind in found else None):
                 found[kind] = extreme, one
     return found

@@ -101,6 +101,9 @@ def _follows(joint: Joint, secrets: tuple[Column, ...], noise: Noise, at_least: 
         noise, joint.columns, joint.secret, at_least, names or joint.secret_values, joint.secret_columns
     )
     found.chosen, found.declared = joint.chosen, joint.declared
+    for one in (found, found.before_gathering):
+        if one is not None:
+            one.secret_parts = joint.secret_parts
     return found
 
 

@@ -266,7 +266,7 @@ class _Task:
         """What no protocol, product or not, can exceed: found from one view at a time, or H(X)."""
         joint, state = self.parts.joint, self.state
         bound = State(joint.p_x, joint.entropy, 0.0, BOUND_SECONDS, None, state.interrupted)
-        bound_by_views(joint, self.notion.limits.granted(), self.parts.views, bound)
+        bound_by_views(self.notion.clauses(joint), bound)
         return bound.upper_bound
 
 

@@ -6,6 +6,8 @@ is one with a single prior, on the values that agree with x^J: a small problem, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
@@ -16,7 +18,8 @@ from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Search, State
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.clause import Clause
+from privacyfunnel.promises.limits import View
 from privacyfunnel.typing import Integers
 
 CELL_GAP = 1e-7
@@ -27,25 +30,27 @@ SHARE = 0.2
 """Of the time limit, when no further view is tried: what is left is for finding a protocol."""
 
 
-def bound_by_views(joint: Joint, limits: Limits, views: list[View], state: State) -> None:
-    """Lower the bound of `state` to the least that one view alone gives."""
-    for view in views:
+def bound_by_views(clauses: Sequence[Clause], state: State) -> None:
+    """Lower the bound of `state` to the least that one view of one clause alone gives."""
+    for clause, view in ((one.granted(), view) for one in clauses for view in one.views):
         if state.stopped() or state.spent() > SHARE:
             return
-        masses = np.bincount(view.cell, weights=joint.p_x).astype(np.float64)
-        inside = [_kept_in(joint, limits, np.flatnonzero(view.cell == k), state) for k in range(view.n_cells)]
+        masses = np.bincount(view.cell, weights=clause.joint.p_x).astype(np.float64)
+        inside = [_kept_in(clause, np.flatnonzero(view.cell == k), state) for k in range(view.n_cells)]
         state.lower(no_less(float(entropy(masses)) + float(masses @ inside)))
 
 
-def _kept_in(joint: Joint, limits: Limits, x: Integers, state: State) -> float:
-    """No protocol that keeps the limits keeps more than this of X, given that X is one of the values x."""
+def _kept_in(clause: Clause, x: Integers, state: State) -> float:
+    """No protocol that keeps the clause keeps more than this of X, given that X is one of the values x."""
     if len(x) == 1:
         return 0.0
-    p = joint.p[:, x]
-    cell = Joint.from_support(p[(p > 0).any(axis=1)], np.arange(len(x)))
-    view = View.of((), cell)
-    classes = Classes.find(Polytope(limits.rows(cell, [view]), cell.p_x))
-    rows = limits.outer_rows(cell, [view])
+    p = clause.joint.p[:, x]
+    there = np.flatnonzero((p > 0).any(axis=1))
+    cell = Joint.from_support(p[there], np.arange(len(x)))
+    about = None if clause.about is None else [s for s, old in enumerate(there.tolist()) if old in clause.about]
+    view, limits = View.of((), cell), clause.limits
+    classes = Classes.find(Polytope(limits.rows(cell, [view], about), cell.p_x))
+    rows = limits.outer_rows(cell, [view], about)
     outer = classes.outer(Polytope(rows.G, cell.p_x, rows.size, rows.terms, cell.weights))
     rank = min(cell.n_s, cell.n_x)
     if supports.candidates(classes.polytope, rank) > MOST_CANDIDATES:

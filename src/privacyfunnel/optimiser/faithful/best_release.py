@@ -317,7 +317,7 @@ def _rows(joints: list[Joint], mean: Joint, places: list[Integers], notion: Noti
 
 def _for_plans(notion: Notion, joint: Joint) -> Notion:
     """The promise, over a set of values that occur where nested sets are not for plans: for attackers who know some."""
-    if len(notion.views(joint)) == 1:
+    if notion.one_view(joint):
         return notion
     if isinstance(notion, Robust) and notion.within == "nested":
         raise InvalidPromise("for attackers who know columns, faithful releases are not sought over nested sets yet")

@@ -9,6 +9,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
+from privacyfunnel.promises.clause import outer_rows_of, spans_of
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
@@ -34,8 +35,8 @@ class Polytope:
     terms: Integers | None = None
     """terms[i]: which two numbers row i compares, in which cell, and how many such ratios the cell has at most."""
     beliefs: Exact | None = None
-    """beliefs[s, x]: integers in proportion to P(s|x), if all rows are combinations of these. Values x for which these
-    are dependent are no vertex's."""
+    """beliefs[s, x]: integers in proportion to P(s|x), or P(event|x), if all rows are combinations of these. Values x
+    for which these are dependent are no vertex's."""
 
     @classmethod
     def of(cls, joint: Joint, notion: Notion) -> Polytope:
@@ -53,8 +54,9 @@ class Polytope:
     @classmethod
     def outer(cls, joint: Joint, notion: Notion) -> Polytope:
         """A polytope that contains the granted one in spite of rounding errors, and is hardly larger: for bounds."""
-        rows, one_view = notion.outer_rows(joint), len(notion.views(joint)) == 1
-        return cls(rows.G, joint.p_x, rows.size, rows.terms, joint.weights if one_view else None)
+        clauses = notion.clauses(joint)
+        rows, one_view = outer_rows_of([clause.granted() for clause in clauses]), all(c.one_view for c in clauses)
+        return cls(rows.G, joint.p_x, rows.size, rows.terms, spans_of(clauses) if one_view else None)
 
     @property
     def sizes(self) -> Matrix:

@@ -19,7 +19,7 @@ def check_task(joint: Joint, notion: Notion, gap: float, time_limit: float | Non
         )
     if not isinstance(notion, Notion):
         raise InvalidPromise(f"optimise needs a notion such as LIP(0.5), not {type(notion).__name__}")
-    if joint.at_least and len(notion.views(joint)) > 1:
+    if joint.at_least and not notion.one_view(joint):
         raise InvalidPromise(
             "attackers who know columns know them as they are, and at_least reads rare combinations as others; for "
             f"{notion.name}, count without it"

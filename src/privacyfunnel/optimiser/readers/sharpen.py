@@ -57,7 +57,7 @@ def sharpened(
     if not len(asked.shares):
         return best
     notion = notion.made_for(joint)
-    share = SHARES[-1] if notion.limits != notion.limits.granted() else 1.0
+    share = SHARES[-1] if notion.perfect(joint) else 1.0
     polytope = Polytope.granted(joint, notion, share)
     candidates = _candidates(joint, notion, polytope)
     least = (1 - who.give_up) * best.upper_bound
@@ -82,7 +82,7 @@ def sharpened(
 
 def _candidates(joint: Joint, notion: Notion, polytope: Polytope) -> Candidates:
     similarity = Similarity.of(joint)
-    if len(notion.views(joint)) == 1 and notion.rank(joint) == 2:
+    if notion.one_view(joint) and notion.rank(joint) == 2:
         return Pairs.of(polytope, similarity)
     return Vertices(polytope, similarity)
 
@@ -92,7 +92,7 @@ def _exactly(found: Design, best: Protocol, joint: Joint, notion: Notion, polyto
     granted = Polytope.granted(joint, notion)
     how = f"{best.how}; then {found.rounds} rounds of posteriors that sharpen estimates"
     protocol = exact_protocol(joint, granted, found.columns, found.q, best.upper_bound, notion, how, shared=True)
-    if protocol.draw is None and len(notion.views(joint)) == 1:
+    if protocol.draw is None and notion.one_view(joint):
         protocol = with_room(protocol, joint, granted, found.columns, found.q, spare, shared=True)
     return protocol
 

@@ -165,7 +165,7 @@ def _begin(joint: Joint, notion: Notion, region: Region, state: State, master: M
     """A first bound, and posteriors to start from."""
     limits, views = notion.limits, notion.views(joint)
     if len(views) > 1:
-        bound_by_views(joint, limits, views, state)  # the counts themselves are in the set
+        bound_by_views(notion.clauses(joint), state)  # the counts themselves are in the set
     for part in region.sets:
         if not part.view.known and len(part.cells):  # an attacker who knows nothing
             bound_by_revealing(joint, part, limits, state)
