@@ -513,7 +513,7 @@ def edited(text, what):
     if what == "forged kind":
         content["blocks"][0]["columns"][0]["kind"] = "integer"
     content.pop("digest")
-    return protocol_file._write({**content, "digest": protocol_file._digest(content)})
+    return protocol_file.written({**content, "digest": protocol_file.digest_of_content(content)})
 
 
 @pytest.mark.parametrize(
@@ -882,7 +882,7 @@ def test_an_audit_says_of_which_secret_it_speaks_and_how_many_values_it_has(tabl
     content["secret_readings"][0]["missing"] = [f"{CANARY} sick", f"{CANARY} well"]
     del content["digest"]
     forged = tmp_path / "forged.json"
-    forged.write_text(protocol_file._write({**content, "digest": protocol_file._digest(content)}))
+    forged.write_text(protocol_file.written({**content, "digest": protocol_file.digest_of_content(content)}))
     assert funnel("audit", forged, "--table", table) == 0
     assert "nothing to give away" in capsys.readouterr().out
     assert funnel("audit", forged, "--table", table, "--json") == 0

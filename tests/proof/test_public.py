@@ -101,7 +101,7 @@ def test_noisy_counts_that_do_not_fit_are_refused(joint, change):
     content = json.loads(protocol_file.to_text(pf.optimise(private(joint, 1.0), pf.LIP(0.4))))
     content.pop("digest")
     content.update(change) if isinstance(change, dict) else change(content)
-    text = protocol_file._write({**content, "digest": protocol_file._digest(content)})
+    text = protocol_file.written({**content, "digest": protocol_file.digest_of_content(content)})
     with pytest.raises(InvalidProtocol):
         protocol_file.from_text(text)
 
@@ -111,7 +111,8 @@ def forged(protocol, change):
     content = json.loads(protocol_file.to_text(protocol))
     content.pop("digest")
     change(content)
-    return protocol_file.from_text(protocol_file._write({**content, "digest": protocol_file._digest(content)}))
+    digest = protocol_file.digest_of_content(content)
+    return protocol_file.from_text(protocol_file.written({**content, "digest": digest}))
 
 
 def identity(content):

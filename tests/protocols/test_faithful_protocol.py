@@ -49,7 +49,7 @@ def test_labels_of_a_faithful_protocol_cannot_be_changed():
     content.pop("digest")
     content["blocks"][0]["labels"] = [1, 0, 2, 3]
     with pytest.raises(InvalidProtocol, match="values themselves"):
-        file.from_text(file._write({**content, "digest": file._digest(content)}))
+        file.from_text(file.written({**content, "digest": file.digest_of_content(content)}))
 
 
 def test_what_makes_no_sense_is_refused():

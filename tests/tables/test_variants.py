@@ -147,7 +147,7 @@ def test_forged_variants_are_refused(protocol, broken):
     else:
         content["precision"]["tables"] = [["height"]]
     with pytest.raises(InvalidProtocol):
-        file.from_text(file._write({**content, "digest": file._digest(content)}))
+        file.from_text(file.written({**content, "digest": file.digest_of_content(content)}))
 
 
 def test_learned_attackers_see_the_variant(protocol):

@@ -14,9 +14,11 @@ from privacyfunnel.estimates.measuring import Way
 from privacyfunnel.estimates.meters import Meters, values_kept
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.summaries import Summary, has_mean, summary
+from privacyfunnel.estimates.together import for_estimates, tally_together
 from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.reading_back import as_published, tally
+from privacyfunnel.tables.reading_back import Tally, as_published, tally
 
 MOST_GROUPS = 200
 """More lines than this are no answer for people, and each group is measured by itself."""
@@ -73,6 +75,8 @@ def estimate(
     model: bool = True,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    earlier: Any = None,
+    person: str | None = None,
 ) -> Estimates:
     """Frequencies in the original table, with intervals, from the released one.
 
@@ -88,6 +92,9 @@ def estimate(
     the two is found out from the number of rows and their counts, unless `rows` says it, "fitted" or "other", which is
     needed where a strict promise leaves too little to see.
 
+    For a follow-up, `earlier` is the table that was released before, or a list of them from the first on, and `person`
+    the column that says which rows of all tables are of the same person: everything is worked back together.
+
     >>> joint = Joint([[300, 100], [100, 500]], attributes=["town"])
     >>> protocol = optimise(joint, LIP(0.8), objective="faithful")
     >>> rows = __import__("pyarrow").table({"town": [0] * 400 + [1] * 600})
@@ -100,14 +107,14 @@ def estimate(
     if not isinstance(protocol, Protocol):
         raise InvalidInput(f"estimate needs a Protocol, not {type(protocol).__name__}")
     tail(confidence)  # refuses what is none
-    protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
+    read: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
+    protocol, counts = _read(protocol, released, earlier, person, read)
     asker = Asker(protocol)
     by = [by] if isinstance(by, str) else list(by)
     kept = values_kept(asker, where or {})
     asker.require([*by, *kept])
     asked = _asked(asker, of, {*by, *kept})
     wish = Presentation(confidence, simultaneous, project, model)
-    counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
     way, why = way_of(protocol, counts, rows)
     meters = Meters(protocol, counts, way, asker)
     tables: list[Frequencies] = []
@@ -126,6 +133,18 @@ def estimate(
         numeric = [name for name in single if has_mean(asker.columns[name])]
         summaries += [summary(meters.reader([name], fixed, wish), name) for name in numeric]
     return Estimates(counts.rows, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
+
+
+def _read(
+    protocol: Protocol, released: Any, earlier: Any, person: str | None, layout: dict[str, Any]
+) -> tuple[Protocol, Tally]:
+    """The protocol as a table tells its outputs, and how often each occurs; of a follow-up, that of all releases."""
+    if isinstance(protocol, FollowUp):
+        return for_estimates(protocol), tally_together(protocol, released, earlier, person, **layout)
+    if earlier is not None or person is not None:
+        raise InvalidInput("this protocol follows no earlier release, so its rows are read by themselves")
+    protocol = as_published(protocol, released, **layout)
+    return protocol, tally(protocol, released, **layout)
 
 
 def _asked(asker: Asker, of: str | Sequence[str | Sequence[str]] | None, taken: set[str]) -> list[list[str]]:

@@ -21,7 +21,9 @@ from privacyfunnel.distribution.column import Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.scores import Scorer
+from privacyfunnel.estimates.together import together
 from privacyfunnel.optimiser.readers.asked import CERTAIN, Readers, tables_of
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -107,6 +109,8 @@ def expected_errors(
     if not isinstance(protocol, Protocol) or not isinstance(joint, Joint):
         raise InvalidInput("expected_errors needs a Protocol and the Joint of the rows that are to be released")
     rows = _rows(joint, n)
+    if isinstance(protocol, FollowUp):  # of which readers have the releases before, too
+        protocol = together(protocol)
     whole = _Whole(protocol, joint)
     found = [each for names in tables_of(joint, of) for each in whole.table(names, rows)]
     return ExpectedErrors(rows, tuple(found))

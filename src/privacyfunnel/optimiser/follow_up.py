@@ -32,11 +32,12 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.histories import Past, entries_after, entries_of_histories
 from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.follow_up import FollowUp, Steps, inputs_read
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
 from privacyfunnel.protocols.protocol import Objective, Protocol, information_kept, not_below
-from privacyfunnel.typing import Exact, Integers
+from privacyfunnel.typing import Exact, Integers, Vector
 
 
 def follow_up(
@@ -83,6 +84,8 @@ class _Step:
     bound: float
     entropy: float
     how: str
+    mass: Vector
+    """P(x, y|h) of the channel's entries."""
     likeness: Likeness | None = None
 
 
@@ -209,29 +212,19 @@ class _Task:
             return self._faithful(given, share, seconds)
         search = Mixing(given.problem, self.gap, seconds, None, self.interrupted, time.monotonic())
         found = search.solved()
-        own, granted, constant = (
-            given.own,
-            given.problem.granted,
-            Channel.from_entries(
-                np.arange(given.own.n_x),
-                np.zeros(given.own.n_x, dtype=np.int64),
-                np.full(given.own.n_x, UNIT),
-                (1, given.own.n_x),
-            ),
-        )
-        channel = constant  # which adds nothing to what was released before
+        own, channel = given.own, _constant(given.own.n_x)  # which adds nothing to what was released before
         for slack in SLACKS:
-            rounded = round_channel(found.columns, found.q, granted, slack)
+            rounded = round_channel(found.columns, found.q, given.problem.granted, slack)
             if self._passes(given, rounded):
                 channel = rounded
                 break
         kept = information_kept(channel, own.p_x)
-        mass = channel.numerators / UNIT * own.p_x[channel.inputs]
-        written = given.values[assigned(channel, mass, own)]
+        written = given.values[assigned(channel, _mass(channel, own), own)]
         named = Channel.from_entries(
             channel.inputs, written[channel.outputs], channel.numerators, (self.joint.n_x, own.n_x)
         )
-        return _Step(given.values, named, share, kept, not_below(found.upper_bound, kept), own.entropy, found.how)
+        bound, mass = not_below(found.upper_bound, kept), _mass(named, own)
+        return _Step(given.values, named, share, kept, bound, own.entropy, found.how, mass)
 
     def _faithful(self, given: _Given, share: float, seconds: float | None) -> _Step:
         """The same for rows that have the distribution of X given the history."""
@@ -253,7 +246,8 @@ class _Task:
         likeness = Likeness(
             found.fidelity, found.fidelity_bound, found.cells_unchanged, found.rows_unchanged, found.weights
         )
-        return _Step(given.values, named, share, kept, no_less(own.entropy), own.entropy, found.how, likeness)
+        mass, bound = _mass(named, own), no_less(own.entropy)
+        return _Step(given.values, named, share, kept, bound, own.entropy, found.how, mass, likeness)
 
     def _passes(self, given: _Given, channel: Channel) -> bool:
         """Whether everything together keeps the promise, exactly."""
@@ -288,7 +282,8 @@ class _Task:
         )
         kept, bound, entropy = self._totals()
         joint = self.joint
-        parts = Steps(joint.columns, joint.codes, self.histories, pairs, channel, joint.nearest)
+        marginal = coarse_marginal(_likelihoods(steps, joint.n_x), joint.total if joint.counted else None)
+        parts = Steps(joint.columns, joint.codes, self.histories, pairs, channel, marginal, joint.nearest)
         return FollowUp(
             self.past.protocol,
             parts,
@@ -315,6 +310,25 @@ class _Task:
 
         fidelity, bound = mean("fidelity"), min(1.0, no_less(mean("fidelity_bound")))
         return Likeness(fidelity, bound, mean("cells_unchanged"), mean("rows_unchanged"), told[0][1].weights)
+
+
+def _constant(n: int) -> Channel:
+    return Channel(1, np.arange(n + 1), np.zeros(n, dtype=np.int64), np.full(n, UNIT))
+
+
+def _mass(channel: Channel, own: Joint) -> Vector:
+    """P(x, y) of the channel's entries."""
+    return np.asarray(channel.numerators / UNIT * own.p_x[channel.inputs])
+
+
+def _likelihoods(steps: list[_Step], n: int) -> Vector:
+    """P(h, y) of all outcomes, in order, for people with one of the histories."""
+    parts = []
+    for step in steps:
+        mass = np.bincount(step.channel.outputs, step.mass, n)
+        parts.append(step.share * mass[np.unique(step.channel.outputs)])
+    q = np.concatenate(parts)
+    return np.asarray(q / q.sum())
 
 
 def _shares(joint: Joint, notion: Notion) -> tuple[float, ...]:

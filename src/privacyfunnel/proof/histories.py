@@ -73,8 +73,7 @@ class Past:
         """All histories that can occur: one output of every release."""
         if isinstance(self.protocol, FollowUp):
             steps = self.protocol.steps
-            ends = np.unique(np.stack([steps.pairs[steps.channel.inputs, 0], steps.channel.outputs], axis=1), axis=0)
-            return np.column_stack([steps.histories[ends[:, 0]], ends[:, 1]])
+            return np.column_stack([steps.histories[steps.outcomes[:, 0]], steps.outcomes[:, 1]])
         sizes = [block.channel.n_outputs for block in self.protocol.blocks]
         if np.prod(sizes, dtype=np.float64) > MOST_HISTORIES:
             raise InvalidChannel(

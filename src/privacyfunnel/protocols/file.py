@@ -157,6 +157,11 @@ def from_text(text: str, name: str = "the protocol") -> Protocol:
     return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
 
 
+def digest_of(protocol: Protocol) -> str:
+    """The digest that the file of a single release carries."""
+    return str(parsed(to_text(protocol), "the protocol")["digest"])
+
+
 def _plain_block(block: Block) -> dict[str, Any]:
     return {
         "columns": [column.model_dump() for column in block.columns],

@@ -19,7 +19,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.distribution.refinement import read_from
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
-from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.typing import Integers
 
@@ -42,6 +42,8 @@ class Steps:
     """pairs[i] = (h, x): the inputs, each a value x that can have the history h; in increasing order."""
     channel: Channel
     """P(y|x, h) for the i-th pair; the output y is written as the value number y, and belongs to its history."""
+    marginal: Integers
+    """About 2³²·P(h, y) for the `outcomes`, as coarsely as a sample would tell it: what estimates weigh them by."""
     nearest: bool = False
     """Whether combinations of values that are no input are read as the nearest one that is."""
 
@@ -56,6 +58,14 @@ class Steps:
             raise InvalidProtocol("the inputs of the channel are out of order or out of range")
         if not np.array_equal(np.unique(pairs[:, 0]), np.arange(len(self.histories))):
             raise InvalidProtocol("a history has no input")
+        marginal = self.marginal
+        if len(marginal) != len(self.outcomes) or marginal.min() < 0 or sum(marginal.tolist()) != UNIT:
+            raise InvalidProtocol("the marginal of the outcomes is not a distribution")
+
+    @cached_property
+    def outcomes(self) -> Integers:
+        """All (h, y): what can follow what, in order."""
+        return np.unique(np.column_stack([self.pairs[self.channel.inputs, 0], self.channel.outputs]), axis=0)
 
     @cached_property
     def starts(self) -> Integers:
@@ -75,9 +85,38 @@ class Steps:
         """The number of each history."""
         return {tuple(history): h for h, history in enumerate(self.histories.tolist())}
 
+    @property
+    def history(self) -> str:
+        """A name for the history of somebody that no column has."""
+        name, taken = "history", {column.name for column in self.columns}
+        while name in taken:
+            name += "_"
+        return name
+
+    def pairs_block(self) -> Block:
+        """The channel as that of a block whose inputs have one column more: the number of their history."""
+        history = Column(name=self.history, kind="integer", labels=tuple(range(len(self.histories))))
+        codes = np.column_stack([self.codes[self.pairs[:, 1]], self.pairs[:, 0]])
+        labels = np.zeros(self.channel.n_outputs, dtype=np.int64)
+        labels[self.pairs[::-1, 1]] = np.arange(len(self.pairs))[::-1]
+        return Block((*self.columns, history), codes, self.channel, labels, _anything(self.channel.n_outputs))
+
+    def written_block(self) -> Block:
+        """How released rows are read back: as the values that they are written as."""
+        n = len(self.codes)
+        as_it_is = Channel(n, np.arange(n + 1), np.arange(n), np.full(n, UNIT))
+        return Block(self.columns, self.codes, as_it_is, np.arange(n), _anything(n))
+
     def values_of(self, joint: Joint) -> Integers:
         """For every value of X in `joint`, the value here that it is read as; −1 if there is none."""
         return inputs_read(self.columns, self.codes, self.nearest, joint)
+
+
+def _anything(outputs: int) -> Integers:
+    """A marginal that nobody looks at."""
+    marginal = np.zeros(outputs, dtype=np.int64)
+    marginal[0] = UNIT
+    return marginal
 
 
 def inputs_read(columns: tuple[Column, ...], codes: Integers, near: bool, joint: Joint) -> Integers:
@@ -138,6 +177,13 @@ class FollowUp(Protocol):
         """None: rows with values never seen are refused."""
         return None
 
+    def with_block(self, block: Block) -> Protocol:
+        """A protocol with one of the blocks that stand for its channels, to draw with or to read back."""
+        return Protocol(
+            self.notion, (block,), self.utility, self.upper_bound, self.entropy, self.how, self.secret,
+            self.secret_readings, fitted=self.fitted, likeness=self.likeness, people=self.people,
+        )  # fmt: skip
+
     @property
     def releases(self) -> int:
         """How many releases there are with this one."""
@@ -153,13 +199,14 @@ class FollowUp(Protocol):
         keep_order: bool = False,
         seed: int | None = None,
         force: bool = False,
-        with_person: bool = False,
+        internal: str | Path | None = None,
     ) -> Any:
         """Draw a further row for every row of `table`, given what was `released` of the same `person` before.
 
         `released` is the earlier released table, or a list of them from the first on, each with the column `person`.
         People of whom nothing was released, or something that this protocol does not know, are refused with their
-        number. The rest is as for `Protocol.sanitise`; `with_person` leaves the column `person` in what is released.
+        number. `internal` is where a copy with the column `person` is written, for the next follow-up. The rest is as
+        for `Protocol.sanitise`.
         """
         from privacyfunnel.tables.following import sanitise_following
 
@@ -172,7 +219,7 @@ class FollowUp(Protocol):
             keep_order=keep_order,
             seed=seed,
             force=force,
-            with_person=with_person,
+            internal=internal,
         )
 
     def __repr__(self) -> str:

@@ -61,6 +61,8 @@ class _File(BaseModel):
     """For every history, the values that can have it."""
     channel: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
     """For every input of every history: y, 2³²·P(y|x, h), y′, …, where y is the number of a value."""
+    marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
+    """For every history and each of its outputs in order."""
     noise: NoiseInFile | None
     follows: str = Field(max_length=LONGEST_DIGEST)
     """The digest of the file of the release before."""
@@ -93,6 +95,7 @@ def content_of(follow_up: FollowUp, before: dict[str, Any]) -> dict[str, Any]:
         "histories": steps.histories.tolist(),
         "inputs": [part.tolist() for part in np.split(steps.pairs[:, 1], steps.starts[1:-1])],
         "channel": plain_channel(steps.channel),
+        "marginal": steps.marginal.tolist(),
         "noise": plain_noise(told.noise) if told.noise is not None else None,
         "follows": before["digest"],
         "before": before,
@@ -178,4 +181,5 @@ def _steps(found: _File, before: Protocol) -> Steps:
     lengths = [len(part) for part in found.inputs]
     values = integers((tuple(x for part in found.inputs for x in part),))[0]
     pairs = np.column_stack([np.repeat(np.arange(len(histories)), lengths), values])
-    return Steps(found.columns, codes, histories, pairs, channel_in(found.channel, len(codes)), found.nearest)
+    channel, marginal = channel_in(found.channel, len(codes)), integers((found.marginal,))[0]
+    return Steps(found.columns, codes, histories, pairs, channel, marginal, found.nearest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,27 @@ def outputs_of_rows(
     return y
 
 
+def released_outputs(
+    protocol: Protocol, table: Any, person: str, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> Iterator[tuple[pa.Array, Integers]]:
+    """Whose rows they are, as texts, and y[i, k], the output of block k that row i stands for; batch by batch."""
+    source = _opened(protocol, table, delimiter, encoding)
+    if person not in source.columns:
+        raise InvalidTable(
+            f"{source.name} has no column {person!r} that says whose rows they are: a follow-up is drawn from the copy "
+            "that sanitise --person … --internal … keeps"
+        )
+    reader = _Reader(protocol)
+    names = list(protocol.released_columns)
+    for batch in source.batches([*names, person]):
+        columns = {name: batch.column(name) for name in names}
+        y = reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64))
+        persons = _one(batch.column(person))
+        plain = persons.dictionary_decode() if pa.types.is_dictionary(persons.type) else persons
+        yield plain.cast(pa.string()), y
+    _check_strange(source, reader)
+
+
 def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str) -> Source:
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     columns = protocol.released_columns
@@ -94,14 +116,18 @@ def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str
 
 
 def _check(source: Source, reader: _Reader, rows: int) -> None:
+    _check_strange(source, reader)
+    if rows < FEWEST_ROWS:
+        raise InvalidTable(f"{source.name} has {rows} rows, too few for an estimate; {FEWEST_ROWS} are needed")
+
+
+def _check_strange(source: Source, reader: _Reader) -> None:
     if reader.strange:
         where = ", ".join(f"{n:,} in {name}" for name, n in reader.strange.items())
         raise InvalidTable(
             f"{source.name} has rows that this protocol never releases ({where}); "
             "is it the protocol of this table, and was the table left as it was released?"
         )
-    if rows < FEWEST_ROWS:
-        raise InvalidTable(f"{source.name} has {rows} rows, too few for an estimate; {FEWEST_ROWS} are needed")
 
 
 class _Reader:

@@ -19,6 +19,7 @@ from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.tables.internal_copy import Internal, kept_inside
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
@@ -96,34 +97,50 @@ def sanitise(
     where: str | None = None,
     variant: bool = True,
     progress: Callable[[int], None] | None = None,
+    internal: Internal | None = None,
 ) -> Any:
     """Draw a released row for every row of `table`, or for those `where` a condition is met.
 
     With `output`, rows stream into that file (.csv, .csv.gz or .parquet) and a `Release` comes back.
-    Without, the released table comes back, of the same kind as `table` (Arrow, for a path).
+    Without, the released table comes back, of the same kind as `table` (Arrow, for a path). `internal` is a copy for
+    the house, in which rows have the column that says whose they are: a follow-up is drawn from it.
     """
     check_unseen(protocol, unseen)
     protocol = protocol if variant else without_variants(protocol)
-    target = Path(output) if output is not None else None
-    if target is not None:
-        format_of(target)
-        check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
-        note = None if format_of(target) == ".parquet" else target.with_name(target.name + ".metadata.json")
-    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     secrets = [reading.name for reading in protocol.secret_readings]
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     source.require(protocol.attributes)
     sanitiser = Sanitiser(protocol, unseen)
-    if target is None:
-        released = _in_memory(sanitiser, source, randomness, keep_order, progress)
+    return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal)
+
+
+def release_rows(
+    sanitiser: Sanitiser,
+    source: Source,
+    table: Any,
+    output: str | Path | None,
+    keep_order: bool,
+    seed: int | None,
+    force: bool,
+    progress: Callable[[int], None] | None,
+    internal: Internal | None = None,
+) -> Any:
+    """Draw a released row for every row of a source, which is that of `table`."""
+    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    if output is None:
+        released = _in_memory(sanitiser, source, randomness, keep_order, progress, internal)
         metadata = _summary(sanitiser, source, len(released), keep_order, seed).metadata()
         return _like(table, released, metadata)
+    target = Path(output)
+    format_of(target)
+    check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
+    note = None if format_of(target) == ".parquet" else target.with_name(target.name + ".metadata.json")
     release = _summary(sanitiser, source, 0, keep_order, seed)
     if note is not None and release.warns:
         check_output(note, force)
     rows = 0
     with _noted(note, release), table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
-        for y in _released_codes(sanitiser, source, randomness, keep_order, progress):
+        for y in _released_codes(sanitiser, source, randomness, keep_order, progress, internal):
             write(sanitiser.release(y))
             rows += len(y)
         if not rows:
@@ -133,8 +150,8 @@ def sanitise(
 
 def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:
     protocol = sanitiser.protocol
-    attributes, objective = protocol.attributes, protocol.objective
-    dropped = tuple(name for name in source.columns if name not in attributes)
+    attributes, objective = sanitiser.attributes, protocol.objective
+    dropped = tuple(name for name in source.columns if name not in protocol.attributes)
     drawn = sanitiser.strangers.total()
     return Release(rows, attributes, dropped, drawn, not keep_order, seed is None, seed, objective, protocol.variant)
 
@@ -161,18 +178,22 @@ def _released_codes(
     randomness: Randomness,
     keep_order: bool,
     progress: Callable[[int], None] | None,
+    internal: Internal | None = None,
 ) -> Iterator[NDArray[np.int32]]:
     """The outputs of all rows, in batches; refused as a whole if some rows must be."""
+    names = list(sanitiser.protocol.attributes)
 
     def drawn() -> Iterator[NDArray[np.int32]]:
         done = 0
-        for batch in source.batches(list(sanitiser.protocol.attributes)):
-            y = sanitiser.outputs(sanitiser.inputs(batch), randomness)
-            done += len(y)
-            if progress is not None:
-                progress(done)
-            yield y
-        sanitiser.finish()
+        with kept_inside(internal, sanitiser, source) as keep:
+            for batch in source.batches(names if internal is None else [*names, internal.person]):
+                y = sanitiser.outputs(sanitiser.inputs(batch), randomness)
+                done += len(y)
+                keep(batch, y)
+                if progress is not None:
+                    progress(done)
+                yield y
+            sanitiser.finish()
 
     yield from drawn() if keep_order else shuffled(drawn(), randomness)
 
@@ -229,9 +250,10 @@ def _in_memory(
     randomness: Randomness,
     keep_order: bool,
     progress: Callable[[int], None] | None,
+    internal: Internal | None = None,
 ) -> pa.Table:
     schema = sanitiser.schema()
-    codes = _released_codes(sanitiser, source, randomness, keep_order, progress)
+    codes = _released_codes(sanitiser, source, randomness, keep_order, progress, internal)
     return pa.Table.from_batches([plain(sanitiser.release(y), schema) for y in codes], schema=schema)
 
 

@@ -35,12 +35,17 @@ class Sanitiser:
         faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
         self._faces = [*faces, *(_variant(k, block) for k, block in enumerate(protocol.blocks) if _shared(block))]
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are released."""
+        return self.protocol.attributes
+
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, k]: the input of block k for row i; one past the last stands for strangers, who are drawn if at all."""
         x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
         strange = np.zeros(batch.num_rows, dtype=bool)
         for k, (block, inputs, _) in enumerate(self._blocks):
-            codes = [column.encode(_one(batch.column(column.name))) for column in block.columns]
+            codes = encoded(block, batch)
             found = inputs.look_up(codes)
             unseen = found == UNSEEN
             if block.nearest and unseen.any():
@@ -90,6 +95,11 @@ class Sanitiser:
         """The schema of released tables, in plain types."""
         names = self.protocol.released_columns
         return pa.schema([(name, values.type) for name, (_, _, _, values) in zip(names, self._faces, strict=True)])
+
+
+def encoded(block: Block, batch: pa.RecordBatch) -> list[Integers]:
+    """The numbers of the values of a batch in each of the block's columns."""
+    return [column.encode(_one(batch.column(column.name))) for column in block.columns]
 
 
 class _Inputs:

@@ -1,0 +1,152 @@
+"""Earlier releases, joined by person: what was released of everybody in a table.
+
+Released rows are read back as outputs, and only these numbers and the persons go into DuckDB, which joins them with the
+table and spills what does not fit into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.protocols.follow_up import FollowUp, earlier, outputs_of
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.database import clear_errors, connect, hearing
+from privacyfunnel.tables.reading_back import released_outputs
+from privacyfunnel.tables.sources import Source
+from privacyfunnel.typing import Integers
+
+JOINED = "privacyfunnel_joined"
+EARLIER = "privacyfunnel_earlier"
+KNOWN = "privacyfunnel_known"
+CHUNK = "privacyfunnel_chunk"
+"""Names of tables and views in a connection of ours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """Releases that are read into the table EARLIER of a connection: persons, and their outputs in all of them."""
+
+    connection: duckdb.DuckDBPyConnection
+    name: str
+    """For messages."""
+    person: str
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+    def read(self, protocols: Sequence[Protocol], released: Sequence[Any]) -> list[str]:
+        """Read all releases, the first one first; the names of the columns of outputs."""
+        if len(released) != len(protocols):
+            raise InvalidInput(
+                f"there were {len(protocols)} releases before, and {len(released)} released tables are given: give all "
+                "of them, from the first on"
+            )
+        names: list[str] = []
+        tables = ""
+        for i, (protocol, table) in enumerate(zip(protocols, released, strict=True)):
+            own = [f"y{len(names) + k}" for k in range(outputs_of(protocol))]
+            self._read_one(protocol, table, f"{EARLIER}_{i}", own)
+            tables += f" JOIN {EARLIER}_{i} USING (person)" if tables else f"{EARLIER}_{i}"
+            names += own
+        self.execute(f"CREATE OR REPLACE TEMP TABLE {EARLIER} AS SELECT person, {', '.join(names)} FROM {tables}")
+        return names
+
+    def _read_one(self, protocol: Protocol, table: Any, part: str, names: list[str]) -> None:
+        """One release as a table of persons and outputs, each person once."""
+        listed = ", ".join(f"{name} BIGINT" for name in names)
+        self.execute(f"CREATE OR REPLACE TEMP TABLE {part} (person VARCHAR, {listed})")
+        for persons, y in released_outputs(
+            readable(protocol), table, self.person, delimiter=self.delimiter, encoding=self.encoding
+        ):
+            columns = {name: y[:, k] for k, name in enumerate(names)}
+            self.connection.register(CHUNK, pa.table({"person": persons, **columns}))
+            self.execute(f"INSERT INTO {part} SELECT nullif(person, ''), {', '.join(names)} FROM {CHUNK}")
+            self.connection.unregister(CHUNK)
+        counted = f"SELECT count(*), count(person), count(DISTINCT person) FROM {part}"
+        rows, named, different = self.connection.execute(counted).fetchall()[0]
+        if different < rows:
+            raise InvalidTable(
+                f"a released table has {rows - named:,} rows without a person and {named - different:,} of persons who "
+                "are there twice"
+            )
+
+    def execute(self, sql: str) -> None:
+        """Run a statement; Ctrl-C ends it."""
+        with clear_errors(self.name):
+            hearing(self.connection, lambda: self.connection.execute(sql))
+
+
+def readable(protocol: Protocol) -> Protocol:
+    """The protocol whose outputs released rows stand for."""
+    return protocol.with_block(protocol.steps.written_block()) if isinstance(protocol, FollowUp) else protocol
+
+
+def tables_of(released: Any) -> list[Any]:
+    """The earlier released tables, the first one first."""
+    return list(released) if isinstance(released, list | tuple) else [released]
+
+
+def histories_released(
+    after: Protocol, released: Sequence[Any], person: str, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> tuple[Integers, Integers]:
+    """histories[i], what was released of people up to the release of `after`, each once, and of how many people."""
+    earlier_ones = Earlier(connect(), "the released table", person, delimiter, encoding)
+    names = ", ".join(earlier_ones.read((*earlier(after), after), released))
+    counted = f"SELECT {names}, count(*) FROM {EARLIER} GROUP BY {names} ORDER BY {names}"
+    found = np.array(earlier_ones.connection.execute(counted).fetchall(), dtype=np.int64)
+    if not len(found):
+        raise InvalidTable("nobody is in all of the released tables")
+    return found[:, :-1], found[:, -1]
+
+
+def with_histories(
+    source: Source, follow_up: FollowUp, released: Sequence[Any], person: str, delimiter: str | None, encoding: str
+) -> Source:
+    """The source with one column more: the number of each person's history among those of the follow-up.
+
+    Rows keep their order. Refuses people who are twice in a table, or of whom nothing known was released, with counts.
+    """
+    source.require([person])
+    read = Earlier(source.connection, source.name, person, delimiter, encoding)
+    names, steps = read.read(tuple(earlier(follow_up)), released), follow_up.steps
+    known = {name: steps.histories[:, j] for j, name in enumerate(names)}
+    source.connection.register(KNOWN, pa.table({**known, "h": np.arange(len(steps.histories))}))
+    own, number = f"c{source.columns.index(person)}", f"c{len(source.columns)}"
+    same = " AND ".join(f"k.{name} = r.{name}" for name in names)
+    read.execute(
+        f"CREATE OR REPLACE TEMP VIEW {JOINED} AS "
+        f"SELECT a.* EXCLUDE (place), k.h AS {number}, r.person IS NOT NULL AS met "
+        f"FROM (SELECT *, row_number() OVER () AS place FROM {source.view}) a "
+        f"LEFT JOIN {EARLIER} r ON CAST(a.{own} AS VARCHAR) = r.person LEFT JOIN {KNOWN} k ON {same} ORDER BY a.place"
+    )
+    _check_people(source, own, number)
+    return replace(source, columns=(*source.columns, steps.history), view=JOINED, _held=set())
+
+
+def _check_people(source: Source, own: str, number: str) -> None:
+    """Refuse a table in which some people cannot be followed."""
+    text = f"nullif(CAST({own} AS VARCHAR), '')"
+    counted = f"SELECT count(*), count({text}), count(DISTINCT {text}) FROM {source.view}"
+    ((rows, named, different),) = source.rows(counted)
+    if different < rows:
+        raise InvalidTable(
+            f"{source.name} has {rows - named:,} rows without a person and {named - different:,} of persons who are "
+            "there twice: one row for each is followed"
+        )
+    ((met, known),) = source.rows(f"SELECT count(*) FILTER (met), count({number}) FROM {JOINED}")
+    if met < rows:
+        raise InvalidTable(
+            f"of {rows - met:,} of {rows:,} people in {source.name} nothing was released before, so there is nothing "
+            "to follow: release them by the first protocol, or leave them out"
+        )
+    if known < rows:
+        raise InvalidTable(
+            f"of {rows - known:,} of {rows:,} people in {source.name} something was released that this follow-up was "
+            "not fitted for: fit it with all that was released (--released), or leave them out"
+        )

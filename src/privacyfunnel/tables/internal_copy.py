@@ -1,0 +1,71 @@
+"""The internal copy: released rows together with whose they are, for the house and for the next follow-up alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.tables.sanitiser import Sanitiser
+from privacyfunnel.tables.sources import Source
+from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer
+
+NOT_FOR_PUBLICATION = "internal: rows say whose they are; keep it to draw a follow-up, and publish the other file"
+Keep = Callable[[pa.RecordBatch, NDArray[np.int32]], None]
+
+
+@dataclass(frozen=True)
+class Internal:
+    """Where the copy goes, and the column that says whose row it is."""
+
+    path: Path
+    person: str
+    force: bool = False
+
+    def check(self, *others: Path | None) -> None:
+        """Refuse what cannot be written, before anything is drawn."""
+        format_of(self.path)
+        check_output(self.path, self.force, others)
+
+
+@contextmanager
+def kept_inside(internal: Internal | None, sanitiser: Sanitiser, source: Source) -> Iterator[Keep]:
+    """A function that takes the rows of a batch and what was drawn for them; it does nothing if nothing is kept."""
+    if internal is None:
+        yield lambda batch, y: None
+        return
+    source.require([internal.person])
+    if internal.person in sanitiser.schema().names:
+        raise InvalidInput(f"--person {internal.person} is a column that is released; name the one that says who it is")
+    schema = sanitiser.schema().insert(0, pa.field(internal.person, pa.string()))
+    metadata = {"software": "privacyfunnel", "mind": [NOT_FOR_PUBLICATION]}
+    with table_writer(internal.path, schema, metadata, internal.force) as write:
+
+        def keep(batch: pa.RecordBatch, y: NDArray[np.int32]) -> None:
+            rows = plain(sanitiser.release(y), sanitiser.schema())
+            arrays: list[Any] = [_texts(batch.column(internal.person)), *rows.columns]
+            whole = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            write(_packed(whole) if internal.path.suffix == ".parquet" else whole)
+
+        yield keep
+
+
+def _texts(array: Any) -> pa.Array:
+    """Whose rows they are, as texts: a file may hold them as numbers, and the next one not."""
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return (
+        whole.dictionary_decode().cast(pa.string()) if pa.types.is_dictionary(whole.type) else whole.cast(pa.string())
+    )
+
+
+def _packed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Columns as dictionaries, as the writer of Parquet files takes them."""
+    arrays = [column.dictionary_encode() for column in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
