@@ -34,6 +34,7 @@ COMMANDS = {
     "report": (
         "Write one page with the promise, its proof, what was kept and what an attacker gains. Exit code 1: broken."
     ),
+    "publish": ("Make one folder for a data portal: table, protocol, report, README, and what machines read of them."),
     "studio": (
         "Choose columns and a promise in a browser, see what is kept and what is given away, and download the release."
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
@@ -62,6 +63,8 @@ class Release:
     """That of the protocol: rows of a faithful release can be counted as they stand."""
     variant: str | None = None
     """The column that tells outputs apart which are written as the same values, if there is one."""
+    protocol: str | None = None
+    """The digest of the protocol by which rows were drawn, for files that have a place for it."""
 
     def metadata(self) -> dict[str, Any]:
         """What is written into the released file about its making, and about reading it."""
@@ -73,6 +76,7 @@ class Release:
             "randomness": randomness,
             "counting": COUNTING[self.objective],
             "mind": list(MIND),
+            **({"protocol": self.protocol} if self.protocol is not None else {}),
             **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
         }
 
@@ -103,8 +107,9 @@ def sanitise(
     Without, the released table comes back, of the same kind as `table` (Arrow, for a path).
     """
     check_unseen(protocol, unseen)
-    protocol = protocol if variant else without_variants(protocol)
     target = Path(output) if output is not None else None
+    digest = digest_of(protocol) if target is not None else None
+    protocol = protocol if variant else without_variants(protocol)
     if target is not None:
         format_of(target)
         check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
@@ -118,7 +123,7 @@ def sanitise(
         released = _in_memory(sanitiser, source, randomness, keep_order, progress)
         metadata = _summary(sanitiser, source, len(released), keep_order, seed).metadata()
         return _like(table, released, metadata)
-    release = _summary(sanitiser, source, 0, keep_order, seed)
+    release = replace(_summary(sanitiser, source, 0, keep_order, seed), protocol=digest)
     if note is not None and release.warns:
         check_output(note, force)
     rows = 0
@@ -128,7 +133,7 @@ def sanitise(
             rows += len(y)
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
-    return _summary(sanitiser, source, rows, keep_order, seed)
+    return replace(_summary(sanitiser, source, rows, keep_order, seed), protocol=digest)
 
 
 def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:
