@@ -36,6 +36,8 @@ ROOMS = [
     "estimates",
     "paper",
     "report",
+    "publishing",
+    "recipes",
     "studio",
     "transformer",
     "cli",

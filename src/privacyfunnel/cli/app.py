@@ -34,6 +34,9 @@ COMMANDS = {
     "report": (
         "Write one page with the promise, its proof, what was kept and what an attacker gains. Exit code 1: broken."
     ),
+    "publish": ("Make one folder for a data portal: table, protocol, report, README, and what machines read of them."),
+    "init": "Write a commented recipe for a table, with what its columns suggest, to be reviewed and run.",
+    "run": "Do all that a recipe says: fit, sanitise, audit, report, publish. The folder appears whole or not at all.",
     "studio": (
         "Choose columns and a promise in a browser, see what is kept and what is given away, and download the release."
     ),

@@ -14,6 +14,7 @@ from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import account
 from privacyfunnel.report.curves import Comparison, compare, epsilons_with
+from privacyfunnel.report.three_risks import three_risks
 from privacyfunnel.tables.auditing import audit_table
 from privacyfunnel.tables.writing import check_output, whole_file
 
@@ -61,7 +62,7 @@ def report(
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
     if json:
-        show.as_json({"report": str(output), **about.as_dict()})
+        show.as_json({"report": str(output), **about.as_dict(), "three_risks": three_risks(about).as_dict()})
     else:
         screen = show.console()
         told = about.everything

@@ -15,6 +15,7 @@ from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
 from privacyfunnel.report.measured import FromTable
+from privacyfunnel.report.officers import officers_part
 from privacyfunnel.report.promised import glance_part, promise_part, proof_part
 from privacyfunnel.report.words import percent
 
@@ -40,6 +41,7 @@ def report_page(
         *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
         ("side-channels", "Side channels", side_channels_part(account)),
         *([("choice", "Other promises, other ε", _choice(account, compared))] if compared else []),
+        ("officers", "For data-protection officers", officers_part(account)),
         ("limits", "What is not promised", definitions(words.limit_words(account))),
         ("again", "How to do it again", _again(account, name, protocol_name)),
     ]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.column import UNSEEN
 from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.errors import UnseenValues
+from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.tables.earlier_releases import tables_of, with_histories
 from privacyfunnel.tables.internal_copy import Internal
@@ -46,7 +47,8 @@ def sanitise_following(
     if kept is not None:
         kept.check(Path(output) if output is not None else None)
     joined = with_histories(source, follow_up, tables_of(released), person, delimiter, encoding)
-    return release_rows(_Sanitiser(follow_up), joined, table, output, keep_order, seed, force, progress, kept)
+    digest = digest_of(follow_up) if output is not None else None
+    return release_rows(_Sanitiser(follow_up), joined, table, output, keep_order, seed, force, progress, kept, digest)
 
 
 class _Sanitiser(Sanitiser):

@@ -45,7 +45,8 @@ def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encod
         columns = dict(zip(names, batch.columns, strict=False))
         parts.append(np.column_stack([reader.outputs(columns, counts), counts]))
     found = np.concatenate(parts) if parts else np.empty((0, len(protocol.blocks) + 1), dtype=np.int64)
-    _check(source, reader, int(found[:, -1].sum()))
+    _check(source, reader)
+    _check_number(source, int(found[:, -1].sum()))
     different, place = np.unique(found[:, :-1], axis=0, return_inverse=True)
     counts = np.zeros(len(different), dtype=np.int64)
     np.add.at(counts, place.ravel(), found[:, -1])
@@ -65,14 +66,19 @@ def outputs_of_rows(
 ) -> Integers:
     """y[i, k]: the output of block k that released row i stands for."""
     source = _opened(protocol, table, delimiter, encoding)
+    y = np.concatenate(list(outputs_in_batches(protocol, source)))
+    _check_number(source, len(y))
+    return y
+
+
+def outputs_in_batches(protocol: Protocol, table: Any) -> Iterator[Integers]:
+    """The same, some rows at a time; rows that the protocol never releases are refused after the last."""
+    source = _opened(protocol, table, None, "utf-8")
     reader = _Reader(protocol)
-    parts = []
     for batch in source.batches(list(protocol.released_columns)):
         columns = {name: batch.column(name) for name in protocol.released_columns}
-        parts.append(reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64)))
-    y = np.concatenate(parts)
-    _check(source, reader, len(y))
-    return y
+        yield reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64))
+    _check(source, reader)
 
 
 def released_outputs(
@@ -93,7 +99,7 @@ def released_outputs(
         persons = _one(batch.column(person))
         plain = persons.dictionary_decode() if pa.types.is_dictionary(persons.type) else persons
         yield plain.cast(pa.string()), y
-    _check_strange(source, reader)
+    _check(source, reader)
 
 
 def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str) -> Source:
@@ -115,19 +121,18 @@ def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str
     return source
 
 
-def _check(source: Source, reader: _Reader, rows: int) -> None:
-    _check_strange(source, reader)
-    if rows < FEWEST_ROWS:
-        raise InvalidTable(f"{source.name} has {rows} rows, too few for an estimate; {FEWEST_ROWS} are needed")
-
-
-def _check_strange(source: Source, reader: _Reader) -> None:
+def _check(source: Source, reader: _Reader) -> None:
     if reader.strange:
         where = ", ".join(f"{n:,} in {name}" for name, n in reader.strange.items())
         raise InvalidTable(
             f"{source.name} has rows that this protocol never releases ({where}); "
             "is it the protocol of this table, and was the table left as it was released?"
         )
+
+
+def _check_number(source: Source, rows: int) -> None:
+    if rows < FEWEST_ROWS:
+        raise InvalidTable(f"{source.name} has {rows} rows, too few for an estimate; {FEWEST_ROWS} are needed")
 
 
 class _Reader:

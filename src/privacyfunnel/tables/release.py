@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.internal_copy import Internal, kept_inside
@@ -63,6 +64,8 @@ class Release:
     """That of the protocol: rows of a faithful release can be counted as they stand."""
     variant: str | None = None
     """The column that tells outputs apart which are written as the same values, if there is one."""
+    protocol: str | None = None
+    """The digest of the protocol by which rows were drawn, for files that have a place for it."""
 
     def metadata(self) -> dict[str, Any]:
         """What is written into the released file about its making, and about reading it."""
@@ -74,6 +77,7 @@ class Release:
             "randomness": randomness,
             "counting": COUNTING[self.objective],
             "mind": list(MIND),
+            **({"protocol": self.protocol} if self.protocol is not None else {}),
             **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
         }
 
@@ -106,12 +110,13 @@ def sanitise(
     the house, in which rows have the column that says whose they are: a follow-up is drawn from it.
     """
     check_unseen(protocol, unseen)
+    digest = digest_of(protocol) if output is not None else None
     protocol = protocol if variant else without_variants(protocol)
     secrets = [reading.name for reading in protocol.secret_readings]
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     source.require(protocol.attributes)
     sanitiser = Sanitiser(protocol, unseen)
-    return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal)
+    return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal, digest)
 
 
 def release_rows(
@@ -124,8 +129,9 @@ def release_rows(
     force: bool,
     progress: Callable[[int], None] | None,
     internal: Internal | None = None,
+    digest: str | None = None,
 ) -> Any:
-    """Draw a released row for every row of a source, which is that of `table`."""
+    """Draw a released row for every row of a source, which is that of `table`; `digest` is that of the protocol."""
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     if output is None:
         released = _in_memory(sanitiser, source, randomness, keep_order, progress, internal)
@@ -135,7 +141,7 @@ def release_rows(
     format_of(target)
     check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
     note = None if format_of(target) == ".parquet" else target.with_name(target.name + ".metadata.json")
-    release = _summary(sanitiser, source, 0, keep_order, seed)
+    release = replace(_summary(sanitiser, source, 0, keep_order, seed), protocol=digest)
     if note is not None and release.warns:
         check_output(note, force)
     rows = 0
@@ -145,7 +151,7 @@ def release_rows(
             rows += len(y)
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
-    return _summary(sanitiser, source, rows, keep_order, seed)
+    return replace(_summary(sanitiser, source, rows, keep_order, seed), protocol=digest)
 
 
 def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:

@@ -48,7 +48,7 @@ def check_output(path: Path, force: bool, inputs: tuple[Path | None, ...] = ()) 
         if path.exists() and not force:
             raise OutputRefused(f"{path} exists; pass --force to replace it")
     except OSError as trouble:
-        raise OutputRefused(f"{str(path)[:SHOWN]} cannot be written: {_words(trouble)}") from None
+        raise OutputRefused(f"{str(path)[:SHOWN]} cannot be written: {in_words(trouble)}") from None
 
 
 @contextmanager
@@ -65,9 +65,9 @@ def whole_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         _name(part, path, force)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as trouble:
-        raise OutputRefused(f"{path} was not written: {_words(trouble)}") from None
+        raise OutputRefused(f"{path} was not written: {in_words(trouble)}") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -87,7 +87,8 @@ def _name(part: Path, path: Path, force: bool) -> None:
         part.replace(path)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, where that can be asked for."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -96,7 +97,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _words(trouble: OSError) -> str:
+def in_words(trouble: OSError) -> str:
+    """Why a file cannot be written."""
     known = {
         errno.ENOSPC: "the disk is full",
         errno.EDQUOT: "the disk quota is used up",

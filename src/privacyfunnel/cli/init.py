@@ -1,0 +1,68 @@
+"""funnel init: a commented recipe for a table. What reads the table is loaded only to read it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privacyfunnel.cli import shared
+
+REVIEW_WORDS = (
+    "These are suggestions, from names and numbers of values. Read every line: which column is the secret, which are "
+    "released, and how far beliefs may change, nobody but you can say."
+)
+"""What a steward must not overlook."""
+
+
+def init(
+    table: shared.Table,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the recipe (TOML).")] = Path(
+        "recipe.toml"
+    ),
+    secret: Annotated[str | None, typer.Option(help="The secret column (default: the one that looks like it).")] = None,
+    attributes: Annotated[
+        str | None, typer.Option(help="The columns to release, joined by commas (default: suggested).")
+    ] = None,
+    delimiter: shared.Delimiter = None,
+    encoding: shared.Encoding = "utf-8",
+    force: shared.Force = False,
+    json: shared.Json = False,
+) -> None:
+    """Write a commented recipe for a table, with what its columns suggest, to be reviewed and run.
+
+    Example: funnel init people.csv -o recipe.toml
+    """
+    from privacyfunnel.cli import show
+    from privacyfunnel.publishing.details import slug_of
+    from privacyfunnel.recipes.beginning import beginning
+    from privacyfunnel.tables.sources import open_source
+    from privacyfunnel.tables.suggesting import suggest
+    from privacyfunnel.tables.writing import check_output, whole_file
+
+    check_output(output, force, (table,))
+    with show.working(f"looking at {table.name}"):
+        columns = suggest(open_source(table, delimiter=delimiter, encoding=encoding))
+    reading = {"delimiter": delimiter} if delimiter is not None else {}
+    reading |= {"encoding": encoding} if encoding != "utf-8" else {}
+    made = beginning(
+        columns,
+        table=Path(os.path.relpath(table, output.parent)).as_posix(),
+        name=output.name,
+        output=f"{slug_of(table.name.split('.')[0])}-release",
+        secret=secret,
+        attributes=shared.names(attributes) if attributes is not None else None,
+        reading=reading,
+    )
+    with whole_file(output, force) as file:
+        file.write(made.encode())
+    if json:
+        show.as_json({"recipe": str(output), "next": REVIEW_WORDS})
+        return
+    screen = show.console()
+    screen.print(REVIEW_WORDS)
+    then = shlex.join(["funnel", "run", str(output), "--dry-run"])
+    screen.print(f"Written: {output}. Next: edit it, then {then}", markup=False)

@@ -1,0 +1,86 @@
+"""funnel publish: from a released table to a folder for a data portal. What writes it is loaded only to write it."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privacyfunnel.cli import shared
+from privacyfunnel.errors import InvalidInput
+
+ONCE_WORDS = "Publish this folder, and no other release of these people."
+"""What a steward must not overlook."""
+
+
+def publish(
+    released: Annotated[
+        Path | None, typer.Argument(help="The released table, as funnel sanitise wrote it.", show_default=False)
+    ] = None,
+    protocol: Annotated[Path | None, typer.Option(help="The protocol by which it was drawn.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The folder to make; it appears whole or not at all.")
+    ] = None,
+    details: Annotated[
+        Path | None, typer.Option(help="A file publish.toml with title, licence, contact, contributors, sources, …")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What the table is called.")] = None,
+    description: Annotated[str | None, typer.Option(help="What it is (default: its columns and rows).")] = None,
+    licence: Annotated[str | None, typer.Option(help="Such as CC-BY-4.0, or an address.")] = None,
+    publisher: Annotated[str | None, typer.Option(help="Who publishes it: a name, or “name <e-mail>”.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Whom to ask: an e-mail address, or “name <e-mail>”.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where the folder will lie on the web.")] = None,
+    health: Annotated[
+        bool, typer.Option("--health", help="Also what HealthDCAT-AP asks for, from [health] in the details.")
+    ] = False,
+    template: Annotated[
+        Path | None, typer.Option(help="Write a template of publish.toml here, to be filled in, and nothing else.")
+    ] = None,
+    force: shared.Force = False,
+    json: shared.Json = False,
+) -> None:
+    """Make one folder for a data portal: table, protocol, report, README, and what machines read of them.
+
+    Protocols that were fitted on exact counts, rows that a protocol did not release, and other columns are refused.
+
+    Example: funnel publish open.csv --protocol protocol.json --details publish.toml -o folder
+    """
+    if template is not None:
+        _write_template(template, force, json)
+        return
+    if released is None or protocol is None or output is None:
+        raise InvalidInput("publish needs a released table, --protocol and -o; see funnel publish --help")
+    from privacyfunnel.publishing.details import details_of
+
+    given = {"title": title, "description": description, "licence": licence, "url": url}
+    given |= {"publisher": publisher, "contact": contact}
+    told = details_of(details, given, health=health, today=date.today())
+    from privacyfunnel.cli import show
+    from privacyfunnel.protocols.protocol import Protocol
+    from privacyfunnel.publishing.publish import publish as publish_folder
+
+    with show.working("publishing"):
+        made = publish_folder(Protocol.load(protocol), released, output, told, force=force)
+    if json:
+        show.as_json(made.as_dict())
+        return
+    screen = show.console()
+    screen.print(f"Published {made.rows:,} rows of {', '.join(made.columns)}: {output}.", markup=False)
+    screen.print(f"In it: {', '.join(file.name for file in made.files)}.", markup=False)
+    screen.print(ONCE_WORDS, markup=False)
+
+
+def _write_template(path: Path, force: bool, json: bool) -> None:
+    from privacyfunnel.cli import show
+    from privacyfunnel.publishing.details import template
+    from privacyfunnel.tables.writing import check_output, whole_file
+
+    check_output(path, force)
+    with whole_file(path, force) as file:
+        file.write(template(date.today()).encode())
+    if json:
+        show.as_json({"template": str(path)})
+    else:
+        show.console().print(f"Written: {path}. Fill it in, then: funnel publish … --details {path}", markup=False)

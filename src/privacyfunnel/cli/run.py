@@ -1,0 +1,126 @@
+"""funnel run: everything that a recipe says, by the commands that it stands for."""
+
+from __future__ import annotations
+
+import io
+import json as json_text
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, nullcontext, redirect_stdout
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from privacyfunnel.cli import shared, show
+from privacyfunnel.cli.app import command
+from privacyfunnel.errors import InvalidInput, OutputRefused, PrivacyFunnelError
+from privacyfunnel.numeric.stopping import BROKEN
+from privacyfunnel.publishing.described import sha256_of
+from privacyfunnel.publishing.details import details_of
+from privacyfunnel.recipes.log import Log, digests, versions
+from privacyfunnel.recipes.recipe import LOG, RECIPE, Recipe, load
+from privacyfunnel.recipes.steps import Step, inputs, steps
+from privacyfunnel.tables.whole_folder import check_folder, whole_folder
+
+USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1].__mro__[1])
+"""Whatever goes wrong while options are read."""
+
+
+def run(
+    recipe: Annotated[Path, typer.Argument(help="The recipe, as funnel init begins one (TOML).")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the recipe, show the commands that it stands for, and do nothing.")
+    ] = False,
+    force: shared.Force = False,
+    json: shared.Json = False,
+) -> None:
+    """Do all that a recipe says: fit, sanitise, audit, report, publish. The folder appears whole or not at all.
+
+    Example: funnel run recipe.toml --dry-run
+    """
+    made, place = load(recipe), recipe.absolute().parent
+    text = recipe.read_bytes()
+    todo = steps(made, place)
+    output = place / made.output
+    _check(recipe, made, todo, place)
+    check_folder(output, force, made.own)
+    if dry_run:
+        _show_plan(todo, output, json)
+        return
+    with whole_folder(output, force, made.own) as part, chdir(part):
+        log, told = Log(part / LOG), {}
+        (part / RECIPE).write_bytes(text)
+        log.add("run", recipe=sha256_of(part / RECIPE), inputs=digests(inputs(made, place)), versions=versions())
+        for i, step in enumerate(todo, start=1):
+            told[step.name] = _do(step, f"{i} of {len(todo)}", recipe.name, log, json)
+        log.add("end", digests=digests({name: part / name for step in todo for name in step.makes}))
+    if json:
+        show.as_json({"output": str(output), "steps": told, "log": log.lines})
+        return
+    show.console().print(f"Done: {output}. What was done, with versions and digests: {LOG} in it.", markup=False)
+
+
+def _check(recipe: Path, made: Recipe, todo: list[Step], place: Path) -> None:
+    """Refuse, before any time is spent, what the commands would refuse later."""
+    for key, path in inputs(made, place).items():
+        if not path.exists():
+            raise InvalidInput(f"{recipe}: {key}: there is no file {path}")
+    if made.publish is not None:
+        given = {key: getattr(made.publish, key) for key in ("title", "description", "licence", "url")}
+        given |= {"publisher": made.publish.publisher, "contact": made.publish.contact}
+        details = place / made.publish.details if made.publish.details is not None else None
+        with _naming(recipe.name, "publish"):
+            details_of(details, given, health=bool(made.publish.health), today=date.today())
+    for step in todo:
+        with _naming(recipe.name, step.name):
+            command(step.name).make_context(f"funnel {step.name}", list(step.words[1:]))
+
+
+def _do(step: Step, which: str, recipe: str, log: Log, json: bool) -> dict[str, Any] | None:
+    """Run one command, as if it were typed; a promise that is broken ends it all."""
+    typed, begun = shlex.join(["funnel", *step.words]), time.monotonic()
+    words = [*step.words[1:], *(["--json"] if json else [])]
+    if not json:
+        show.console().print(f"\n{which}: {typed}", style="bold", markup=False, soft_wrap=True)
+    heard = io.StringIO()
+    with _naming(recipe, step.name), redirect_stdout(heard) if json else nullcontext():
+        code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
+    log.add(
+        "step",
+        step=step.name,
+        command=typed,
+        seconds=round(time.monotonic() - begun, 3),
+        exit=int(code or 0),
+        digests=digests({name: Path(name) for name in step.makes}),
+    )
+    if code:
+        raise typer.Exit(BROKEN if code == BROKEN else int(code))
+    return cast(dict[str, Any], json_text.loads(heard.getvalue())) if json else None
+
+
+@contextmanager
+def _naming(recipe: str, part: str) -> Iterator[None]:
+    """An error of a command says in which part of the recipe it is."""
+    try:
+        yield
+    except OutputRefused:
+        raise
+    except PrivacyFunnelError as error:
+        raise InvalidInput(f"{recipe} [{part}]: {error}") from error
+    except USAGE_ERROR as error:
+        message = getattr(error, "format_message", error.__str__)()
+        raise InvalidInput(f"{recipe} [{part}]: {message}") from error
+
+
+def _show_plan(todo: list[Step], output: Path, json: bool) -> None:
+    typed = [shlex.join(["funnel", *step.words]) for step in todo]
+    if json:
+        show.as_json({"output": str(output), "commands": typed})
+        return
+    screen = show.console()
+    screen.print(f"Would make {output}, in it:", markup=False)
+    for line in typed:
+        screen.print(line, markup=False, soft_wrap=True)

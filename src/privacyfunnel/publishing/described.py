@@ -1,0 +1,167 @@
+"""Described: all that the files of a published folder say, put together once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from privacyfunnel.distribution.column import Column, Label
+from privacyfunnel.distribution.similarity import ORDERED_KINDS
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.publishing.details import Details
+from privacyfunnel.report.account import Account, encoder_of
+from privacyfunnel.report.words import how_to_count
+from privacyfunnel.tables.release import MIND, VARIANT
+
+Type = Literal["string", "integer", "number", "boolean"]
+CHUNK = 2**20
+"""Bytes that are read at a time."""
+TABLE, PARQUET, PROTOCOL, REPORT = "table.csv", "table.parquet", "protocol.json", "report.html"
+"""The files that everything else is about."""
+MEDIA = {
+    TABLE: "text/csv",
+    PARQUET: "application/vnd.apache.parquet",
+    PROTOCOL: "application/json",
+    REPORT: "text/html",
+}
+WHAT = {
+    TABLE: "The released table as CSV: UTF-8, commas, missing values are empty.",
+    PARQUET: "The same rows as Parquet.",
+    PROTOCOL: "The protocol: how rows were drawn, with noisy counts by which anybody can check the promise.",
+    REPORT: "What is promised, how it is proven, and what is not promised.",
+}
+"""What each of them is."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of the released table."""
+
+    name: str
+    type: Type
+    values: tuple[Label, ...]
+    """All that can stand in it, missing aside."""
+    missing: bool
+    ordered: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class File:
+    """One file: how long it is, and its digest."""
+
+    name: str
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> File:
+        """Of a file that is there."""
+        return cls(path.name, path.stat().st_size, sha256_of(path))
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A released table, its protocol, and what its owner says of it."""
+
+    details: Details
+    protocol: Protocol
+    account: Account
+    rows: int
+    fields: tuple[Field, ...]
+    files: tuple[File, ...]
+    version: str
+    """Of this package."""
+
+    @property
+    def description(self) -> str:
+        """In the owner's words, or which columns of how many people."""
+        columns = ", ".join(self.protocol.attributes)
+        own = f"{self.rows:,} rows with {columns}. The column {self.protocol.secret} is not released."
+        return self.details.description or own
+
+    @property
+    def promise(self) -> str:
+        """What is promised about a row, and about everything published."""
+        told = self.account.everything
+        whom = f" {told.whom()} {told.words()}" if told is not None else ""
+        return f"{self.protocol.notion.words()}{whom}"
+
+    @property
+    def processing(self) -> str:
+        """What was done to the data."""
+        return (
+            f"Every row was drawn at random from the original row, by the protocol in {PROTOCOL} (privacyfunnel "
+            f"{self.version}), so that it tells little about {self.protocol.secret}. Rows are shuffled. "
+            + "; ".join(f"{field.name}: {field.words}" for field in self.fields)
+            + "."
+        )
+
+    @property
+    def counting(self) -> str:
+        """Whether rows can be counted as they stand."""
+        if self.protocol.objective == "faithful" and self.rows != self.protocol.people:
+            return (
+                f"The protocol was fitted on {self.protocol.people:,} rows, and these are {self.rows:,}: counts lean "
+                "towards the fitted ones, and funnel estimate undoes that, with intervals."
+            )
+        return how_to_count(self.account)
+
+    @property
+    def mind(self) -> tuple[str, ...]:
+        """What must not be done."""
+        return MIND
+
+    @property
+    def personal(self) -> str:
+        """What there is about people."""
+        return (
+            f"Each row stands for one person. The column {self.protocol.secret} is not released; what a row tells "
+            f"about it is limited. The released columns are not protected, and who is in the table is not hidden. "
+            f"{self.promise}"
+        )
+
+
+def fields_of(protocol: Protocol) -> Iterator[Field]:
+    """The columns of the table that a protocol releases."""
+    for block in protocol.blocks:
+        for column in block.columns:
+            values = tuple(column.released_values.to_pylist())
+            words = encoder_of(column).how
+            yield Field(column.name, _type(column), values, None in column.labels, _ordered(column), words)
+    if protocol.variant is not None:
+        most = max(int(block.variants.max()) for block in protocol.blocks if block.variants is not None)
+        words = VARIANT.format(protocol.variant)
+        yield Field(protocol.variant, "integer", tuple(range(most + 1)), False, False, words)
+
+
+def _ordered(column: Column) -> bool:
+    return column.kind in ORDERED_KINDS and not column.other
+
+
+def _type(column: Column) -> Type:
+    kind = column.released_values.type
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_integer(kind):
+        return "integer"
+    return "number" if pa.types.is_floating(kind) else "string"
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def without_nothing(content: dict[str, Any]) -> dict[str, Any]:
+    """Without entries that say nothing."""
+    return {key: value for key, value in content.items() if value not in (None, [], {}, "")}

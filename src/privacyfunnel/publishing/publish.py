@@ -1,0 +1,141 @@
+"""publish: a released table and its protocol become one folder for a data portal, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from privacyfunnel.errors import InvalidTable
+from privacyfunnel.protocols.file import to_text
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.publishing.belongs import belonging, check_promise, check_protocol
+from privacyfunnel.publishing.citation import citation
+from privacyfunnel.publishing.croissant import croissant
+from privacyfunnel.publishing.datapackage import datapackage
+from privacyfunnel.publishing.dcat import dcat
+from privacyfunnel.publishing.described import PARQUET, PROTOCOL, REPORT, TABLE, Described, File, fields_of
+from privacyfunnel.publishing.details import Details
+from privacyfunnel.publishing.readme import R_FILE, readme
+from privacyfunnel.report.account import account
+from privacyfunnel.tables.reading_back import outputs_in_batches
+from privacyfunnel.tables.release import COUNTING, MIND, VARIANT
+from privacyfunnel.tables.sanitiser import Sanitiser
+from privacyfunnel.tables.sources import Source
+from privacyfunnel.tables.whole_folder import check_folder, whole_folder
+from privacyfunnel.tables.writing import table_writer
+
+PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE = (
+    "datapackage.json",
+    "croissant.json",
+    "dcat.jsonld",
+    "README.md",
+    "CITATION.cff",
+)
+"""The files that describe."""
+OWN = frozenset({TABLE, PARQUET, PROTOCOL, REPORT, R_FILE, PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE})
+"""All that a published folder holds."""
+Doing = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What was published, for a summary."""
+
+    folder: Path
+    rows: int
+    columns: tuple[str, ...]
+    files: tuple[File, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        names = {file.name: {"bytes": file.size, "sha256": file.sha256} for file in self.files}
+        return {"folder": str(self.folder), "rows": self.rows, "columns": list(self.columns), "files": names}
+
+
+def publish(
+    protocol: Protocol,
+    table: Path,
+    folder: Path,
+    details: Details,
+    *,
+    force: bool = False,
+    doing: Doing = lambda _: None,
+) -> Publication:
+    """One folder with the released `table`, its protocol, what they mean, and how they are read.
+
+    Refused: protocols fitted on exact counts, or whose promise is not kept; tables that a protocol did not release,
+    that hold other columns, or that were drawn with a seed.
+    """
+    check_folder(folder, force, OWN)
+    check_protocol(protocol)
+    source, as_told = belonging(protocol, table)
+    doing("checking the promise in exact arithmetic")
+    about = account(protocol)
+    check_promise(about)
+    with whole_folder(folder, force, OWN) as part:
+        doing("writing the table")
+        rows = _write_table(as_told, source, part)
+        doing("drawing the report")
+        from privacyfunnel.report.page import report_page  # its charts take a while to load
+
+        (part / PROTOCOL).write_text(to_text(protocol), encoding="utf-8")
+        (part / REPORT).write_text(report_page(about, protocol_name=PROTOCOL), encoding="utf-8")
+        told = tuple(File.of(part / name) for name in (TABLE, PARQUET, PROTOCOL, REPORT))
+        fields = tuple(fields_of(as_told))
+        described = Described(details, protocol, about, rows, fields, told, version("privacyfunnel"))
+        _describe(described, part)
+        written = tuple(File.of(path) for path in sorted(part.iterdir()))
+    return Publication(folder, rows, as_told.released_columns, written)
+
+
+def _write_table(protocol: Protocol, source: Source, part: Path) -> int:
+    """Write the rows anew, as the protocol writes its outputs; nothing but outputs can get through."""
+    sanitiser, rows = Sanitiser(protocol), 0
+    metadata = {"software": "privacyfunnel", "counting": COUNTING[protocol.objective], "mind": list(MIND)}
+    if protocol.variant is not None:
+        metadata["variant_column"] = VARIANT.format(protocol.variant)
+    schema = sanitiser.schema()
+    with (
+        table_writer(part / TABLE, schema, metadata, force=False) as as_csv,
+        table_writer(part / PARQUET, schema, metadata, force=False) as as_parquet,
+    ):
+        for y in outputs_in_batches(protocol, source):
+            if (y < 0).any():
+                continue  # refused when all are read, with how many there are
+            batch = sanitiser.release(y.astype("int32"))
+            as_csv(batch)
+            as_parquet(batch)
+            rows += len(y)
+        if not rows:
+            raise InvalidTable(f"{source.name} has a header but no rows")
+    return rows
+
+
+def _describe(described: Described, part: Path) -> None:
+    """The files that say what the others are."""
+    r_file = r_source()
+    if r_file is not None:
+        (part / R_FILE).write_bytes(r_file)
+    for name, content in (
+        (PACKAGE, datapackage(described)),
+        (CROISSANT, croissant(described)),
+        (CATALOGUE, dcat(described)),
+    ):
+        (part / name).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    (part / PAGE).write_text(readme(described, r_file is not None), encoding="utf-8")
+    (part / CITE).write_text(citation(described), encoding="utf-8")
+
+
+def r_source() -> bytes | None:
+    """The file for R: it comes with the package, and lies beside its source; None if it is in neither place."""
+    inside = files("privacyfunnel.publishing").joinpath(R_FILE)
+    beside = Path(__file__).resolve().parents[3] / "r" / R_FILE
+    for place in (inside, beside):
+        if place.is_file():
+            return place.read_bytes()
+    return None

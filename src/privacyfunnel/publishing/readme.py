@@ -1,0 +1,139 @@
+"""README.md of a published folder: for readers, with commands in Python and R that can be copied."""
+
+from __future__ import annotations
+
+import json
+
+from privacyfunnel.publishing.croissant import cite_as
+from privacyfunnel.publishing.described import PARQUET, PROTOCOL, REPORT, TABLE, Described, Field
+from privacyfunnel.publishing.details import Party
+
+SHOWN = 12
+"""Values of a column that are listed; the others are in datapackage.json."""
+MOST_32 = 2**31 - 1
+"""The largest whole number of R."""
+PANDAS = {"string": "string", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
+R = {"string": "character", "number": "numeric", "boolean": "logical"}
+"""What columns are called there."""
+R_FILE = "privacyfunnel.R"
+"""What R users source."""
+
+
+def readme(described: Described, with_r: bool) -> str:
+    """The page, as Markdown."""
+    details, protocol = described.details, described.protocol
+    parts = [
+        f"# {_plain(details.title)}",
+        _plain(described.description),
+        f"{described.rows:,} rows. Published by {_plain(details.publisher.name)} on {details.date.isoformat()}, "
+        f"version {_plain(details.version)}, under {_plain(details.terms.title)} ({details.terms.address}). "
+        f"Questions: {_whom(details.contact)}.",
+        "## What this is",
+        "Rows of real people, redrawn at random so that they tell little about one column, "
+        f"**{_plain(protocol.secret)}**, which is not here. {_plain(described.promise)}",
+        f"**Reading it.** {_plain(described.counting)}",
+        "**Mind.**\n\n" + "\n".join(f"- {_plain(one)}" for one in described.mind),
+        f"`{REPORT}` says how the promise is proven, and what is not promised.",
+        "## The columns",
+        _columns(described.fields),
+        "## The table in Python",
+        _code("python", _pandas(described.fields)),
+        _code("python", f'import polars as pl\n\ntable = pl.read_parquet("{PARQUET}")\nprint(table)'),
+        "Digests, types and values are checked by [frictionless](https://framework.frictionlessdata.io):",
+        _code(
+            "python",
+            'from frictionless import Package\n\nprint(Package("datapackage.json").validate().valid)',
+        ),
+        "## The table in R",
+        _code("r", _in_r(described.fields)),
+        *_estimates(described, with_r),
+        "## Cite it",
+        f"{_plain(cite_as(described))} See `CITATION.cff`.",
+        "## The files",
+        "\n".join(f"- `{file.name}`: {file.size:,} bytes, SHA-256 `{file.sha256}`" for file in described.files),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _whom(contact: Party) -> str:
+    """Whom to ask, and how."""
+    told = [_plain(contact.name), contact.email, contact.url]
+    return ", ".join(dict.fromkeys(one for one in told if one))
+
+
+def _estimates(described: Described, with_r: bool) -> list[str]:
+    """Shares with honest errors, in the shell and in R."""
+    first = described.protocol.attributes[0]
+    fitted = described.rows == described.protocol.people
+    rows = "fitted" if fitted else "other"
+    ask = f"print(pf_shares({_text(TABLE)}, protocol, of = {_text(first)}, rows = {_text(rows)}))"
+    where = "" if with_r else f" `{R_FILE}` comes with the source of privacyfunnel {described.version}."
+    return [
+        "## Shares with honest errors",
+        "The errors of counted rows leave out how rows were drawn. The Python package privacyfunnel (version "
+        f"{described.version}) has commands that hold it, and proves the promise from the protocol alone:",
+        _code("sh", f"funnel audit {PROTOCOL}\nfunnel estimate {TABLE} --protocol {PROTOCOL}"),
+        f"The same in R, with the packages jsonlite and Matrix.{where}",
+        _code("r", f"source({_text(R_FILE)})\nprotocol <- pf_read({_text(PROTOCOL)})\n{ask}"),
+    ]
+
+
+def _columns(fields: tuple[Field, ...]) -> str:
+    lines = ["| column | type | values |", "|---|---|---|"]
+    for field in fields:
+        some = [str(value) for value in field.values[:SHOWN]]
+        more = f" and {len(field.values) - SHOWN:,} more" if len(field.values) > SHOWN else ""
+        gone = "; can be missing" if field.missing else ""
+        shown = f"{', '.join(map(_cell, some))}{more}{gone} ({_cell(field.words)})"
+        lines.append(f"| {_cell(field.name)} | {field.type} | {shown} |")
+    return "\n".join(lines)
+
+
+def _pandas(fields: tuple[Field, ...]) -> str:
+    kinds = ", ".join(f"{_text(field.name)}: {_text(PANDAS[field.type])}" for field in fields)
+    return (
+        "import pandas as pd\n\n"
+        f"types = {{{kinds}}}\n"
+        f'table = pd.read_csv("{TABLE}", dtype=types, keep_default_na=False, na_values=[""])\n'
+        "print(table.describe())"
+    )
+
+
+def _in_r(fields: tuple[Field, ...]) -> str:
+    kinds = ", ".join(f"{_text(field.name)} = {_text(_r_kind(field))}" for field in fields)
+    return (
+        f"types <- c({kinds})\n"
+        f'table <- read.csv("{TABLE}", colClasses = types, na.strings = "", check.names = FALSE, encoding = "UTF-8")\n'
+        "print(summary(table))"
+    )
+
+
+def _r_kind(field: Field) -> str:
+    if field.type == "integer":
+        small = all(isinstance(value, int) and abs(value) <= MOST_32 for value in field.values)
+        return "integer" if small else "numeric"
+    return R[field.type]
+
+
+def _text(text: str) -> str:
+    """A text as Python and R both write it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _code(language: str, text: str) -> str:
+    return f"```{language}\n{text}\n```"
+
+
+def _plain(text: str) -> str:
+    r"""A text in which nothing is Markdown.
+
+    >>> print(_plain("a*b <c>"))
+    a\*b &lt;c>
+    """
+    for sign in "\\`*_[]#":
+        text = text.replace(sign, "\\" + sign)
+    return " ".join(text.replace("<", "&lt;").split())
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", "\\|")

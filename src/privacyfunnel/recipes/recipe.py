@@ -1,0 +1,185 @@
+"""Recipe: what is to be done to a table. Its keys are the options of the commands, without the hyphens before them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.publishing.details import TO_FILL_IN, Text
+from privacyfunnel.publishing.toml_file import STRICT, checked, read_toml
+from privacyfunnel.tables.writing import FORMATS
+
+VERSION = 1
+"""Of what a recipe can say."""
+PROTOCOL, REPORT, PUBLISHED, LOG, RECIPE = "protocol.json", "report.html", "published", "log.jsonl", "recipe.toml"
+"""What the folder of a run holds, beside the released table."""
+OPEN = "open.csv"
+"""What the released table is called unless it is said otherwise."""
+
+
+def _bins(value: Any) -> Any:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    borders = isinstance(value, list) and value and all(type(one) in (int, float) for one in value)
+    if not (whole or borders or isinstance(value, str)):
+        raise ValueError('should be a number of ranges, borders such as [0, 18, 65], or "each" or "width:5"')
+    return value
+
+
+def _known(value: Any) -> Any:
+    names = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
+    if not (names or (isinstance(value, int) and not isinstance(value, bool))):
+        raise ValueError("should be a number of columns, or a list of their names")
+    return value
+
+
+def _secret(value: Any) -> Any:
+    if not isinstance(value, str | list) or not value or any(not isinstance(one, str) for one in value):
+        raise ValueError("should be the name of a column, or a list of names")
+    if TO_FILL_IN in (value if isinstance(value, list) else [value]):
+        raise ValueError(f"should be filled in; it still says {TO_FILL_IN}")
+    return value
+
+
+def _name(text: str) -> str:
+    if not text.strip() or text == TO_FILL_IN:
+        raise ValueError("should be filled in")
+    return text
+
+
+def _file_name(text: str) -> str:
+    if Path(text).name != text or not text.lower().endswith(FORMATS) or text.startswith((".", "-")):
+        raise ValueError(f"should be the name of a file, without a folder, that ends in {', '.join(FORMATS)}")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_name)]
+"""Of a column, or of a path: with its spaces."""
+
+
+class Fit(BaseModel):
+    """Options of funnel fit."""
+
+    model_config = STRICT
+
+    secret: Annotated[Any, AfterValidator(_secret)]
+    attributes: list[Name] | None = Field(default=None, min_length=1)
+    notion: Text | None = None
+    epsilon: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    keep: float | None = None
+    error: dict[str, float] | None = None
+    known: Annotated[Any, AfterValidator(_known)] = None
+    confidence: float | None = None
+    within: Text | None = None
+    chain: list[list[Name]] | None = None
+    private: float | None = None
+    exact_fit: bool | None = None
+    delta: float | None = None
+    at_least: int | None = None
+    objective: Text | None = None
+    readers: Text | None = None
+    give_up: float | None = None
+    weight: dict[str, float] | None = None
+    blocks: Text | None = None
+    method: Text | None = None
+    bins: dict[str, Annotated[Any, AfterValidator(_bins)]] | None = None
+    top: dict[str, int] | None = None
+    dates: dict[str, Literal["year", "month", "day"]] | None = None
+    missing: list[str] | None = None
+    domain: Name | None = None
+    allow_secret_attribute: bool | None = None
+    gap: float | None = None
+    time_limit: float | None = None
+
+
+class Sanitise(BaseModel):
+    """Options of funnel sanitise."""
+
+    model_config = STRICT
+
+    output: Annotated[str, AfterValidator(_file_name)] = OPEN
+    keep_order: bool | None = None
+    unseen: Text | None = None
+    seed: int | None = None
+    no_variant: bool | None = None
+
+
+class Audit(BaseModel):
+    """Options of funnel audit."""
+
+    model_config = STRICT
+
+    attack: bool | None = None
+
+
+class Report(BaseModel):
+    """Options of funnel report."""
+
+    model_config = STRICT
+
+    public: bool | None = None
+    curves: bool | None = None
+    time_limit: float | None = None
+
+
+class Publish(BaseModel):
+    """Options of funnel publish."""
+
+    model_config = STRICT
+
+    details: Name | None = None
+    title: Text | None = None
+    description: Text | None = None
+    licence: Text | None = None
+    publisher: Text | None = None
+    contact: Text | None = None
+    url: Text | None = None
+    health: bool | None = None
+
+
+class Recipe(BaseModel):
+    """The whole way from a table to what is published of it."""
+
+    model_config = STRICT
+
+    recipe: Literal[1]
+    table: Name
+    output: Name
+    where: Text | None = None
+    delimiter: str | None = None
+    encoding: Text | None = None
+    fit: Fit
+    sanitise: Sanitise = Sanitise()
+    audit: Audit = Audit()
+    report: Report | None = None
+    publish: Publish | None = None
+
+    @model_validator(mode="after")
+    def _publishable(self) -> Recipe:
+        if self.publish is not None and self.fit.exact_fit:
+            raise ValueError("fit.exact-fit is not for publication; take it out, or take out [publish]")
+        if self.publish is not None and self.sanitise.seed is not None:
+            raise ValueError("sanitise.seed can be undone by who knows it; take it out, or take out [publish]")
+        return self
+
+    @property
+    def own(self) -> frozenset[str]:
+        """All that the folder of its run may hold."""
+        table = self.sanitise.output
+        return frozenset({PROTOCOL, table, f"{table}.metadata.json", REPORT, PUBLISHED, LOG, RECIPE})
+
+
+def load(path: Path) -> Recipe:
+    """The recipe in a file; a mistake is one line that names its key."""
+    return from_content(read_toml(path), str(path))
+
+
+def from_content(content: dict[str, Any], name: str) -> Recipe:
+    """The recipe that the content of a file is."""
+    if content.get("recipe") != VERSION or isinstance(content["recipe"], bool):
+        raise InvalidInput(f"{name}: recipe should be {VERSION}, as funnel init writes it; is this a recipe?")
+    return checked(Recipe, content, name)

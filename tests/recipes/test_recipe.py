@@ -1,0 +1,228 @@
+"""A recipe says what the commands take, to the letter; a mistake in it is one line that names the key."""
+
+import json
+import re
+import shlex
+import tomllib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+from privacyfunnel.cli.app import command, run
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.recipes import recipe as recipes
+from privacyfunnel.recipes.beginning import beginning
+from privacyfunnel.recipes.recipe import Recipe, from_content
+from privacyfunnel.recipes.steps import RUN_SAYS, steps
+from privacyfunnel.recipes.to_toml import to_text
+from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.suggesting import suggest
+
+PARTS = {"fit": recipes.Fit, "sanitise": recipes.Sanitise, "audit": recipes.Audit}
+PARTS |= {"report": recipes.Report, "publish": recipes.Publish}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_keys_of_a_part_are_the_options_of_its_command(name):
+    options = {parameter.name for parameter in command(name).params if parameter.name != "help"}
+    assert set(PARTS[name].model_fields) == options - RUN_SAYS[name]
+    assert RUN_SAYS[name] <= options
+
+
+def least(**fit):
+    return {"recipe": 1, "table": "people.csv", "output": "out", "fit": {"secret": "ill", "epsilon": 0.5} | fit}
+
+
+def typed(content, name="fit"):
+    """What the command of a part would be called with."""
+    (step,) = [one for one in steps(from_content(content, "recipe.toml"), recipes.Path("/here")) if one.name == name]
+    return command(name).make_context(name, list(step.words[1:])).params
+
+
+def test_every_option_of_fit_reaches_the_command_as_it_was_said():
+    said = least(
+        attributes=["age", "Name, first", "a=b", " x "],
+        notion="srlip",
+        known=["age", "a=b"],
+        confidence=0.95,
+        within="nested",
+        chain=[["age", "a=b"], ["a=b"]],
+        private=0.5,
+        delta=1e-9,
+        bins={"age": [-5, 18, 65.5], "a=b": "width:5", "n": 6},
+        top={"Name, first": 3},
+        dates={"born": "year"},
+        weight={"age": 2.5},
+        error={"age": 0.01},
+        missing=["NA", "a,b"],
+        domain="domain.json",
+    ) | {"where": "age > 1", "delimiter": ";", "encoding": "latin-1"}
+    said["fit"]["exact-fit"] = False
+    said["fit"]["time-limit"] = 7
+    found = typed(said)
+    assert found["attributes"] == 'age,"Name, first","a=b"," x "'
+    assert found["bins"] == ["age=-5,18,65.5", '"a=b"=width:5', "n=6"]
+    assert found["chain"] == ['age,"a=b"', '"a=b"']
+    assert (found["delta"], found["private"], found["time_limit"]) == (1e-9, 0.5, 7.0)
+    assert (found["where"], found["delimiter"], found["encoding"]) == ("age > 1", ";", "latin-1")
+    assert found["missing"] == ["NA", '"a,b"']
+    assert str(found["domain"]) == "/here/domain.json"
+    assert found["exact_fit"] is False
+    from privacyfunnel.cli import options
+
+    assert options.names(found["attributes"]) == said["fit"]["attributes"]
+    assert options.wishes(found["bins"], found["top"], found["dates"], found["missing"]).top == {"Name, first": 3}
+    assert options.weights(found["weight"]) == {"age": 2.5}
+
+
+def test_what_is_not_said_is_left_to_the_command():
+    usual = command("fit").make_context("fit", ["t.csv", "--secret", "ill", "--epsilon", "0.5", "-o", "x"]).params
+    found = typed(least())
+    assert {key for key in usual if usual[key] != found[key]} == {"table", "output"}
+    report = typed(least() | {"report": {"curves": False}}, "report")
+    assert (report["curves"], report["public"]) == (False, False)
+
+
+def test_the_table_is_audited_where_it_must_be():
+    assert typed(least(), "audit")["table"] is None
+    assert str(typed(least() | {"audit": {"attack": True}}, "audit")["table"]) == "/here/people.csv"
+    exact = least()
+    exact["fit"]["exact-fit"] = True
+    assert typed(exact, "audit")["table"] is not None
+    assert typed(least() | {"report": {"public": True}}, "report")["table"] is None
+
+
+LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secret = 'ill'", "epsilon = 0.5"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("epsylon = 0.5", "fit.epsylon is no key"),
+        ("epsilon = '0.5'", "fit.epsilon should be"),
+        ("attributes = 'age,sex'", "fit.attributes should be"),
+        ("attributes = []", "fit.attributes"),
+        ("attributes = [3]", "fit.attributes.0 should be"),
+        ("secret = 3", "fit.secret should be"),
+        ("secret = '…'", "fit.secret should be filled in"),
+        ("at-least = 2.5", "fit.at-least should be"),
+        ("exact-fit = 1", "fit.exact-fit should be"),
+        ("bins = { age = true }", "fit.bins.age should be a number of ranges"),
+        ("dates = { born = 'week' }", "fit.dates.born should be"),
+        ("known = true", "fit.known should be"),
+        ("attributes = ['a\"b']", "fit.attributes: a name with a double quote"),
+        ("[sanitise]\noutput = '../x.csv'", "sanitise.output should be the name of a file"),
+        ("[sanitise]\noutput = 'x.txt'", "sanitise.output should be the name of a file"),
+        ("[sanitise]\nseed = 1\n[publish]", "sanitise.seed can be undone"),
+        ("exact-fit = true\n[publish]", "fit.exact-fit is not for publication"),
+        ("[publish]", "[publish]: a published table needs a title"),
+        ("[publish]\ntitle = '…'", "publish.title should be filled in"),
+        ("[publish]\ndetails = 'none.toml'", "publish.details: there is no file"),
+        ("domain = 'none.json'", "fit.domain: there is no file"),
+        ("[report]\ncurve = false", "report.curve is no key that is known here; these are: public, curves, time-limit"),
+        ("[reports]", "reports is no key"),
+        ("[publish", "is not TOML"),
+    ],
+)
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_mistake_is_one_line_that_names_the_key(line, words, dry, tmp_path, capsys):
+    table(120).to_csv(tmp_path / "people.csv", index=False)
+    path = tmp_path / "recipe.toml"
+    own = [one for one in LINES if one.split(" ")[0] != line.split(" ")[0]]
+    path.write_text("\n".join([*own, line]) + "\n", encoding="utf-8")
+    code = run(["run", str(path), *(["--dry-run"] if dry else [])])
+    said = capsys.readouterr().err
+    assert code == 2
+    assert words in said
+    assert said.count("\n") == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["people.csv", "recipe.toml"]
+
+
+def test_a_value_that_its_command_refuses_is_one_line_that_names_the_option(tmp_path, capsys):
+    table(120).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "recipe.toml").write_text("\n".join([*LINES, "notion = 'lop'"]))
+    assert run(["run", str(tmp_path / "recipe.toml")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("funnel: recipe.toml [fit]: --notion is one of")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("first", ["recipe = 2", "recipe = true", ""])
+def test_what_is_no_recipe_is_said_to_be_none(first, tmp_path, capsys):
+    path = tmp_path / "recipe.toml"
+    path.write_text("\n".join([first, *LINES[1:]]))
+    assert run(["run", str(path)]) == 2
+    assert "recipe should be 1" in capsys.readouterr().err
+
+
+def table(rows=600, seed=1):
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, rows)
+    town = np.array(["Ash", "Birch, Hill", "Dún"])[rng.integers(0, 3, rows)]
+    ill = np.where(rng.random(rows) < 0.1 + 0.006 * age, "yes", "no")
+    return pd.DataFrame({"age": age, "town": town, "ill": ill, "name": [f"person {i}" for i in range(rows)]})
+
+
+def test_text_of_a_recipe_says_the_same():
+    content = least(attributes=['a "b"', "c\x7f\n", "ü"], bins={"a.b": [1, 2.5], "c": "each"}, known=2)
+    content |= {"report": {"curves": False}, "publish": {"title": "x", "health": True}, "where": "a = 'b'"}
+    made = from_content(content, "recipe")
+    assert from_content(tomllib.loads(to_text(made)), "again") == made
+
+
+def test_a_beginning_is_a_recipe_with_what_is_suggested(tmp_path, capsys):
+    table().to_csv(tmp_path / "people.csv", index=False)
+    path = tmp_path / "sub" / "recipe.toml"
+    path.parent.mkdir()
+    assert run(["init", str(tmp_path / "people.csv"), "-o", str(path)]) == 0
+    made = recipes.load(path)
+    assert (made.table, made.output) == ("../people.csv", "people-release")
+    assert (made.fit.secret, made.fit.attributes) == ("ill", ["age", "town"])
+    assert '  # "name",' in path.read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert run(["run", str(path), "--dry-run", "--json"]) == 0
+    commands = json.loads(capsys.readouterr().out)["commands"]
+    assert [shlex.split(line)[1] for line in commands] == ["fit", "sanitise", "audit", "report"]
+    assert run(["init", str(tmp_path / "people.csv"), "-o", str(path)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert run(["init", str(tmp_path / "people.csv"), "-o", str(path), "--force", "--secret", "town", "--json"]) == 0
+    assert recipes.load(path).fit.secret == "town"
+    assert run(["init", str(tmp_path / "people.csv"), "-o", str(path), "--force", "--secret", "no"]) == 2
+    assert "no column 'no'" in capsys.readouterr().err
+
+
+def test_every_line_of_a_beginning_that_says_nothing_could_say_something(tmp_path):
+    table().assign(born="1970-05-31").to_csv(tmp_path / "people.csv", index=False)
+    columns = suggest(open_source(tmp_path / "people.csv"))
+    text = beginning(columns, table="people.csv", name="recipe.toml", output="out", attributes=["age", "town", "born"])
+    said = re.compile(r'# (?=(?:"[^"]*"|[a-z-]+) = |\[)')
+    lines = [said.sub("", line, count=1) if said.match(line) else line for line in text.replace("…", "x").splitlines()]
+    made = from_content(tomllib.loads("\n".join(lines)), "recipe")
+    assert (made.fit.bins, made.fit.top, made.fit.dates) == ({"age": 8}, {"town": 3}, {"born": "year"})
+    assert (made.fit.domain, made.fit.confidence, made.where) == ("domain.json", 0.95, "age >= 18")
+    assert made.publish.details == "publish.toml"
+
+
+def test_names_of_columns_break_no_beginning():
+    names = ['a "quoted"\n[fit]', "b # no comment", "c\\u0000", "secret = 1", "ill"]
+    data = pa.table({name: ["x", "y", "z"] * 40 for name in names})
+    text = beginning(suggest(open_source(data)), table='t"\n.csv', name="n\nsecret = 'x'", output="o")
+    made = from_content(tomllib.loads(text), "recipe")
+    assert (made.fit.secret, made.table) == ("ill", 't"\n.csv')
+    assert set(made.fit.attributes) <= set(names)
+
+
+def test_a_table_whose_secret_nobody_can_guess_is_to_be_filled_in(tmp_path):
+    pa_csv.write_csv(pa.table({"a": ["x", "y", "z"] * 40, "b": ["p", "q", "r"] * 40}), tmp_path / "t.csv")
+    text = beginning(suggest(open_source(tmp_path / "t.csv")), table="t.csv", name="r.toml", output="o")
+    with pytest.raises(InvalidInput, match=r"fit\.secret should be filled in"):
+        from_content(tomllib.loads(text), "r.toml")
+
+
+def test_recipes_are_strict_all_the_way_down():
+    models = [Recipe, *PARTS.values()]
+    assert all(model.model_config["extra"] == "forbid" and model.model_config["strict"] for model in models)
