@@ -10,14 +10,16 @@ import typer
 from rich.console import Console
 
 from privacyfunnel.attacks.findings import Findings, findings
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import following, options, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.proof.certificate import Certificate
+from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
 from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
 
@@ -34,6 +36,9 @@ def audit(
             "--attack", help="Also attack it: exactly, with models that learn, released twice, and the file by itself."
         ),
     ] = False,
+    after: Annotated[
+        Path | None, typer.Option("--after", help="Of a follow-up: a protocol that it must follow, by its digest.")
+    ] = None,
     where: options.Where = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -47,6 +52,7 @@ def audit(
     """
     with show.working(f"reading {protocol.name}"):
         loaded = Protocol.load(protocol)
+        following.check_follows(loaded, after)
     if table is None and loaded.noise is None:
         raise InvalidInput(
             "only the original table shows whether a promise is kept that was fitted on exact counts: pass it with "
@@ -56,6 +62,11 @@ def audit(
         raise InvalidInput("--where says which rows of a table are meant, so it needs --table")
     if table is None and attack:
         raise InvalidInput("an attack is scored on the people of the original table: pass it with --table")
+    if isinstance(loaded, FollowUp):
+        with show.working("checking everything that was released in exact arithmetic"):
+            checked = _follow_up_audits(loaded, table, delimiter, encoding, where)
+        _show_follow_up(loaded, checked, json)
+        return
     exact = None
     with show.working("checking the promise in exact arithmetic"):
         public = _Audit.of(loaded, *audit_publicly(loaded)) if loaded.noise is not None else None
@@ -69,6 +80,58 @@ def audit(
     else:
         _show(loaded, public, exact, attacked)
     if not promised.certificate:
+        raise typer.Exit(BROKEN)
+
+
+def _follow_up_audits(
+    follow_up: FollowUp, table: Path | None, delimiter: str | None, encoding: str, where: str | None
+) -> list[tuple[str, Certificate, tuple[LevelOfHistory, ...]]]:
+    """What is checked on which counts: the published ones first, which the promise is about."""
+    found = []
+    if follow_up.noise is not None:
+        joint, certificate = audit_publicly(follow_up)
+        levels = levels_of_history(follow_up, joint.before_gathering or joint)
+        found.append(("On the published counts:", certificate, levels))
+    if table is not None:
+        joint, certificate = audit_table(follow_up, table, delimiter=delimiter, encoding=encoding, where=where)
+        levels = levels_of_history(follow_up, joint) if certificate.worst is not None else ()
+        found.append((EXACT_COUNTS if found else "", certificate, levels))
+    return found
+
+
+def _show_follow_up(
+    follow_up: FollowUp, found: list[tuple[str, Certificate, tuple[LevelOfHistory, ...]]], json: bool
+) -> None:
+    """The verdict on everything together; exit code 1 if the promise is broken."""
+    (_, promised, levels), told = found[0], everything(follow_up)
+    if json:
+        content = {
+            "secret": follow_up.secret,
+            "fitted": follow_up.fitted,
+            "release": follow_up.releases,
+            "everything_published": told.as_dict() if told is not None else None,
+            **following.measured(follow_up, promised, levels),
+            "certificate": _data(promised),
+        }
+        if len(found) > 1:
+            content["exact_counts"] = {
+                **following.measured(follow_up, *found[1][1:]),
+                "certificate": _data(found[1][1]),
+            }
+        show.as_json(content)
+    else:
+        screen = show.console()
+        screen.print(f"Promise, for everything released together: {follow_up.notion.words()}", markup=False)
+        for i, (whose, certificate, own) in enumerate(found):
+            if whose:
+                screen.print(whose, style="bold")
+            broken = "BROKEN" if i == 0 else "EXCEEDED"
+            screen.print(f"{'KEPT' if certificate.holds else broken}, in exact arithmetic: {certificate.reason}.")
+            for line in following.level_lines(own):
+                screen.print(line, markup=False)
+        if told is not None:
+            screen.print(told.words(), markup=False)
+    if not promised:
         raise typer.Exit(BROKEN)
 
 

@@ -56,6 +56,15 @@ def estimate(
     association: Annotated[
         bool, typer.Option("--association", help="How strongly the pairs in --of sex:town go together instead.")
     ] = False,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--released", help="For a follow-up: what was released before, all of it, the first first. Repeatable."
+        ),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="For a follow-up: the column that says which rows are one person's.")
+    ] = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     json: options.Json = False,
@@ -87,6 +96,8 @@ def estimate(
             project=project,
             delimiter=delimiter,
             encoding=encoding,
+            earlier=earlier or None,
+            person=person,
         )
     if json:
         show.as_json(found.as_dict())

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import following, options, show
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
@@ -124,6 +124,9 @@ def fit(
             "counts, which costs no more ε₀)."
         ),
     ] = None,
+    after: following.After = None,
+    released: following.Released = None,
+    person: following.Person = None,
     gap: options.Gap = None,
     time_limit: options.TimeLimit = 60.0,
     engine: options.Engine = "duckdb",
@@ -134,8 +137,11 @@ def fit(
     """Find the protocol that keeps the most of a table's columns without giving away its secret.
 
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
+    A follow-up: funnel fit people.csv --secret diagnosis --attributes age,sex,town,job --epsilon 0.8
+    --after protocol.json --released kept.parquet --person id -o second.json
     """
-    check_output(output, force, (table, domain, improve))
+    check_output(output, force, (table, domain, improve, after, *(released or ())))
+    past = None
     if improve is not None:
         asked = _to_improve(context, improve, gap, time_limit)
         with show.working(f"reading {improve.name}"):
@@ -157,6 +163,12 @@ def fit(
             give_up=give_up,
         )
         asked.check()
+        with show.working("reading what was released before"):
+            past = following.Past.asked(after, released, person, delimiter, encoding)
+        if past is not None:
+            following.check_goes_without(
+                keep=keep, error=error, blocks=blocks, readers=asked.readers, confidence=confidence
+            )
         without = _without_threshold(notion, confidence, blocks)
         counts = _Counts.asked(private, exact_fit, delta, at_least, without, within)
         cluster = options.cluster(engine, master)
@@ -165,14 +177,20 @@ def fit(
             raise InvalidInput("fit needs --secret, the column that is not to be given away; see funnel fit --help")
         with show.working(f"counting {table.name}"):
             counted = options.counted(
-                table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where
-            )
+                table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where,
+                past.columns if past is not None else None,
+            )  # fmt: skip
+        if person in counted.joint.attributes:
+            raise InvalidInput(f"--person {person} would be released: name the columns to release with --attributes")
         if not json:
             show.console().print(show.columns_table(counted))
         with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
             counted = counts.of(counted)
     if not json:
         show.slow_secret(counted.joint.n_s, time_limit)
+    if past is not None:
+        following.tell(asked.follow(counted, past), table, output, force, json)
+        return
     found = _search(asked, counted)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
@@ -222,6 +240,12 @@ class _Asked:
             raise InvalidInput("--keep finds the most information, so it goes without --readers")
         if isinstance(self.promise, Notion) and self.promise.tested and self.objective != "information":
             raise InvalidInput("--within tested is for --objective information")
+
+    def follow(self, counted: Counted, past: following.Past) -> following.FoundFollowUp:
+        """The follow-up to what was released before."""
+        return following.found(
+            counted, past, cast(Notion, self.promise), self.objective, self.weights, self.gap, self.time_limit
+        )
 
     def best(
         self, joint: Joint, progress: Callable[[Progress], None] | None

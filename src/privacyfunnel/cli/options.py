@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
@@ -18,6 +18,7 @@ from privacyfunnel.cli.shared import Missing as Missing
 from privacyfunnel.cli.shared import Table as Table
 from privacyfunnel.cli.shared import names as names
 from privacyfunnel.cli.shared import texts, unquoted
+from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
@@ -251,6 +252,7 @@ def counted(
     cluster: str | None = None,
     domain: Path | None = None,
     where: str | None = None,
+    as_before: Mapping[str, Column] | None = None,
 ) -> Counted:
     """The table, counted here or by the Spark `cluster`; by a domain, if there is one; some of its rows, if asked."""
     declared = opened(domain)
@@ -265,7 +267,10 @@ def counted(
             allow_secret_attribute=allow_secret_attribute,
             domain=declared,
             with_identifiers=False,
+            as_before=as_before,
         )
+    if as_before:
+        raise InvalidInput("a follow-up joins tables on this machine, so it goes without --engine spark")
     from privacyfunnel.tables.spark.files import open_spark, spark_session
     from privacyfunnel.tables.spark.source import count_spark
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import following, options, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
 from privacyfunnel.proof.public import published_joint
-from privacyfunnel.protocols.emptied import emptied
+from privacyfunnel.protocols.emptied import Emptied, emptied
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.following import sanitise_following
+from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.release import COUNTING, Release
 from privacyfunnel.tables.release import sanitise as release_table
 from privacyfunnel.tables.writing import check_output
@@ -42,12 +46,16 @@ def sanitise(
             "--no-variant", help="No column that tells apart rows with the same values: less sharp estimates."
         ),
     ] = False,
+    released: following.Released = None,
+    person: following.Person = None,
+    internal: following.Internal = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Draw a released row for every row of a table. Only the protocol's attributes are released.
 
     Example: funnel sanitise people.csv --protocol protocol.json -o open.csv
+    A follow-up: funnel sanitise people.csv --protocol second.json --released kept.parquet --person id -o open2.csv
     """
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
@@ -57,17 +65,23 @@ def sanitise(
     drawing["variant"] = not no_variant
     release: Release
     if cluster is None:
-        check_output(output, force, (table, protocol))
+        check_output(output, force, (table, protocol, internal, *(released or ())))
         loaded = Protocol.load(protocol)
+        kept = _kept_inside(internal, person, force, (table, protocol, output, *(released or ())))
+        layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
         with show.row_progress(None) as progress:
-            layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
-            release = release_table(loaded, table, output, **drawing, **layout, progress=progress)
+            if isinstance(loaded, FollowUp):
+                release = _following(loaded, table, output, released, person, kept, {**drawing, **layout}, progress)
+            else:
+                _check_first(released)
+                release = release_table(loaded, table, output, **drawing, **layout, progress=progress, internal=kept)
     else:
         loaded = Protocol.load(protocol)
         release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing)
-    empty = emptied(loaded, published_joint(loaded) if loaded.noise and not loaded.likeness else None)
+    empty = _emptied(loaded)
     if json:
-        show.as_json({"output": str(output), **asdict(release), **release.metadata(), "emptied": list(empty.columns)})
+        told = {"internal": str(internal) if internal is not None else None, "emptied": list(empty.columns)}
+        show.as_json({"output": str(output), **asdict(release), **release.metadata(), **told})
         return
     screen = show.console()
     order = "in shuffled order" if release.shuffled else "in the order of the table"
@@ -81,6 +95,8 @@ def sanitise(
         )
     if release.dropped:
         screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
+    if internal is not None:
+        screen.print(f"Kept inside, with {person}, for a follow-up: {internal}. Do not publish it.", markup=False)
     if release.drawn:
         screen.print(f"{release.drawn:,} values not seen when fitting were drawn at random.")
     if empty.columns:
@@ -89,6 +105,9 @@ def sanitise(
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return
     screen.print(_counting(loaded, release), markup=False)
+    if isinstance(loaded, FollowUp):
+        screen.print(following.for_readers(protocol), markup=False)
+        return
     needed = (
         "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
     )
@@ -96,6 +115,55 @@ def sanitise(
         f"Publish it once. {needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
         markup=False,
     )
+
+
+def _kept_inside(internal: Path | None, person: str | None, force: bool, others: tuple[Path, ...]) -> Internal | None:
+    """The copy with whose rows they are, if one is asked for."""
+    if internal is None:
+        return None
+    following.check_person(person)
+    kept = Internal(internal, str(person), force)
+    kept.check(*others)
+    return kept
+
+
+def _check_first(released: list[Path] | None) -> None:
+    if released:
+        raise InvalidInput("this protocol follows no earlier release, so it goes without --released")
+
+
+def _following(
+    follow_up: FollowUp,
+    table: Path,
+    output: Path,
+    released: list[Path] | None,
+    person: str | None,
+    kept: Internal | None,
+    drawing: dict[str, Any],
+    progress: Callable[[int], None] | None,
+) -> Release:
+    """A further release of people of whom something was released before."""
+    if not released:
+        raise InvalidInput(
+            "this protocol follows an earlier release: give what was released then, with the column that says whose "
+            "rows they are (--released kept.parquet --person id)"
+        )
+    following.check_person(person)
+    if drawing.pop("unseen") == "draw":
+        raise InvalidInput("a follow-up has no draw for values never seen; leave such rows out, or refit with them")
+    drawing.pop("variant")
+    release: Release = sanitise_following(
+        follow_up, table, output, released=released, person=str(person), progress=progress,
+        internal=kept.path if kept is not None else None, **drawing,
+    )  # fmt: skip
+    return release
+
+
+def _emptied(protocol: Protocol) -> Emptied:
+    """The columns that say next to nothing; of a follow-up, that is not asked."""
+    if isinstance(protocol, FollowUp):
+        return Emptied({})
+    return emptied(protocol, published_joint(protocol) if protocol.noise and not protocol.likeness else None)
 
 
 def _counting(protocol: Protocol, release: Release) -> str:

@@ -15,11 +15,12 @@ from privacyfunnel.estimates.meters import Meters, values_kept
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.summaries import Summary, has_mean, summary
 from privacyfunnel.estimates.together import for_estimates, tally_together
-from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.which_rows import Rows, reading_words, way_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
 
+TOGETHER = "All releases together: shares are worked back from how the protocols draw rows, one after the other."
 MOST_GROUPS = 200
 """More lines than this are no answer for people, and each group is measured by itself."""
 
@@ -116,6 +117,8 @@ def estimate(
     asked = _asked(asker, of, {*by, *kept})
     wish = Presentation(confidence, simultaneous, project, model)
     way, why = way_of(protocol, counts, rows)
+    if earlier is not None:
+        why = f"{TOGETHER} {reading_words(protocol)}".rstrip()
     meters = Meters(protocol, counts, way, asker)
     tables: list[Frequencies] = []
     summaries: list[Summary] = []

@@ -42,11 +42,11 @@ def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, st
     """Whether released rows can be counted as they stand, and in words: why, and what of rare combinations."""
     way, why = _way(protocol, tally, rows)
     if way == "channel" or len(protocol.blocks) > 1 or protocol.noise is None:
-        why = f"{why} {_reading(protocol)}".rstrip()
+        why = f"{why} {reading_words(protocol)}".rstrip()
     return way, why
 
 
-def _reading(protocol: Protocol) -> str:
+def reading_words(protocol: Protocol) -> str:
     """What is said of shares where rows with rare combinations are read as others."""
     if not any(block.nearest for block in protocol.blocks):
         return ""

@@ -14,6 +14,7 @@ from privacyfunnel.distribution.noise import Noise, noisy_joint
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.noisy_bounds import largest_noise
 from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 
 IMPLAUSIBLE = 1e-15
@@ -26,7 +27,7 @@ def published_joint(protocol: Protocol) -> Joint:
         raise InvalidProtocol(
             "this protocol carries no noisy counts, so only the original table shows whether its promise is kept"
         )
-    columns = {column.name: column for block in protocol.blocks for column in block.columns}
+    columns = {column.name: column for column in protocol.columns}
     own = tuple(columns[name] for name in protocol.noise.attributes)
     joint = noisy_joint(protocol.noise, own, protocol.secret, protocol.at_least)
     for one in (joint, joint.before_gathering):
@@ -59,8 +60,8 @@ def _check_sum(noise: Noise | None) -> None:
 def _check_values(protocol: Protocol, joint: Joint) -> None:
     """Refuse values of X that do not follow from the counts: nobody would have checked what is released for them."""
     spoken_of = protocol.notion.domain(joint)
-    for block in protocol.blocks:
-        places = [joint.attributes.index(name) for name in block.attributes]
+    for block in [protocol.steps] if isinstance(protocol, FollowUp) else protocol.blocks:
+        places = [joint.attributes.index(column.name) for column in block.columns]
         follow = np.unique(spoken_of.codes[:, places], axis=0)
         if not block.nearest or not np.array_equal(np.unique(block.codes, axis=0), follow):
             raise InvalidProtocol("the values in the protocol are not those that follow from its noisy counts")

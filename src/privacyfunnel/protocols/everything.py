@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.protocols.follow_up import earlier
 from privacyfunnel.protocols.protocol import Protocol
 
 
@@ -114,11 +115,14 @@ def everything(protocol: Protocol) -> Everything | None:
     if protocol.fitted == "given probabilities":
         return None
     noise, limits = protocol.noise, protocol.notion.limits
+    fits = [one.noise for one in (*earlier(protocol), protocol)]  # each of them told something of everybody
+    private = [each for each in fits if each is not None]
+    bounded = len(private) == len(fits)
     return Everything(
         one_row=protocol.notion.epsilon,
-        fit=noise.epsilon if noise is not None else None,
-        delta=noise.delta if noise is not None else 0.0,
-        declared=noise is not None and noise.declared,
+        fit=sum(each.epsilon for each in private) if bounded else None,
+        delta=sum(each.delta for each in private) if bounded else 0.0,
+        declared=bounded and all(each.declared for each in private),
         falls=math.isfinite(limits.lower) or math.isfinite(limits.spread),
         robust=protocol.notion.confidence is not None,
         faint=len(noise.faint) if noise is not None else 0,

@@ -163,9 +163,9 @@ class FollowUp(Protocol):
         raise InvalidInput(ONE_RELEASE)
 
     @property
-    def attributes(self) -> tuple[str, ...]:
-        """The names of the released attributes."""
-        return tuple(column.name for column in self.steps.columns)
+    def columns(self) -> tuple[Column, ...]:
+        """The released columns, and how they are read."""
+        return self.steps.columns
 
     @property
     def variant(self) -> None:
@@ -182,6 +182,7 @@ class FollowUp(Protocol):
         return Protocol(
             self.notion, (block,), self.utility, self.upper_bound, self.entropy, self.how, self.secret,
             self.secret_readings, fitted=self.fitted, likeness=self.likeness, people=self.people,
+            at_least=self.at_least, noise=self.noise,
         )  # fmt: skip
 
     @property

@@ -166,9 +166,14 @@ class Protocol:
         return Q
 
     @property
+    def columns(self) -> tuple[Column, ...]:
+        """The released columns, and how they are read."""
+        return tuple(column for block in self.blocks for column in block.columns)
+
+    @property
     def attributes(self) -> tuple[str, ...]:
         """The names of the released attributes."""
-        return tuple(name for block in self.blocks for name in block.attributes)
+        return tuple(column.name for column in self.columns)
 
     @property
     def variant(self) -> str | None:

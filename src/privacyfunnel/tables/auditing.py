@@ -32,4 +32,4 @@ def audited_joint(
     source.require(secrets)
     source.require(protocol.attributes)
     columns = [fit_reading(source, reading) for reading in protocol.secret_readings]
-    return count(source, columns, [column for block in protocol.blocks for column in block.columns])
+    return count(source, columns, protocol.columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,13 @@ def count_table(
     encoding: str = "utf-8",
     domain: Domain | str | Path | None = None,
     with_identifiers: bool = True,
+    as_before: Mapping[str, Column] | None = None,
 ) -> Counted:
     """Fit the columns of a table and count them. Without `attributes`, all columns but the secret are meant.
 
     Those that look like identifiers are left out of these if `with_identifiers` says so and there is no wish for them.
+
+    Columns in `as_before` are read as these say, unless there are wishes for them.
 
     With a domain no column is fitted: each has the values that are declared, whatever occurs in the table, and the
     columns that are meant by default are the declared ones.
@@ -109,6 +112,8 @@ def count_table(
         source.hold(sorted(used))
         look = look_at(source, list(dict.fromkeys([*secrets, *attributes])), wishes)
         fitted_secrets, fitted = fitted_in(look, secrets, secret=True), fitted_in(look, attributes)
+    if domain is None and as_before:
+        fitted = tuple(_as_before(f, as_before, wishes) for f in fitted)
     kept = fitted if with_identifiers else _without_identifiers(fitted, wishes)
     lacking = NOT_FITTED if domain is None else NOT_DECLARED
     joint = count(source, [f.column for f in fitted_secrets], [f.column for f in kept], lacking)
@@ -117,6 +122,14 @@ def count_table(
     identifiers = tuple(f.column.name for f in fitted if f not in kept)
     dropped = tuple(name for name in source.columns if name not in used or name in identifiers)
     return Counted(joint, fitted_secrets, kept, dropped, identifiers)
+
+
+def _as_before(fitted: FittedColumn, columns: Mapping[str, Column], wishes: Wishes) -> FittedColumn:
+    """The column as it was read before, unless somebody wants it otherwise."""
+    name = fitted.column.name
+    if name not in columns or name in wishes.columns():
+        return fitted
+    return FittedColumn(columns[name], "as it was released before")
 
 
 def _without_identifiers(fitted: tuple[FittedColumn, ...], wishes: Wishes) -> tuple[FittedColumn, ...]:
