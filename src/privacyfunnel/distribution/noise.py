@@ -168,8 +168,8 @@ def gathered(
     if (to < 0).any():
         lost = len(np.unique(codes[rare[to < 0]][:, places], axis=0))
         raise InvalidJoint(
-            f"{lost} of the values of {', '.join(exact)} have too few people to be told, so they cannot stay exact: merge "
-            "them beforehand, or ask for less noise (a larger --private) or a lower --at-least"
+            f"{lost} of the values of {', '.join(exact)} have too few people to be told, so they cannot stay exact: "
+            "merge them beforehand, or ask for less noise (a larger --private) or a lower --at-least"
         )
     for row, own in zip(found, weights, strict=True):
         np.add.at(row, to, own[rare])

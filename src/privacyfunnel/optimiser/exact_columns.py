@@ -1,8 +1,8 @@
 """Columns that stay exact: the released town is always the true one.
 
 Then no posterior has values of two cells of these columns, so the program falls apart: for every cell, P(X=·|cell) is
-to be mixed of posteriors of Δ on the values of the cell. That is possible exactly if P(X=·|cell) itself is in Δ, that is
-if somebody who learns the cell alone learns no more of the secret than is promised.
+to be mixed of posteriors of Δ on the values of the cell. That is possible exactly if P(X=·|cell) itself is in Δ, that
+is, if somebody who learns the cell alone learns no more of the secret than is promised.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ class ExactColumns:
         more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
         columns = ", ".join(self.joint.attributes[j] for j in self.view.known)
         raise InvalidPromise(
-            f"{columns} cannot stay exact: {names}{more} (of {self.view.n_cells}) say more of {self.joint.secret} than is "
-            f"promised by being known; {self._remedy(whole, broken)}"
+            f"{columns} cannot stay exact: {names}{more} (of {self.view.n_cells}) say more of {self.joint.secret} than "
+            f"is promised by being known; {self._remedy(whole, broken)}"
         )
 
     def _remedy(self, whole: Certificate, broken: list[int]) -> str:
