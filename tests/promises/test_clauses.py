@@ -62,6 +62,14 @@ def case(kind, seed):
     return joint, pf.Ordered(pf.LIP(min(e, f)), pf.LIP(max(e, f)))
 
 
+def of_texts(joint):
+    """The same with texts for values of X, of which none are near to each other."""
+    values, parts = joint.secret_values, joint.secret_parts
+    joint = pf.Joint.from_support(joint.weights, [chr(97 + x) for x in range(joint.n_x)], secret_values=values)
+    joint.secret_parts = parts
+    return joint
+
+
 def check_against_brute_force(kind, seed):
     joint, promise = case(kind, seed)
     said = clauses.statements(promise, joint)
@@ -103,6 +111,7 @@ def test_hundreds_of_optima_are_those_of_all_vertices(kind):
 def test_the_best_countable_release_is_that_of_a_program_over_all_pairs(kind):
     for seed in range(1000, 1000 + QUICK):
         joint, promise = case(kind, seed)
+        joint = of_texts(joint)
         protocol = pf.optimise(joint, promise, objective="faithful")
         most = clauses.fidelity(joint, clauses.statements(promise, joint))
         assert protocol.fidelity <= most + 1e-7
@@ -164,12 +173,13 @@ def test_verdicts_on_random_channels_are_those_of_fractions(kind):
     rng, holding = np.random.default_rng(3), 0
     for seed in range(2000, 2040):
         joint, promise = case(kind, seed)
-        row = (UNIT // 2 + rng.integers(-(UNIT // 40), UNIT // 40, size=joint.n_x)).astype(object)
+        far = UNIT // (2 if kind == "belief" else 8)
+        row = (UNIT // 2 + rng.integers(-far, far, size=joint.n_x)).astype(object)
         rows = np.array([row, UNIT - row], dtype=object)
         verdict = clauses.keeps(clauses.statements(promise, joint), joint, rows)
         assert pf.certify(rows.astype(np.float64) / UNIT, joint, promise).holds == verdict
         holding += verdict
-    assert 0 < holding < 40 or kind == "belief"
+    assert 0 < holding < 40
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -265,8 +275,8 @@ def test_secrets_may_have_different_attackers():
         (lambda: pf.LIP({"ill": -0.1, "well": 1}), "at least 0"),
         (lambda: pf.LIP({}), "levels for values are given as"),
         (lambda: pf.LDP({"ill": 0.1, "well": 1}), "compares values"),
-        (lambda: pf.Belief({"ill": 0.4}), "has a share of 50.00% in the statistics themselves"),
-        (lambda: pf.Belief({"ill": 0.5}), "has a share of 50.00% in the statistics themselves"),
+        (lambda: pf.Belief({"ill": 0.4}), "has a share of 50.00% in the statistics,"),
+        (lambda: pf.Belief({"ill": 0.5}), "has a share of 50.00% in the statistics,"),
         (lambda: pf.Belief({"ill": 5}), "between 0 and 1"),
         (lambda: pf.Belief({"cold": 0.9}), "never is"),
         (lambda: pf.Promises(), "needs a promise for each secret"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from privacyfunnel.attacks.bayes import Attacker, bayes, reached_by
+from privacyfunnel.attacks.bayes import Attacker, Told, bayes, level_by, reached_by, told_of_each
 from privacyfunnel.attacks.from_protocol import Named, from_protocol
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
@@ -30,6 +30,8 @@ class Attack:
     """The first one knows nothing but the released row."""
     learned: Learned | None = None
     """How well models do that were trained on rows."""
+    each: tuple[Told, ...] = ()
+    """Where the promise speaks of several things: what is learned of each of them."""
     named: tuple[Named, ...] = ()
     """How many people's secrets the protocol tells by itself, where few share their combination of values."""
 
@@ -45,6 +47,7 @@ class Attack:
             "within": self.within,
             "level": self.level,
             "attackers": [attacker.as_dict() for attacker in self.attackers],
+            "each": [one.as_dict() for one in self.each],
             "learned": self.learned.as_dict() if self.learned is not None else None,
             "named": [each.as_dict() for each in self.named],
         }
@@ -74,7 +77,8 @@ def attack(
     (True, True)
     """
     joint = joint_of(joint_or_table, protocol)
-    found = bayes(Outcomes.of(protocol, joint), joint, protocol.notion, known)
+    outcomes, notion = Outcomes.of(protocol, joint), protocol.notion
+    found = bayes(outcomes, joint, notion, known)
     model = None
     if learned:
         from privacyfunnel.attacks.learned import learn
@@ -82,9 +86,13 @@ def attack(
         model = learn(joint, protocol, seed=seed)
     named = from_protocol(protocol, joint, learned=learned, seed=seed) if protocol_alone and joint.counted else ()
     promised = [attacker for attacker in found if attacker.promised]
-    level = protocol.notion.level_of(reached_by(promised))
-    within = all(attacker.within for attacker in promised)
-    return Attack(protocol.notion.words(), within, level, tuple(found), model, named)
+    if notion.simple:
+        level, within = notion.level_of(reached_by(promised)), all(attacker.within for attacker in promised)
+        return Attack(notion.words(), within, level, tuple(found), model, (), named)
+    told = told_of_each(outcomes, joint, notion)
+    each = tuple(one for _, _, one in told)
+    within, level = all(one.within for one in each), level_by(told, notion.epsilon)
+    return Attack(notion.words(), within, level, tuple(found), model, each, named)
 
 
 def joint_of(joint_or_table: Any, protocol: Protocol) -> Joint:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,11 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.numeric.information import NATS_PER_BIT, plogp
 from privacyfunnel.numeric.leaving import while_awaited
+from privacyfunnel.promises.clause import Clause, level_within
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import families, numbers_of
-from privacyfunnel.proof.certificate import e_to, limits_above
+from privacyfunnel.proof.certificate import bound_of, limits_above
 from privacyfunnel.typing import Exact, Integers, Matrix
 
 ALMOST = 1 - 16 * np.finfo(np.float64).eps
@@ -86,11 +87,65 @@ class Attacker:
 
 def bayes(outcomes: Outcomes, joint: Joint, notion: Notion, known: int | Sequence[str] | None = None) -> list[Attacker]:
     """The Bayes attackers who know each set of attributes, the one who knows nothing first."""
-    promised = {tuple(sorted(view.known)): view for view in notion.views(joint)}
+    clauses = notion.clauses(joint)
+    promised = {tuple(sorted(view.known)): view for clause in clauses for view in clause.views}
     asked = [J for J in _asked_for(joint, known) if J not in promised]
-    limits = notion.limits.granted()
     every = dict.fromkeys([(), *promised, *asked])
-    return [_attacker(outcomes, joint, View.of(J, joint), limits, J in promised) for J in while_awaited(every)]
+    return [_attacker(outcomes, joint, View.of(J, joint), clauses, J in promised) for J in while_awaited(every)]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the best attackers learn of one thing that a promise speaks of: a secret, one of its values, a border."""
+
+    subject: str
+    rise: Fraction
+    """The largest factor by which a belief in one of its events rises, for those whom the promise is about."""
+    fall: Fraction
+    odds: Fraction | None
+    belief: tuple[Fraction, Fraction]
+    """The belief that rises most, before and after."""
+    level: float
+    """The smallest ε of this part by itself, or the largest belief, rounded up."""
+    promised: float
+    within: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "subject": self.subject,
+            "belief_grows_at_most": float(self.rise),
+            "belief_falls_at_most": float(self.fall),
+            "belief_that_grows_most": [float(belief) for belief in self.belief],
+            "level": self.level,
+            "promised": self.promised,
+            "within": self.within,
+        }
+
+    def words(self) -> str:
+        """A line for people."""
+        before, after = (float(belief) for belief in self.belief)
+        moves = f"a belief goes from {before:.1%} to {after:.1%} at most in proportion"
+        verdict = "within its limit" if self.within else "BEYOND its limit"
+        return f"{self.subject}: level {self.level:.4g}, promised {self.promised:g}: {verdict}; {moves}."
+
+
+def told_of_each(outcomes: Outcomes, joint: Joint, notion: Notion) -> tuple[tuple[Clause, Limits, Told], ...]:
+    """What attackers learn of everything that a promise speaks of, clause by clause."""
+    found = []
+    for clause in notion.clauses(joint):
+        reached, worst, within = Limits(0.0, 0.0, 0.0), None, True
+        for view in while_awaited(clause.views):
+            belief, fall, odds = _Sight.of(outcomes, clause.joint, view).extremes(clause.about)
+            rise = belief[1] / belief[0]
+            reached = reached.wider(limits_above(min(fall, Fraction(1)), max(rise, Fraction(1)), odds))
+            within = within and _within(rise, fall, odds, clause)
+            if worst is None or rise > worst[1]:
+                worst = belief, rise, fall, odds
+        belief, rise, fall, odds = cast(Any, worst)
+        level = clause.level_of(reached)
+        found.append((clause, reached, Told(clause.subject, rise, fall, odds, belief, level, clause.epsilon, within)))
+    return tuple(found)
 
 
 def _asked_for(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[int, ...]]:
@@ -106,7 +161,7 @@ def _asked_for(joint: Joint, known: int | Sequence[str] | None) -> list[tuple[in
     return families(usable, most)
 
 
-def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, promised: bool) -> Attacker:
+def _attacker(outcomes: Outcomes, joint: Joint, view: View, clauses: Sequence[Clause], promised: bool) -> Attacker:
     sight = _Sight.of(outcomes, joint, view)
     belief, fall, odds = sight.extremes()
     rise = belief[1] / belief[0]
@@ -114,7 +169,7 @@ def _attacker(outcomes: Outcomes, joint: Joint, view: View, limits: Limits, prom
     return Attacker(
         known=tuple(joint.attributes[j] for j in view.known),
         promised=promised,
-        within=_within(rise, fall, odds, limits),
+        within=all(_keeps(outcomes, clause, view) for clause in clauses),
         rise=rise,
         fall=fall,
         belief=belief,
@@ -149,9 +204,16 @@ class _Sight:
         np.add.at(cells, view.cell, joint.weights.T.astype(object))
         return cls(seen, cells[z[first]], cells)
 
-    def extremes(self) -> tuple[tuple[Fraction, Fraction], Fraction, Fraction | None]:
-        """The belief with the largest lift, before and after; the smallest lift; the largest ratio of two (None: ∞)."""
+    def extremes(
+        self, about: Sequence[int] | None = None
+    ) -> tuple[tuple[Fraction, Fraction], Fraction, Fraction | None]:
+        """The belief with the largest lift, before and after; the smallest lift; the largest ratio of two (None: ∞).
+
+        With `about`, of the beliefs in these events alone.
+        """
         possible = self.prior != 0
+        if about is not None:
+            possible[:, [s for s in range(possible.shape[1]) if s not in about]] = False
         over = self.seen * self.prior.sum(axis=1)[:, None]
         under = self.seen.sum(axis=1)[:, None] * self.prior
         rough = np.ones(over.shape)
@@ -196,14 +258,26 @@ def _spread(over: Exact, under: Exact, possible: NDArray[np.bool_], i: int) -> F
     return max(lifts) / min(lifts)
 
 
-def _within(rise: Fraction, fall: Fraction, odds: Fraction | None, limits: Limits) -> bool:
+def _keeps(outcomes: Outcomes, clause: Clause, view: View) -> bool:
+    """Whether somebody with this view learns no more than a clause allows; not if it is about others, and they do."""
+    belief, fall, odds = _Sight.of(outcomes, clause.joint, view).extremes(clause.about)
+    return _within(belief[1] / belief[0], fall, odds, clause)
+
+
+def _within(rise: Fraction, fall: Fraction, odds: Fraction | None, clause: Clause) -> bool:
     """Whether the factors stay within the limits, with e^ε replaced by a rational below it."""
-    kept = rise <= e_to(limits.upper) if math.isfinite(limits.upper) else True
-    if math.isfinite(limits.lower):
-        kept = kept and fall * e_to(limits.lower) >= 1
-    if math.isfinite(limits.spread):
-        kept = kept and odds is not None and odds <= e_to(limits.spread)
+    lower, upper, spread = (bound_of(clause, name) for name in ("lower", "upper", "spread"))
+    kept = upper is None or rise <= upper
+    if lower is not None:
+        kept = kept and fall * lower >= 1
+    if spread is not None:
+        kept = kept and odds is not None and odds <= spread
     return kept
+
+
+def level_by(told: Sequence[tuple[Clause, Limits, Told]], epsilon: float) -> float:
+    """The smallest ε at which all that is told is within a promise, its parts in proportion."""
+    return level_within([clause for clause, _, _ in told], [reached for _, reached, _ in told], epsilon)
 
 
 def reached_by(attackers: Sequence[Attacker]) -> Limits:

@@ -44,7 +44,7 @@ class Trial(ABC):
     def of(protocol: Protocol, joint: Joint, outcomes: Outcomes) -> Trial:
         """The fast way if the promise is about this table, the certificate itself if it is about a set of them."""
         notion = protocol.notion
-        if notion.confidence is not None:
+        if notion.confidence is not None or not notion.simple:
             return _Certified(notion.epsilon, protocol, joint)
         shown = tuple(_Shares.of(outcomes, joint, view) for view in while_awaited(notion.views(joint)))
         return _Recomputed(notion.epsilon or PERFECT_LEVEL, notion, shown)
@@ -95,7 +95,9 @@ class _Certified(Trial):
         if not weights[s].any():  # then the protocol is not for a table with these secrets
             return math.inf
         columns = joint.columns, joint.secret, joint.secret_values, joint.secret_columns
-        return certify(self.protocol, Joint.from_codes(weights, joint.codes, *columns)).level
+        other_table = Joint.from_codes(weights, joint.codes, *columns)
+        other_table.secret_parts = joint.secret_parts
+        return certify(self.protocol, other_table).level
 
 
 @dataclass(frozen=True, eq=False)

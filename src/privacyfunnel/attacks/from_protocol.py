@@ -91,7 +91,7 @@ def _names(
     """For each attack that names one secret for everybody who has x, these secrets."""
     partners = Partners.of(outcomes, people)
     names = {"two colours": by_two_colours(partners, joint, people)}
-    if joint.n_s == 2 and joint.total <= MOST_COUNTED:
+    if joint.n_s == 2 and joint.total <= MOST_COUNTED and protocol.notion.simple:
         names["balance of pairs"] = by_balance(outcomes, partners, joint, people, protocol.notion)
     if learned and joint.n_x >= FEWEST_EXAMPLES:
         from privacyfunnel.attacks.learned_from_protocol import by_learning

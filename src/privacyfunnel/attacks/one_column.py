@@ -70,7 +70,7 @@ def one_column(protocol: Protocol, joint: Joint) -> OneColumn | None:
     """The worst of the columns; None if the promise is about people who know some, or if there is only one column."""
     notion = protocol.notion
     kind = notion.promise if isinstance(notion, Robust) else notion
-    if "known" in kind.parameters() or len(joint.attributes) < 2:
+    if not kind.simple or "known" in kind.parameters() or len(joint.attributes) < 2:
         return None
     remedy = "srldp" if math.isfinite(kind.limits.spread) else "srlip"
     if _work(protocol, joint) > MOST_WORK:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from privacyfunnel.attacks.attack import joint_of
-from privacyfunnel.attacks.bayes import bayes, reached_by
+from privacyfunnel.attacks.bayes import bayes, level_by, reached_by, told_of_each
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.protocol import Protocol
@@ -55,9 +55,15 @@ def repeated(
     once = Outcomes.of(protocol, joint)
     found = []
     for k in releases:
-        promised = [a for a in bayes(_together(once, k), joint, protocol.notion) if a.promised or not a.known]
-        level = protocol.notion.level_of(reached_by([a for a in promised if a.promised]))
-        found.append(Repeated(k, level, all(a.within for a in promised if a.promised), promised[0].after))
+        outcomes, notion = _together(once, k), protocol.notion
+        promised = [a for a in bayes(outcomes, joint, notion) if a.promised or not a.known]
+        within = all(a.within for a in promised if a.promised)
+        if notion.simple:
+            level = notion.level_of(reached_by([a for a in promised if a.promised]))
+        else:
+            told = told_of_each(outcomes, joint, notion)
+            level, within = level_by(told, notion.epsilon), all(one.within for _, _, one in told)
+        found.append(Repeated(k, level, within, promised[0].after))
     return tuple(found)
 
 

@@ -188,6 +188,8 @@ def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attac
 def _show_verdict(screen: Console, audit: _Audit, otherwise: str = "BROKEN") -> None:
     certificate = audit.certificate
     screen.print(f"{'KEPT' if certificate.holds else otherwise}, in exact arithmetic: {certificate.reason}.")
+    for one in certificate.levels if len(certificate.levels) > 1 else ():
+        screen.print(f"  {one.words()}", markup=False)
     screen.print(_draws_line(certificate))
     if certificate.worst is not None:
         lift = certificate.worst.lift
@@ -219,6 +221,7 @@ def _data(certificate: Certificate) -> dict[str, object]:
         "level": certificate.level,
         "reason": certificate.reason,
         "draws": certificate.draws,
+        "levels": [one.as_dict() for one in certificate.levels],
         "worst_output": worst.output if worst else None,
         "worst_lift": str(worst.lift) if worst else None,
     }

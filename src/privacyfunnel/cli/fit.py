@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -14,6 +14,7 @@ import typer
 
 from privacyfunnel.cli import following, options, show
 from privacyfunnel.cli.found import Found, data, told
+from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import ExactFit, InvalidInput
@@ -24,6 +25,7 @@ from privacyfunnel.optimiser.optimise import gap_for, optimise
 from privacyfunnel.optimiser.program.state import Progress, noticing_stops
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
+from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
@@ -47,7 +49,10 @@ def fit(
     attributes: options.Attributes = None,
     where: options.Where = None,
     notion: options.NotionName = "lip",
-    epsilon: Annotated[float | None, typer.Option(help="ε: beliefs change by at most the factor e^ε.")] = None,
+    epsilon: options.EpsilonText = None,
+    ordered: options.OrderedFlag = False,
+    per_range: options.PerRange = None,
+    exact: options.ExactOption = None,
     lower: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that fall.")] = None,
     upper: Annotated[float | None, typer.Option(help="For alip: ε for beliefs that grow.")] = None,
     keep: Annotated[
@@ -147,7 +152,10 @@ def fit(
         with show.working(f"reading {improve.name}"):
             counted = _as_fitted(cast(Protocol, asked.start), table, delimiter, encoding, where)
     else:
-        promise = options.promise(notion, epsilon, lower, upper, known, keep, error)
+        if not secret:
+            raise InvalidInput("fit needs --secret, the column that is not to be given away; see funnel fit --help")
+        about = Promised(secret, notion, epsilon, lower, upper, known, keep, error, ordered, per_range)
+        promise = about.promise()
         kept_most = options.objective(objective)
         asked = _Asked(
             promise=_for_population(promise, confidence, within, chain),
@@ -161,23 +169,22 @@ def fit(
             errors=options.errors(error),
             readers=options.readers(readers, kept_most),
             give_up=give_up,
+            exact=[name for text in exact or () for name in options.names(text)],
         )
         asked.check()
         with show.working("reading what was released before"):
             past = following.Past.asked(after, released, person, delimiter, encoding)
         if past is not None:
             following.check_goes_without(
-                keep=keep, error=error, blocks=blocks, readers=asked.readers, confidence=confidence
+                keep=keep, error=error, blocks=blocks, readers=asked.readers, confidence=confidence, exact=exact
             )
-        without = _without_threshold(notion, confidence, blocks)
+        without = _without_threshold(about.kinds, confidence, blocks)
         counts = _Counts.asked(private, exact_fit, delta, at_least, without, within)
         cluster = options.cluster(engine, master)
         wishes = options.wishes(bins, top, dates, missing)
-        if secret is None:
-            raise InvalidInput("fit needs --secret, the column that is not to be given away; see funnel fit --help")
         with show.working(f"counting {table.name}"):
             counted = options.counted(
-                table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where,
+                table, about.columns, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where,
                 past.columns if past is not None else None,
             )  # fmt: skip
         if person in counted.joint.attributes:
@@ -226,6 +233,8 @@ class _Asked:
     """The standard errors that the shares of some columns may have."""
     readers: str | None = None
     give_up: float = USUAL_GIVE_UP
+    exact: Sequence[str] = ()
+    """Columns that are released as they are."""
 
     def check(self) -> None:
         """Refuse what does not go together before a table is read."""
@@ -234,6 +243,8 @@ class _Asked:
             raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
         if self.blocks is not None and (self.errors or self.readers is not None):
             raise InvalidInput("--readers and --error are for one protocol for all attributes, so without --blocks")
+        if self.exact and (self.blocks or self.errors or self.readers or self.keep is not None):
+            raise InvalidInput("--exact goes with one promise, so without --keep, --error, --readers and --blocks")
         if self.readers is None and not self.errors and self.give_up != USUAL_GIVE_UP:
             raise InvalidInput("--give-up says what readers may cost, so it needs --readers")
         if self.keep is not None and self.readers is not None:
@@ -263,7 +274,7 @@ class _Asked:
             wish = epsilon_for(joint, self.promise, self.keep or 0.0, gap=self.gap, **kept)
             return wish.protocol, wish
         if self.blocks is None:
-            return optimise(joint, self.promise, gap=self.gap, **kept, **who), None
+            return optimise(joint, self.promise, gap=self.gap, exact=self.exact or None, **kept, **who), None
         return compose(joint, self.promise, options.blocks(self.blocks), self.method, **kept), None
 
 
@@ -306,10 +317,11 @@ class _Counts:
         return counted.safely(self.private, delta=self.delta, at_least=self.at_least)
 
 
-def _without_threshold(notion: str, confidence: float | None, blocks: str | None) -> str | None:
+def _without_threshold(kinds: list[str], confidence: float | None, blocks: str | None) -> str | None:
     """Why there is no frequency threshold, if there is none."""
-    if "known" in options.kind(notion).parameters():
-        return f"{notion} is for attackers who know columns as they are"
+    knowing = [kind for kind in kinds if kind != Belief.name and "known" in options.kind(kind).parameters()]
+    if knowing:
+        return f"{knowing[0]} is for attackers who know columns as they are"
     if confidence is not None:
         return "--confidence speaks of every combination of values"
     return "--blocks reads each block by itself" if blocks is not None else None

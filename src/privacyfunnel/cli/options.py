@@ -31,7 +31,35 @@ from privacyfunnel.tables.typed import is_whole, read_bins, whole_number
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
 SecretToFit = Annotated[
-    str | None, typer.Option("--secret", help="The secret column; several, joined by commas, are one secret together.")
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        help="The secret column; several, joined by commas, are one secret together. Repeated, each is a secret by "
+        "itself, with a promise of its own: weaker, and cheaper.",
+    ),
+]
+EpsilonText = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon",
+        help="ε: beliefs change by at most the factor e^ε. One for each of several secrets, income=0.2,illness=0.1, or "
+        "for each value of one, ill=0.1,well=1; with --notion belief the most belief in values, ill=0.05.",
+    ),
+]
+OrderedFlag = Annotated[
+    bool,
+    typer.Option(
+        "--ordered",
+        help="Promise on which side of a border between two ranges the secret lies, for every border, rather than "
+        "each range: weaker, and cheaper.",
+    ),
+]
+PerRange = Annotated[
+    float | None, typer.Option("--per-range", help="With --ordered: an ε for single ranges as well, such as 1.")
+]
+ExactOption = Annotated[
+    list[str] | None,
+    typer.Option("--exact", help="Columns that are released as they are: town, or town,sex. Repeatable."),
 ]
 Attributes = Annotated[
     str | None,
@@ -39,7 +67,13 @@ Attributes = Annotated[
         help="The columns to release, joined by commas (default: all but the secret and what looks like identifiers)."
     ),
 ]
-NotionName = Annotated[str, typer.Option("--notion", help=f"The kind of promise: {', '.join(KINDS)}.")]
+NotionName = Annotated[
+    str,
+    typer.Option(
+        "--notion",
+        help=f"The kind of promise: {', '.join(KINDS)}, belief; or for several secrets income=lip,illness=ldp.",
+    ),
+]
 BinsOption = Annotated[
     list[str] | None,
     typer.Option("--bins", help="Bins of a column: age=0,18,30,65 or age=6 or age=width:5 or age=each. Repeatable."),
@@ -133,6 +167,15 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     return found
 
 
+def pairs_in(text: str, option: str) -> dict[str, str]:
+    """Several name=value in one text, joined by commas.
+
+    >>> pairs_in('ill=0.1,"well, as ever"=1', "--epsilon")
+    {'ill': '0.1', 'well, as ever': '1'}
+    """
+    return pairs(PAIRS.findall(text), option)
+
+
 def objective(text: str) -> Objective:
     """What to keep the most of, as typed."""
     if text not in get_args(Objective):
@@ -173,7 +216,7 @@ def notion(
     """The promise that --notion, --epsilon, --lower, --upper and --known ask for."""
     if name not in KINDS:
         raise InvalidPromise(f"--notion is one of {', '.join(KINDS)}; got {name!r}")
-    given = {"epsilon": epsilon, "lower": lower, "upper": upper, "known": _known(known)}
+    given = {"epsilon": epsilon, "lower": lower, "upper": upper, "known": known_by(known)}
     for field, value in given.items():
         if field in KINDS[name].required() and value is None:
             raise InvalidPromise(f"--notion {name} needs --{field}")
@@ -227,7 +270,7 @@ def errors(texts: list[str] | None) -> dict[str, float]:
     return found
 
 
-def _known(text: str | None) -> int | list[str] | None:
+def known_by(text: str | None) -> int | list[str] | None:
     """A number of attributes, or their names."""
     if text is None:
         return None
@@ -243,7 +286,7 @@ def kind(name: str) -> type[Notion]:
 
 def counted(
     table: Path,
-    secret: str,
+    secret: str | list[str],
     attributes: str | None,
     asked: Wishes,
     allow_secret_attribute: bool,
@@ -255,13 +298,13 @@ def counted(
     as_before: Mapping[str, Column] | None = None,
 ) -> Counted:
     """The table, counted here or by the Spark `cluster`; by a domain, if there is one; some of its rows, if asked."""
-    declared = opened(domain)
+    declared, secrets = opened(domain), names(secret) if isinstance(secret, str) else secret
     columns = names(attributes) if attributes is not None else None
     here_only(where, cluster)
     if cluster is None:
         return count_table(
-            open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=names(secret)),
-            names(secret),
+            open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets),
+            secrets,
             columns,
             wishes=asked,
             allow_secret_attribute=allow_secret_attribute,
@@ -278,7 +321,7 @@ def counted(
         source = open_spark(session, table, delimiter, encoding)
         return count_spark(
             source,
-            names(secret),
+            secrets,
             columns,
             wishes=asked,
             allow_secret_attribute=allow_secret_attribute,

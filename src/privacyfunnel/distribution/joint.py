@@ -65,6 +65,8 @@ class Joint:
     """Whether combinations of values that are not listed are read as the nearest one that is."""
     at_least: int = 0
     """Combinations that fewer people have are read as the nearest other one."""
+    exact: tuple[str, ...] = ()
+    """Columns in which combinations that are read as another agree with it."""
     noise: Noise | None = None
     """The noisy counts that it was computed from, if it was."""
     before_gathering: Joint | None = None

@@ -19,12 +19,16 @@ CLOSE = 1 << 14
 """How near two values of a column with an order are, at most; and what an equal value counts more than any near one."""
 RARITY = 1 << 24
 """More than a combination's values can occur in a list: what is nearer counts more than what is rarer."""
+NONE = -(1 << 62)
+"""The score of a combination that differs where it must not."""
 PAIRS_AT_ONCE = 4_000_000
 """Of combinations, that are compared in one go."""
 
 
-def nearest(codes: Integers, among: Integers, columns: Sequence[Column]) -> Integers:
+def nearest(codes: Integers, among: Integers, columns: Sequence[Column], exact: Sequence[int] = ()) -> Integers:
     """For each combination codes[i, :], the number of the nearest one in among[k, :].
+
+    It has the same values in the columns `exact`; −1 where none has.
 
     >>> from privacyfunnel.distribution.column import bin_labels
     >>> age = Column(name="age", kind="bins", edges=(0, 20, 40, 60, 80), labels=bin_labels([0, 20, 40, 60, 80]))
@@ -42,7 +46,11 @@ def nearest(codes: Integers, among: Integers, columns: Sequence[Column]) -> Inte
         score = np.zeros((len(part), len(among)), dtype=np.int64)
         for j, place in enumerate(scales):
             score += _alike(part[:, j, None], among[None, :, j], place, len(columns))
-        found[start : start + step] = (score * RARITY - rarity).argmax(axis=1)
+        score = score * RARITY - rarity
+        for j in exact:
+            score[part[:, j, None] != among[None, :, j]] = NONE
+        best = score.argmax(axis=1)
+        found[start : start + step] = np.where(score.max(axis=1) > NONE, best, -1)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -80,12 +81,13 @@ def noisy_joint(
     at_least: int = 0,
     secret_values: Sequence[Hashable] | None = None,
     secret_columns: tuple[Column, ...] = (),
+    exact: tuple[str, ...] = (),
 ) -> Joint:
     """The distribution that follows from noisy counts, for anybody who has them.
 
     It is near to the counts, and of as many people (`balanced`). Values of the secret that do not show through the
     noise are taken to go with the columns as everybody does. Combinations that have nobody, or fewer than `at_least`,
-    are read as the nearest other.
+    are read as the nearest other that has the same values of the columns `exact`.
     """
     if len(noise.counts) - len(noise.faint) < 2:
         raise InvalidJoint(
@@ -95,11 +97,11 @@ def noisy_joint(
     weights, unit = _weights(noise)
     whole = noise.combinations(columns)
     joint = Joint.from_codes(
-        *gathered(weights, whole, columns, at_least * unit), columns, secret, secret_values, secret_columns
+        *gathered(weights, whole, columns, at_least * unit, exact), columns, secret, secret_values, secret_columns
     )
-    joint.counted, joint.nearest, joint.at_least, joint.noise = False, True, at_least, noise
+    joint.counted, joint.nearest, joint.at_least, joint.noise, joint.exact = False, True, at_least, noise, exact
     if at_least:
-        joint.before_gathering = noisy_joint(noise, columns, secret, 0, secret_values, secret_columns)
+        joint.before_gathering = noisy_joint(noise, columns, secret, 0, secret_values, secret_columns, exact)
     return joint
 
 
@@ -148,7 +150,9 @@ def _nearest_with_sum(counts: Integers, total: int) -> Integers:
     return np.asarray(np.maximum(whole, 0), dtype=np.int64)
 
 
-def gathered(weights: Integers, codes: Integers, columns: Sequence[Column], least: int) -> tuple[Integers, Integers]:
+def gathered(
+    weights: Integers, codes: Integers, columns: Sequence[Column], least: int, exact: tuple[str, ...] = ()
+) -> tuple[Integers, Integers]:
     """Weights and codes of the combinations that weigh `least`, each with those that do not and are nearest to it."""
     total = weights.sum(axis=0)
     kept = total >= max(1, least)
@@ -159,18 +163,43 @@ def gathered(weights: Integers, codes: Integers, columns: Sequence[Column], leas
         )
     rare = np.flatnonzero(~kept & (total > 0))
     found = weights[:, kept]
-    to = nearest(codes[rare], codes[kept], columns)
+    places = [j for j, column in enumerate(columns) if column.name in exact]
+    to = nearest(codes[rare], codes[kept], columns, places)
+    if (to < 0).any():
+        lost = len(np.unique(codes[rare[to < 0]][:, places], axis=0))
+        raise InvalidJoint(
+            f"{lost} of the values of {', '.join(exact)} have too few people to be told, so they cannot stay exact: "
+            "merge them beforehand, or ask for less noise (a larger --private) or a lower --at-least"
+        )
     for row, own in zip(found, weights, strict=True):
         np.add.at(row, to, own[rare])
     return found, codes[kept]
 
 
-def with_at_least(joint: Joint, people: int) -> Joint:
+def with_at_least(joint: Joint, people: int, exact: tuple[str, ...] = ()) -> Joint:
     """The joint of exact counts in which combinations that fewer than `people` have are read as the nearest other."""
     if not joint.counted:
         raise InvalidJoint("a least number of people needs counts of people; these are probabilities")
-    weights, codes = gathered(joint.weights, joint.codes, joint.columns, people)
+    weights, codes = gathered(joint.weights, joint.codes, joint.columns, people, exact)
     fewer = Joint.from_codes(weights, codes, joint.columns, joint.secret, joint.secret_values, joint.secret_columns)
     fewer.before_gathering = joint
     fewer.chosen, fewer.declared, fewer.nearest, fewer.at_least = joint.chosen, joint.declared, True, people
+    fewer.exact, fewer.secret_parts = exact, joint.secret_parts
     return fewer
+
+
+def staying_exact(joint: Joint, exact: tuple[str, ...]) -> Joint:
+    """The same people, none of whom is read as having another value of the columns `exact`."""
+    if joint.noise is not None:
+        values, columns = joint.secret_values, joint.secret_columns
+        found = noisy_joint(joint.noise, joint.columns, joint.secret, joint.at_least, values, columns, exact)
+    elif joint.before_gathering is not None:
+        found = with_at_least(joint.before_gathering, joint.at_least, exact)
+    else:
+        found = copy(joint)
+        found.exact = exact
+    for one in (found, found.before_gathering):
+        if one is not None:
+            one.chosen, one.declared, one.numbered = joint.chosen, joint.declared, joint.numbered
+            one.secret_parts = joint.secret_parts
+    return found

@@ -12,6 +12,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.optimiser.exact_columns import ExactColumns
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.follow_up import follow_up
 from privacyfunnel.optimiser.mixing import Mixing, Problem
@@ -57,6 +58,7 @@ def optimise(
     progress: Callable[[Progress], None] | None = None,
     after: Protocol | None = None,
     histories: Integers | None = None,
+    exact: Sequence[str] | None = None,
 ) -> Protocol:
     """The protocol that keeps the most of X among all that keep the promise.
 
@@ -87,6 +89,9 @@ def optimise(
     and utility is I(X;Y|H) given that history H. `joint` has the columns that were released before, or finer ones, and
     possibly more. `histories` lists the outcomes that occurred; others then have no channel.
 
+    The columns in `exact` are released as they are: that is possible exactly if each combination of their values says
+    no more of the secret than the promise allows, and refused otherwise, with what would do.
+
     Stops when the certified gap is at most `gap` (by default 1e-6 nats, or 0.001 of all cells), after `time_limit`
     seconds, at Ctrl-C, or where float64 tells nothing better from nothing worse (probabilities of many orders);
     whatever comes back has passed the exact check, and says how far from the best it can be.
@@ -99,6 +104,11 @@ def optimise(
     0.716
     """
     gap = gap_for(objective, gap, weights)
+    if exact is not None and len(exact):
+        if readers is not None or after is not None or isinstance(joint, list | tuple):
+            raise InvalidInput("exact= is for one joint and one release, and goes without readers= and after=")
+        task = ExactColumns.asked(cast(Joint, joint), notion, exact, objective, weights, gap, time_limit, progress)
+        return task.protocol()
     if after is not None:
         if readers is not None or isinstance(joint, list | tuple):
             raise InvalidInput("after= is for one joint, and goes without readers=")

@@ -67,8 +67,8 @@ class Belief(Notion):
             prior = Fraction(int(joint.weights[cast(int, s)].sum()), joint.total)
             if exactly(most) <= prior * (1 + Fraction(PERFECT_LEVEL)):
                 raise InvalidPromise(
-                    f"{joint.secret} = {text_of(value)} has a share of {float(prior):.2%} in the statistics themselves, "
-                    f"which any release tells; no row can keep the belief at {most:.4g} or below: allow more"
+                    f"{joint.secret} = {text_of(value)} has a share of {float(prior):.2%} in the statistics, which any "
+                    f"release tells; no row can keep the belief at {most:.4g} or below: allow more"
                 )
         return replace(self, places=tuple(cast(int, s) for s in places))
 
@@ -97,11 +97,14 @@ class Belief(Notion):
         content |= {"places": list(self.places)} if self.places else {}
         return content | ({"share": self.share} if self.share != 1 else {})
 
+    def parts(self) -> list[tuple[str, str]]:
+        return [(f"{text_of(value)} believed at most", _percent(most)) for value, most in self._named]
+
     def words(self) -> str:
         each = ", and ".join(f"{text_of(value)} at most {_percent(most)}" for value, most in self._named)
         return (
-            f"Whoever sees a released row, and knows the statistics, gives the secret being {each} probability. Of other "
-            "values of the secret, and of beliefs that fall, nothing is promised."
+            f"Whoever sees a released row, and knows the statistics, gives the secret being {each} probability. "
+            "Of other values of the secret, and of beliefs that fall, nothing is promised."
         )
 
 

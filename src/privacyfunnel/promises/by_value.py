@@ -110,6 +110,9 @@ class ByValue(Notion):
     def as_dict(self) -> dict[str, Any]:
         return self.alike.as_dict() | {"epsilon": [[value, level] for value, level in self.levels]}
 
+    def parts(self) -> list[tuple[str, str]]:
+        return [(text_of(value), f"×{factor(level)}") for value, level in self.levels]
+
     def words(self) -> str:
         each = ", ".join(f"×{factor(level)} for {text_of(value)}" for value, level in self.levels)
         plain = self.alike.words().replace("any value of the secret", "a value of the secret")

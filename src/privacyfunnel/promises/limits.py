@@ -247,7 +247,7 @@ class Limits:
         return cls(
             lower=float((-least[some]).max(initial=0.0)),
             upper=float(most[some].max(initial=0.0)),
-            spread=float((most[some] - least[some]).max(initial=0.0)),
+            spread=float(np.subtract(most, least, out=np.zeros_like(most), where=most > least).max(initial=0.0)),
         )
 
     @classmethod

@@ -58,6 +58,17 @@ class Notion(ABC):
     def words(self) -> str:
         """The promise in a sentence for people who know no mathematics."""
 
+    def parts(self) -> list[tuple[str, str]]:
+        """What it speaks of, and how far that may go: a factor, or for a limit on belief itself the most belief."""
+        return [("", f"×{factor(self.epsilon)}")]
+
+    def in_short(self) -> str:
+        """The promise in half a sentence."""
+        if self.simple:
+            moves = "moves" if min(self.limits.lower, self.limits.spread) < math.inf else "grows"
+            return f"nobody's belief {moves} by more than {self.parts()[0][1]}"
+        return f"what rows say stays within {', '.join(' '.join(part) for part in self.parts())}"
+
     @property
     def tested(self) -> bool:
         """Whether it rests on a test with people who were set aside, rather than on a set of distributions."""

@@ -25,8 +25,8 @@ class Ordered(Notion):
     """`promise` about the events S ≤ t and S > t, for every border t between two values of the secret.
 
     Near values need not look as alike as far ones must: weaker than the promise per value, and cheaper. With
-    `per_value`, that is promised as well, at an ε of its own. Values that are missing lie on no side: whether the secret
-    is missing is a third event of every border. Its `epsilon` is the larger of the two.
+    `per_value`, that is promised as well, at an ε of its own. Values that are missing lie on no side: whether the
+    secret is missing is a third event of every border. Its `epsilon` is the larger of the two.
     """
 
     promise: Notion
@@ -115,6 +115,10 @@ class Ordered(Notion):
         content: dict[str, Any] = {"notion": self.name, "promise": self.promise.as_dict()}
         content |= {"per_value": self.per_value.as_dict()} if self.per_value is not None else {}
         return content | ({"unordered": list(self.unordered)} if self.unordered else {})
+
+    def parts(self) -> list[tuple[str, str]]:
+        sides = [("side of any border", limit) for _, limit in self.promise.parts()]
+        return sides + [("single values", limit) for promise in self._promises[1:] for _, limit in promise.parts()]
 
     def words(self) -> str:
         sides = self.promise.words()

@@ -154,6 +154,9 @@ class Robust(Notion):
         content = {**content, "chains": [list(chain) for chain in self.chains]} if self.chains else content
         return {**content, "chosen": list(self.chosen)} if self.chosen else content
 
+    def parts(self) -> list[tuple[str, str]]:
+        return self.promise.parts()
+
     def words(self) -> str:
         plain = self.within is None or self.within == ONCE_THE_ONLY
         how = "" if plain else f"; what chance leaves open is bounded by {words_for(cast(Within, self.within))}"

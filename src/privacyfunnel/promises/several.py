@@ -21,13 +21,13 @@ class Promises(Notion):
     """A promise for each of several secrets by itself: `Promises(income=LIP(0.2), illness=LDP(0.1))`.
 
     Weaker than one promise about all secrets together, and cheaper: a row that says nothing of either secret may say
-    whether they agree. Its `epsilon` is the largest of theirs; `level` is the smallest largest ε with all in proportion.
+    whether they agree. Its `epsilon` is the largest of theirs; `level` is the smallest largest ε, all in proportion.
     """
 
     each: tuple[tuple[str, Notion], ...]
     sizes: tuple[int, ...] = field(default=(), repr=False)
     """How many values each secret has, where only that is known."""
-    epsilon: float = field(repr=False, compare=False)
+    epsilon: float = field(default=0.0, repr=False, compare=False)
     name: ClassVar[str] = "promises"
 
     def __init__(self, each: Mapping[str, Notion] | None = None, /, **more: Notion) -> None:
@@ -115,13 +115,16 @@ class Promises(Notion):
         each = [[name, promise.as_dict()] for name, promise in self.each]
         return {"notion": self.name, "each": each} | ({"sizes": list(self.sizes)} if self.sizes else {})
 
+    def parts(self) -> list[tuple[str, str]]:
+        return [(f"{name} {what}".strip(), limit) for name, promise in self.each for what, limit in promise.parts()]
+
     def words(self) -> str:
         told = " ".join(f"{name}: {promise.words().replace('the secret', name)}" for name, promise in self.each)
         if len(self.each) == 1:
             return told
         return (
-            f"Each secret by itself. {told} What a row says of several secrets together is not limited further: a row that "
-            f"tells nothing of {self.each[0][0]} and nothing of {self.each[1][0]} may still tell whether they go together."
+            f"Each secret by itself. {told} What a row says of several secrets together is not limited further: a row "
+            f"that tells nothing of {self.each[0][0]} and nothing of {self.each[1][0]} may tell whether they agree."
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
@@ -18,7 +18,7 @@ from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.clause import Clause, level_within
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof import tested, worst_case
 from privacyfunnel.proof.histories import entries_together, marginal_errors
@@ -71,6 +71,14 @@ class Level:
     """The smallest ε at which this part is kept, rounded up; for a limit on belief itself, the largest belief."""
     promised: float
     holds: bool
+
+    def words(self) -> str:
+        """The level in a few words."""
+        return f"{self.subject}: {self.level:.6g}, promised {self.promised:g}{'' if self.holds else ', BROKEN'}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -330,7 +338,9 @@ def _check_chained(product: Product, notion: Notion) -> Certificate:
 
 
 def _level_line(notion: Notion, level: float) -> str:
-    return f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
+    if notion.simple:
+        return f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
+    return f"{level / (notion.epsilon or PERFECT_LEVEL):.9g} times what is promised"
 
 
 def _log(ratio: Fraction | None) -> float:

@@ -35,6 +35,8 @@ class Everything:
     """Values of the secret that are too rare to show through the noise: the promise about a row is empty for them."""
     secrets: int = 0
     """How many values the secret has in the noisy counts."""
+    limits: tuple[str, ...] = ()
+    """What the promise speaks of, each with its limit, where that is more than one ε for every value."""
 
     @property
     def known_columns(self) -> float:
@@ -44,7 +46,7 @@ class Everything:
     @property
     def together(self) -> float | None:
         """ε + ε₀."""
-        return None if self.fit is None else self.one_row + self.known_columns
+        return None if self.fit is None or self.limits else self.one_row + self.known_columns
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -52,8 +54,10 @@ class Everything:
 
     def words(self) -> str:
         """The level "everything published" in a few sentences."""
-        if self.fit is None or self.together is None:
+        if self.fit is None:
             return NO_BOUND
+        if self.together is None:
+            return f"{self._wider_words()}{self._not_protected()}"
         moves = "changes" if self.falls else "raises"
         chance = f", but for a chance of {self.delta:g}" if self.delta else ""
         text = (
@@ -63,7 +67,22 @@ class Everything:
             f"{'or leave open ' if self.robust else ''}(the case that the promise covers); if they know all your other "
             f"columns, by no more than a factor {factor(self.known_columns)} (e^ε₀), whatever they expect."
         )
-        text += "" if self.declared else f" {NOT_DECLARED}"
+        return f"{text}{self._not_protected()}"
+
+    def _wider_words(self) -> str:
+        """By how much limits of several kinds grow."""
+        chance = f", but for a chance of {self.delta:g}" if self.delta else ""
+        return (
+            "Everything that is published, this protocol and all released rows together, widens each of these limits "
+            f"({', '.join(self.limits)}) by no more than a factor {factor(self.known_columns)} (e^ε₀, ε₀ = {self.fit:g}"
+            f"{chance}), whatever somebody knows about everybody else, if they expect of you what the published counts "
+            "say of people (the case that the promise covers); if they know all your other columns, nobody's belief "
+            f"moves by more than a factor {factor(self.known_columns)}, whatever they expect."
+        )
+
+    def _not_protected(self) -> str:
+        """What is left over: lists and ranges that were read from the table, and rare values."""
+        text = "" if self.declared else f" {NOT_DECLARED}"
         return f"{text} {self.faint_words()}" if self.faint else text
 
     def faint_words(self) -> str:
@@ -127,4 +146,5 @@ def everything(protocol: Protocol) -> Everything | None:
         robust=protocol.notion.confidence is not None,
         faint=len(noise.faint) if noise is not None else 0,
         secrets=len(noise.counts) if noise is not None else 0,
+        limits=() if protocol.notion.simple else tuple(" ".join(part) for part in protocol.notion.parts()),
     )

@@ -58,6 +58,7 @@ class _Block(BaseModel):
     draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
     nearest: bool = False
     variants: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES, default=None)
+    exact: tuple[str, ...] = Field(max_length=MOST_COLUMNS, default=())
 
 
 class _Precision(BaseModel):
@@ -173,6 +174,7 @@ def _plain_block(block: Block) -> dict[str, Any]:
         "draw": block.draw.tolist() if block.draw is not None else None,
         "nearest": block.nearest,
         **({"variants": block.variants.tolist()} if block.variants is not None else {}),
+        **({"exact": list(block.exact)} if block.exact else {}),
     }
 
 
@@ -314,7 +316,10 @@ def _to_block(block: _Block) -> Block:
     draw = integers((block.draw,))[0] if block.draw is not None else None
     if draw is not None and (len(draw) != block.outputs or draw.min() < 0 or sum(draw.tolist()) != UNIT):
         raise InvalidProtocol("the draw for values never seen is not a distribution")
-    return Block(block.columns, codes, channel, labels, marginal, draw, block.nearest, variants)
+    found = Block(block.columns, codes, channel, labels, marginal, draw, block.nearest, variants, block.exact)
+    if set(block.exact) - set(found.attributes) or not found.stays_exact() or (block.exact and draw is not None):
+        raise InvalidProtocol("a column that is said to stay exact does not")
+    return found
 
 
 def channel_in(parts: tuple[tuple[int, ...], ...], outputs: int) -> Channel:

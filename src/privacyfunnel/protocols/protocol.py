@@ -54,6 +54,8 @@ class Block:
     """Whether combinations of known values that are no input are read as the nearest one that is."""
     variants: Integers | None = None
     """variants[y]: which of the outputs with its label y is, from 0; None if no two outputs share a label."""
+    exact: tuple[str, ...] = ()
+    """Columns whose released value is always the true one."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -83,8 +85,15 @@ class Block:
         known = (codes >= 0).all(axis=1)
         if known.any():
             different, of = np.unique(codes[known], axis=0, return_inverse=True)
-            found[known] = nearest(different, self.codes, self.columns)[of.ravel()]
+            places = [j for j, name in enumerate(self.attributes) if name in self.exact]
+            found[known] = nearest(different, self.codes, self.columns, places)[of.ravel()]
         return found
+
+    def stays_exact(self) -> bool:
+        """Whether every output is written with the values of `exact` that all its inputs have."""
+        places = [j for j, name in enumerate(self.attributes) if name in self.exact]
+        own, told = self.codes[:, places], self.codes[self.labels][:, places]
+        return bool((own[self.channel.inputs] == told[self.channel.outputs]).all())
 
     def _codes_in(self, joint: Joint, x: Integers, places: list[int]) -> Integers:
         """The numbers that values x of a joint have in this block's columns; −1 for labels that these do not have."""
@@ -322,13 +331,17 @@ def block_of(joint: Joint, channel: Channel, shared: bool = False) -> Block:
     ordered = channel.with_outputs_in(order)
     marginal = coarse_marginal(q[order], joint.total if joint.counted else None)
     variants = numbered(labels[order]) if shared else None
-    return Block(joint.columns, joint.codes, ordered, labels[order], marginal, nearest=joint.nearest, variants=variants)
+    return Block(
+        joint.columns, joint.codes, ordered, labels[order], marginal, None, joint.nearest, variants, joint.exact
+    )
 
 
 def faithful_block(joint: Joint, channel: Channel) -> Block:
     """The block whose output number x is the value number x, with P(Y = x) = P(X = x)."""
     marginal = coarse_marginal(joint.p_x, joint.total if joint.counted else None)
-    return Block(joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal, nearest=joint.nearest)
+    return Block(
+        joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal, None, joint.nearest, None, joint.exact
+    )
 
 
 def information_kept(channel: Channel, p_x: Vector) -> float:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.typing import Vector
@@ -120,11 +119,9 @@ def reader_words(protocol: Protocol, joint: Joint) -> str | None:
     if likeness is None:
         return None
     near = f": {errors.words()}" if errors is not None else ""
-    limits = protocol.notion.limits
-    moves = "moves" if math.isfinite(limits.lower) or math.isfinite(limits.spread) else "grows"
     return (
         f"readers can count rows as they stand{near}; {_most(likeness.cells_unchanged)} of all cells stay as they are; "
-        f"nobody's belief {moves} by more than ×{factor(protocol.notion.epsilon)}"
+        f"{protocol.notion.in_short()}"
     )
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from html import escape
 
 from privacyfunnel.promises.confidence import words_for
-from privacyfunnel.promises.notion import factor
+from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.proof.certificate import Certificate
 from privacyfunnel.proof.over_population import PopulationFindings
 from privacyfunnel.protocols.coarseness import merging_words
@@ -30,7 +30,10 @@ PUBLISHED = "everybody who has the protocol computes the same weights from its n
 def glance_part(account: Account) -> str:
     """The verdict and a few numbers."""
     promise, about = account.protocol.notion, account.public or account.measured
-    numbers = [(f"×{factor(promise.epsilon)}", words.change_words(promise.limits)), *_everything_number(account)]
+    numbers = [(f"×{factor(promise.epsilon)}", words.change_words(promise.limits))]
+    if not promise.simple:
+        numbers = [(limit, f"{what}: the most that a row may say") for what, limit in promise.parts()]
+    numbers += _everything_number(account)
     numbers += _kept_numbers(account)
     if about is not None:
         found = about.findings
@@ -58,6 +61,8 @@ def _everything_number(account: Account) -> list[tuple[str, str]]:
     told = account.everything
     if told is None:
         return []
+    if told.limits and told.fit is not None:
+        return [(f"×{factor(told.known_columns)}", "more, at most, for everything published together")]
     most = f"×{factor(told.together)}" if told.together is not None else "no bound"
     return [(most, "the same for everything published together")]
 
@@ -80,7 +85,7 @@ def promise_part(account: Account) -> str:
     if measured is not None and not measured.aside:
         instance = words.example_words(account.protocol.secret, words.example(measured.beliefs))
     else:
-        instance = words.public_example_words(promise.limits)
+        instance = words.public_example_words(promise.limits) if promise.simple else ""
     exactly = (
         f"In symbols: {promise!r}. This holds for every released row and every value of {account.protocol.secret}."
     )
@@ -115,6 +120,8 @@ def _facts(account: Account, certificate: Certificate) -> list[tuple[str, str]]:
             f"promised ε = {account.protocol.notion.epsilon:g}",
         ),
     ]
+    if not account.protocol.notion.simple:
+        facts[-1] = ("Levels reached, rounded up", "; ".join(one.words() for one in certificate.levels))
     if worst is not None:
         facts.append(
             ("Tightest place", f"output {worst.output}, where the exact factor is {worst.lift}{_about(worst.lift)}")
@@ -123,6 +130,11 @@ def _facts(account: Account, certificate: Certificate) -> list[tuple[str, str]]:
         rows = "Released rows against original ones" if account.public is None else "Released rows against these counts"
         facts.append((rows, words.marginal_words(certificate.marginal_error)))
     return facts
+
+
+def _limits(promise: Notion) -> str:
+    """What is promised, as numbers."""
+    return ", ".join(" ".join(part).strip() for part in promise.parts())
 
 
 def _about(lift: Fraction | None) -> str:
@@ -155,7 +167,7 @@ def _exact_facts(measured: FromTable) -> list[tuple[str, str]]:
     return [
         (
             "Level on the exact counts",
-            f"{words.level_words(level)} (the promise: ×{factor(measured.protocol.notion.epsilon)}). It may be above "
+            f"{words.level_words(level)} (the promise: {_limits(measured.protocol.notion)}). It may be above "
             "the promise, and usually is: nobody who has only what is published knows these counts.",
         ),
         (

@@ -86,6 +86,8 @@ def level_pairs(account: Account) -> list[tuple[str, str]]:
     exposed = account.measured.exposed if account.measured is not None else None
     people = f" {exposed.words()}" if exposed is not None and exposed.few else ""
     row = f"×{factor(promise.epsilon)} (e^ε) is {change_words(promise.limits)} by it."
+    if not promise.simple:
+        row = f"{promise.in_short()[0].upper()}{promise.in_short()[1:]}."
     return [("One row", f"{row} {told.whom()}"), ("Everything published", f"{told.words()}{people}")]
 
 

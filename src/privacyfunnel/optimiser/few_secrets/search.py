@@ -34,6 +34,14 @@ COARSER = 4
 """Each level has so many times fewer values than the next."""
 COARSE_GAP = 1e-4
 """Nats: the prices of a coarser problem are a start, and carrying them over spoils finer digits."""
+ENOUGH = 4
+"""A sweep ends when posteriors that improve are known for one value in so many."""
+OF_THE_GAP = 0.1
+"""Posteriors that undercut their price by less than this share of the gap are not worth a round."""
+QUICKLY_SWEPT = 10_000_000
+"""Up to this many choices of values, a first sweep goes through all."""
+ANY = 1e300
+"""A threshold that all posteriors are below: a sweep for them ends when some are known for many values."""
 LONGEST_SWEEP = 2e10
 """About a minute of one core for a complete sweep."""
 
@@ -65,7 +73,8 @@ def _generate(state: Search, faces: Faces, around: Faces | None, master: Master,
     """
     sweep = Sweep(state.polytope, faces)
     surely = None if around is None else Sweep(state.outer, around)
-    new, _ = sweep.under(y, np.inf, state.stopped)
+    new, _ = sweep.under(y, np.inf if comb(state.polytope.n_x, faces.rank) <= QUICKLY_SWEPT else ANY, state.stopped)
+    worth = -max(IMPROVES, OF_THE_GAP * state.gap)
     rounds = complete = 0
     while not state.stopped() and not state.closed():
         rounds += 1
@@ -74,8 +83,8 @@ def _generate(state: Search, faces: Faces, around: Faces | None, master: Master,
         q, y, artificial = master.solve()
         if artificial <= 0:
             state.keep(master.columns, q)
-        new, least = sweep.under(y, -IMPROVES, state.stopped)
-        if least is not None and surely is not None and not state.stopped():
+        new, least = sweep.under(y, worth, state.stopped)
+        if least is not None and least > -state.gap and surely is not None and not state.stopped():
             _, least = surely.under(y, -np.inf, state.stopped)
             if least is not None:
                 complete += 1
@@ -168,7 +177,7 @@ class Sweep:
                 self._next = (self._next + 1) % len(self._portions)
                 seen += 1
                 improving = sum(int((board.best[:, 0] < threshold).sum()) for board in boards)
-                if improving > n / 2 and np.isfinite(threshold):
+                if improving > n / ENOUGH and np.isfinite(threshold):
                     break
         least = min([least, *(self._least_of_vague(board, y) for board in boards)])
         columns = [_columns(board, threshold, self._order) for board in boards]

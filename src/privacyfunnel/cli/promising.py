@@ -1,0 +1,129 @@
+"""The promise that options ask for: one secret or several, one ε or several, borders, beliefs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from privacyfunnel.cli import options
+from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.promises.belief import Belief
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import LIP
+from privacyfunnel.promises.ordered import Ordered
+from privacyfunnel.promises.several import Promises
+
+Sought = Notion | Callable[[float], Notion]
+"""A promise, or those among which the smallest ε is sought."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options about a promise, as typed."""
+
+    secrets: Sequence[str]
+    """What each --secret names: one column, or several joined by commas that are one secret together."""
+    notion: str
+    epsilon: str | None
+    lower: float | None
+    upper: float | None
+    known: str | None
+    keep: float | None
+    error: list[str] | None
+    ordered: bool
+    per_range: float | None
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns that are secret."""
+        return [name for text in self.secrets for name in options.names(text)]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of promise that are asked for."""
+        return [self.notion] if "=" not in self.notion else list(options.pairs_in(self.notion, "--notion").values())
+
+    def promise(self) -> Sought:
+        """The promise, refused where options do not go together."""
+        if self.per_range is not None and not self.ordered:
+            raise InvalidPromise("--per-range goes with --ordered: borders within one ε, single ranges within another")
+        if len(self.secrets) < 2:
+            return self._one(self.notion, self.epsilon)
+        names = [options.names(text) for text in self.secrets]
+        if any(len(each) != 1 for each in names):
+            raise InvalidInput("several --secret are promises about each; name one column in each, or all in one")
+        secrets = [each[0] for each in names]
+        if len(set(secrets)) < len(secrets):
+            raise InvalidInput("the same column is named by two --secret; once will do")
+        kinds, levels = (
+            self._for_each(secrets, self.notion, "--notion"),
+            self._for_each(secrets, self.epsilon, "--epsilon"),
+        )
+        each = {name: self._one(kinds[name] or "lip", levels[name]) for name in secrets}
+        if all(isinstance(promise, Notion) for promise in each.values()):
+            return Promises({name: promise for name, promise in each.items() if isinstance(promise, Notion)})
+        return lambda epsilon: Promises({name: make(epsilon) for name, make in each.items() if callable(make)})
+
+    def _for_each(self, secrets: list[str], text: str | None, option: str) -> dict[str, str | None]:
+        """What an option says of each secret: the same of all, or something of each."""
+        if text is None or "=" not in text:
+            return dict.fromkeys(secrets, text)
+        typed = options.pairs_in(text, option)
+        if set(typed) != set(secrets):
+            raise InvalidPromise(f"{option} names {', '.join(typed)}; the secrets are {', '.join(secrets)}: name each")
+        return dict(typed)
+
+    def _one(self, kind: str, level: str | None) -> Sought:
+        """The promise about one secret."""
+        if kind == Belief.name:
+            return self._belief(level)
+        if level is not None and "=" in level:
+            promise = self._by_value(kind, level)
+        else:
+            epsilon = None if level is None else number(level, "--epsilon")
+            promise = options.promise(kind, epsilon, self.lower, self.upper, self.known, self.keep, self.error)
+        if not self.ordered:
+            return promise
+        per_range = None if self.per_range is None else LIP(self.per_range)
+        if isinstance(promise, Notion):
+            return Ordered(promise, per_range)
+        if per_range is not None:
+            raise InvalidPromise("--keep and --error find one ε, so they go without --per-range")
+        return lambda epsilon: Ordered(promise(epsilon))
+
+    def _by_value(self, kind: str, level: str) -> Notion:
+        if self.keep is not None or self.error:
+            raise InvalidPromise("--keep and --error find one ε, so they go without levels for single values")
+        levels = {value: number(text, "--epsilon") for value, text in options.pairs_in(level, "--epsilon").items()}
+        if "epsilon" not in options.kind(kind).required():
+            raise InvalidPromise(f"--notion {kind} takes no --epsilon")
+        if self.lower is not None or self.upper is not None:
+            raise InvalidPromise(f"--notion {kind} takes no --lower or --upper")
+        if "known" in options.kind(kind).parameters():
+            return options.kind(kind)(levels, known=options.known_by(self.known))  # type: ignore[call-arg]
+        if self.known is not None:
+            raise InvalidPromise(f"--notion {kind} takes no --known")
+        return options.kind(kind)(levels)  # type: ignore[call-arg]
+
+    def _belief(self, level: str | None) -> Notion:
+        if level is None or "=" not in level:
+            raise InvalidPromise("--notion belief needs the most belief in values of the secret: --epsilon ill=0.05")
+        if any((self.keep, self.error, self.lower, self.upper, self.known, self.ordered)):
+            raise InvalidPromise("--notion belief takes --epsilon value=belief, and nothing else")
+        return Belief(
+            {value: number(text, "--epsilon") for value, text in options.pairs_in(level, "--epsilon").items()}
+        )
+
+
+def number(text: str, option: str) -> float:
+    """A number, as typed."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if math.isnan(found):
+        raise InvalidPromise(
+            f"{option} takes a number such as 0.5, or one for each, such as ill=0.1,well=1; got {text!r}"
+        )
+    return found
