@@ -67,6 +67,12 @@ MUTATIONS = {
         "/ min(meter.rows, meter.people)",
         ("estimates/models/test_regress.py::test_errors_that_forget_the_drawing_are_too_small",),
     ),
+    "rare outputs count as often as they were seen": Mutation(
+        "estimates/cell_shares.py",
+        "common + seen + _lacking(seen, expected)",
+        "common + seen",
+        ("estimates/test_rare_outputs.py::test_outputs_that_are_missing_by_luck_are_in_the_errors_all_the_same",),
+    ),
     "a private fit of the few people who stand out": Mutation(
         "tables/private_counts.py",
         "if share < LEAST_TOLD:",

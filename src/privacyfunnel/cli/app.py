@@ -13,6 +13,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
+from privacyfunnel.cli.loading import loading
 from privacyfunnel.errors import NotLoaded, OutputRefused, PrivacyFunnelError, one_line
 from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped, exit_code, waiting
 
@@ -68,7 +69,7 @@ def command(name: str) -> Any:
 
 def _function(name: str) -> Any:
     try:
-        with waiting():
+        with loading(), waiting():
             return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
     except Exception as trouble:
         if exit_code():  # while a library was being loaded

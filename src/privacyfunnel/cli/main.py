@@ -3,6 +3,7 @@
 import os
 import sys
 
+from privacyfunnel.cli.loading import loading
 from privacyfunnel.numeric import stopping
 
 LEAST_MEMORY = 1536 * 2**20
@@ -22,7 +23,7 @@ def main() -> None:
 
 def _load_and_run(arguments: list[str]) -> int:
     try:
-        with stopping.waiting():
+        with loading(), stopping.waiting():
             from privacyfunnel.cli.app import run
     except Exception as trouble:
         if stopping.exit_code():  # while a library was being loaded

@@ -122,15 +122,15 @@ class _WorkedBack(CellShares):
     def covariance(self, rows: Matrix) -> Matrix:
         """That of the scores of released rows.
 
-        As for single shares, outputs that may be missing by luck together count at least as much as is expected.
+        As for single shares, outputs that may be missing by luck together count at least as much as is expected: of
+        them, no combination of the rows has less variance than was seen, nor less than the published marginal tells.
         """
         h = self._scores(rows)
         h = h - (h @ self._mixed / self._mixed.sum())[:, None]
         rare = self._rows * self._q < FEWEST_EXPECTED
-        common, seen = (_moments(h, np.where(some, self._mixed, 0.0)) for some in (~rare, rare))
-        found, expected = np.diag(seen), h**2 @ np.where(rare, self._q, 0.0)
-        wider = np.sqrt(np.divide(expected, found, out=np.ones(len(h)), where=expected > found))
-        return np.asarray(common + seen * np.outer(wider, wider)) / self._rows
+        common = _moments(h, np.where(rare, 0.0, self._mixed))
+        seen, expected = (_moments(h, np.where(rare, g, 0.0)) for g in (self._mixed, self._q))
+        return np.asarray(common + seen + _lacking(seen, expected)) / self._rows
 
     def planned(self, rows: Matrix) -> Matrix:
         """By the published marginal."""
@@ -217,6 +217,15 @@ def _spread(h: Matrix, weights: Vector) -> Matrix:
 def _moments(h: Matrix, weights: Vector) -> Matrix:
     """Σ_y weights[y] h[i, y] h[j, y]."""
     return np.asarray((h * weights) @ h.T)
+
+
+def _lacking(seen: Matrix, expected: Matrix) -> Matrix:
+    """What `seen` lacks to be no less than `expected` in any direction: the positive part of their difference."""
+    unit = np.sqrt(np.diag(seen) + np.diag(expected))
+    unit[unit == 0] = 1.0
+    values, vectors = np.linalg.eigh((expected - seen) / np.outer(unit, unit))
+    root = unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(root @ root.T)
 
 
 def _drawing(meter: CountingMeter, k: int, h: Matrix) -> Matrix:

@@ -52,8 +52,8 @@ STEERABLE = 20
 """With more limits, the errors of rounding cannot be made to cancel in all of them."""
 DENSE_VALUES = 4000
 """With more values, nothing is mixed in: the channel would be too large to use."""
-MOST_ENTRIES = 60_000_000
-"""Of a channel: to check more takes minutes and many gigabytes, and nobody could use its file."""
+MOST_ENTRIES = 4_000_000
+"""Of a channel: to check and to write more takes minutes and many gigabytes, and nobody could use its file."""
 
 
 @dataclass(frozen=True, eq=False)
