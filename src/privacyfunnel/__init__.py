@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privacyfunnel.advice.advise import Advice, Subset, advise
+    from privacyfunnel.advice.carriers import Carrier
     from privacyfunnel.attacks.attack import Attack, attack
     from privacyfunnel.attacks.bayes import Attacker
     from privacyfunnel.attacks.repetition import Repeated, repeated
@@ -50,9 +52,11 @@ __all__ = [
     "PML",
     "SRLDP",
     "SRLIP",
+    "Advice",
     "Association",
     "Attack",
     "Attacker",
+    "Carrier",
     "Certificate",
     "Comparison",
     "Domain",
@@ -74,8 +78,10 @@ __all__ = [
     "Repeated",
     "Robust",
     "Sharpness",
+    "Subset",
     "Tradeoff",
     "Wish",
+    "advise",
     "associate",
     "attack",
     "certify",
@@ -98,6 +104,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "advice.advise": ("Advice", "Subset", "advise"),
+    "advice.carriers": ("Carrier",),
     "attacks.attack": ("Attack", "attack"),
     "attacks.bayes": ("Attacker",),
     "proof.certificate": ("Certificate", "certify"),

@@ -116,7 +116,7 @@ def everything(protocol: Protocol) -> Everything | None:
     noise, limits = protocol.noise, protocol.notion.limits
     return Everything(
         one_row=protocol.notion.epsilon,
-        fit=noise.epsilon if noise is not None else None,
+        fit=noise.spent if noise is not None else None,
         delta=noise.delta if noise is not None else 0.0,
         declared=noise is not None and noise.declared,
         falls=math.isfinite(limits.lower) or math.isfinite(limits.spread),
