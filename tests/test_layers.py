@@ -32,6 +32,7 @@ ROOMS = [
     "baselines",
     "tables",
     "tables.spark",
+    "advice",
     "attacks",
     "estimates",
     "paper",

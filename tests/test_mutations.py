@@ -61,6 +61,30 @@ MUTATIONS = {
         "CHANGED = 1\n",
         ("drawing/test_laplace.py::test_noise_has_the_scale_two_over_epsilon_and_no_other",),
     ),
+    "choosing columns for nothing": Mutation(
+        "protocols/everything.py",
+        "fit=noise.spent if",
+        "fit=noise.epsilon if",
+        ("advice/test_choosing.py::test_a_private_choice_spends_what_it_says_and_the_counts_the_rest",),
+    ),
+    "a column chosen with less noise than it takes": Mutation(
+        "advice/choosing.py",
+        "self.epsilon / MOST_DRAWS",
+        "self.epsilon",
+        ("advice/test_choosing.py::test_draws_divide_epsilon_and_end",),
+    ),
+    "room for columns that looks at people": Mutation(
+        "advice/accepting.py",
+        "room_for_people(people) if private is None",
+        "room_for_people(people) if True",
+        ("advice/test_choosing.py::test_coarsening_alone_goes_by_the_numbers_of_values_and_says_when_it_is_not_enough",),
+    ),
+    "texts of a declared column merged by who has them": Mutation(
+        "advice/levels.py",
+        "[] if declared else",
+        "[] if False else",
+        ("advice/test_levels.py::test_texts_of_a_declared_column_are_not_chosen_by_how_many_people_have_them",),
+    ),
     "models that forget how rows were drawn": Mutation(
         "estimates/cell_shares.py",
         "/ min(meter.rows, meter.people) + _drawing(meter, self._k, h)",

@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privacyfunnel.advice.advise import Advice, Subset, advise
+    from privacyfunnel.advice.carriers import Carrier
     from privacyfunnel.attacks.attack import Attack, attack
     from privacyfunnel.attacks.bayes import Attacker
     from privacyfunnel.attacks.repetition import Repeated, repeated
@@ -53,10 +55,12 @@ __all__ = [
     "PML",
     "SRLDP",
     "SRLIP",
+    "Advice",
     "Association",
     "Attack",
     "Attacker",
     "Belief",
+    "Carrier",
     "Certificate",
     "Comparison",
     "Domain",
@@ -80,8 +84,10 @@ __all__ = [
     "Repeated",
     "Robust",
     "Sharpness",
+    "Subset",
     "Tradeoff",
     "Wish",
+    "advise",
     "associate",
     "attack",
     "certify",
@@ -104,6 +110,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "advice.advise": ("Advice", "Subset", "advise"),
+    "advice.carriers": ("Carrier",),
     "attacks.attack": ("Attack", "attack"),
     "attacks.bayes": ("Attacker",),
     "proof.certificate": ("Certificate", "certify"),

@@ -6,13 +6,14 @@ import shlex
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from privacyfunnel.cli import following, options, show
+from privacyfunnel.advice.advise import Asked
+from privacyfunnel.cli import advising, following, options, show
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.distribution.joint import Joint
@@ -47,6 +48,8 @@ def fit(
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the protocol (JSON).")],
     secret: options.SecretToFit = None,
     attributes: options.Attributes = None,
+    columns: advising.ColumnsOption = None,
+    coarsen: advising.CoarsenOption = None,
     where: options.Where = None,
     notion: options.NotionName = "lip",
     epsilon: options.EpsilonText = None,
@@ -146,7 +149,7 @@ def fit(
     --after protocol.json --released kept.parquet --person id -o second.json
     """
     check_output(output, force, (table, domain, improve, after, *(released or ())))
-    past = None
+    past = advice = None
     if improve is not None:
         asked = _to_improve(context, improve, gap, time_limit)
         with show.working(f"reading {improve.name}"):
@@ -176,21 +179,30 @@ def fit(
             past = following.Past.asked(after, released, person, delimiter, encoding)
         if past is not None:
             following.check_goes_without(
-                keep=keep, error=error, blocks=blocks, readers=asked.readers, confidence=confidence, exact=exact
-            )
+                keep=keep, error=error, blocks=blocks, readers=asked.readers, confidence=confidence, exact=exact,
+                columns=columns, coarsen=coarsen,
+            )  # fmt: skip
         without = _without_threshold(about.kinds, confidence, blocks)
         counts = _Counts.asked(private, exact_fit, delta, at_least, without, within)
+        auto = advising.Auto.asked(columns, coarsen, confidence, blocks)
         cluster = options.cluster(engine, master)
         wishes = options.wishes(bins, top, dates, missing)
         with show.working(f"counting {table.name}"):
             counted = options.counted(
-                table, about.columns, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain, where,
-                past.columns if past is not None else None,
+                table, about.columns, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain,
+                where, past.columns if past is not None else None,
             )  # fmt: skip
         if person in counted.joint.attributes:
             raise InvalidInput(f"--person {person} would be released: name the columns to release with --attributes")
+        if auto:
+            counted, spent = auto.of(counted, counts.private)
+            counts = counts.less(spent)
+        elif past is None:
+            advice = advising.advice_for(counted, asked.for_advice(counts.at_least), counts.private is not None)
         if not json:
             show.console().print(show.columns_table(counted))
+            if advice is not None:
+                advising.say(advice)
         with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
             counted = counts.of(counted)
     if not json:
@@ -203,7 +215,7 @@ def fit(
         warnings.simplefilter("ignore", ExactFit)
         found.protocol.save(output, force=force)
     if json:
-        show.as_json({"protocol": str(output), **data(found)})
+        show.as_json({"protocol": str(output), **data(found), **advising.data(advice)})
         return
     some = ["--where", where] if where is not None else []
     again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
@@ -258,6 +270,12 @@ class _Asked:
             counted, past, cast(Notion, self.promise), self.objective, self.weights, self.gap, self.time_limit
         )
 
+    def for_advice(self, at_least: int) -> Asked:
+        """The release whose cost advice measures: with a promise to the people in the table, for one block."""
+        plain = isinstance(self.promise, Notion) and self.promise.confidence is None and self.blocks is None
+        promise = cast(Notion, self.promise) if plain else None
+        return Asked(promise, self.objective, self.weights, at_least)
+
     def best(
         self, joint: Joint, progress: Callable[[Progress], None] | None
     ) -> tuple[Protocol, Wish | ErrorWish | None]:
@@ -285,6 +303,8 @@ class _Counts:
     private: float | None
     delta: float | None
     at_least: int
+    choosing: float = 0.0
+    """What choosing the columns spent of ε₀."""
 
     @classmethod
     def asked(
@@ -314,7 +334,11 @@ class _Counts:
 
     def of(self, counted: Counted) -> Counted:
         """The counts that everything else is computed from."""
-        return counted.safely(self.private, delta=self.delta, at_least=self.at_least)
+        return counted.safely(self.private, delta=self.delta, at_least=self.at_least, choosing=self.choosing)
+
+    def less(self, spent: float) -> _Counts:
+        """What is left for the counts when choosing the columns has spent some of ε₀."""
+        return replace(self, private=None if self.private is None else self.private - spent, choosing=spent)
 
 
 def _without_threshold(kinds: list[str], confidence: float | None, blocks: str | None) -> str | None:

@@ -16,6 +16,7 @@ from privacyfunnel.distribution.column import Column, Reading, column_of, values
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.numeric.exact import as_numbers, exact_weights
 from privacyfunnel.numeric.information import entropy
+from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class Joint:
         self = cls.__new__(cls)
         self._settle(as_numbers(weights), codes, columns, secret, secret_values)
         self.secret_columns = secret_columns
-        if len(np.unique(codes, axis=0)) < self.n_x:
+        if len(unique_rows(codes)[0]) < self.n_x:
             raise InvalidJoint("the same combination of attribute values is listed twice")
         return self
 
@@ -257,10 +258,10 @@ class Joint:
         ((4, 3), (2, 1))
         """
         places = [self.attributes.index(name) for name in attributes]
-        codes, of = np.unique(self.codes[:, places], axis=0, return_inverse=True)
+        codes, of = unique_rows(self.codes[:, places])
         weights = np.zeros((self.n_s, len(codes)), dtype=self.weights.dtype)
         for row, own in zip(weights, self.weights, strict=True):
-            np.add.at(row, of.ravel(), own)
+            np.add.at(row, of, own)
         smaller = Joint.__new__(Joint)
         smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
         smaller.secret_columns = self.secret_columns

@@ -40,7 +40,7 @@ class Noise:
     """Noisy counts over a domain of columns, and how much noise they have."""
 
     epsilon: float
-    """ε₀: whatever is computed from the counts tells nobody's record from another by more than a factor e^ε₀."""
+    """ε₀ of the counts: whatever is computed from them tells nobody's record from another by more than e^ε₀."""
     people: int
     """How many rows were counted, which is public."""
     attributes: tuple[str, ...]
@@ -53,6 +53,13 @@ class Noise:
     """δ₀: the probability with which the factor e^ε₀ may fail. 0 where all combinations are told."""
     declared: bool = False
     """Whether the values and ranges of all columns were declared beforehand, rather than read from the table."""
+    choosing: float = 0.0
+    """What choosing the columns spent beforehand, in the units of ε₀, beside the noise on counts."""
+
+    @property
+    def spent(self) -> float:
+        """ε₀ of everything: what choosing the columns and counting them tell together."""
+        return self.epsilon + self.choosing
 
     @cached_property
     def faint(self) -> Integers:

@@ -139,7 +139,7 @@ def everything(protocol: Protocol) -> Everything | None:
     bounded = len(private) == len(fits)
     return Everything(
         one_row=protocol.notion.epsilon,
-        fit=sum(each.epsilon for each in private) if bounded else None,
+        fit=sum(each.spent for each in private) if bounded else None,
         delta=sum(each.delta for each in private) if bounded else 0.0,
         declared=bounded and all(each.declared for each in private),
         falls=math.isfinite(limits.lower) or math.isfinite(limits.spread),

@@ -91,6 +91,7 @@ class NoiseInFile(BaseModel):
     delta: float = Field(ge=0, le=MOST_DELTA)
     people: int = Field(ge=1, le=MOST_PEOPLE)
     declared: bool
+    choosing: float = Field(ge=0, le=MOST_EPSILON, default=0.0)
     attributes: tuple[str, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     combinations: tuple[tuple[int, ...], ...] | None = Field(min_length=1, max_length=MOST_VALUES)
     counts: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
@@ -185,6 +186,7 @@ def plain_noise(noise: Noise) -> dict[str, Any]:
         "delta": noise.delta,
         "people": noise.people,
         "declared": noise.declared,
+        **({"choosing": noise.choosing} if noise.choosing else {}),
         "attributes": list(noise.attributes),
         "combinations": noise.codes.tolist() if noise.codes is not None else None,
         "counts": noise.counts.tolist(),
@@ -288,7 +290,9 @@ def noise_in(
         raise InvalidProtocol("a combination with noisy counts has a value that its column does not have")
     if codes is not None and (len(np.unique(codes, axis=0)) < len(codes) or (counts < 0).any()):
         raise InvalidProtocol("noisy counts are listed twice, or below a threshold")
-    return Noise(found.epsilon, found.people, found.attributes, counts, codes, found.delta, found.declared)
+    return Noise(
+        found.epsilon, found.people, found.attributes, counts, codes, found.delta, found.declared, found.choosing
+    )
 
 
 def _to_block(block: _Block) -> Block:

@@ -12,6 +12,7 @@ import numpy as np
 from privacyfunnel.distribution.column import OTHER, UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.tables.domain import Domain, opened
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
@@ -45,12 +46,17 @@ class Counted:
     threshold: Threshold | None = None
     """What a frequency threshold did, if one was asked for."""
 
-    def safely(self, epsilon: float | None, *, delta: float | None = None, at_least: int = 0) -> Counted:
-        """The same with noise of ε₀ on every cell, if it is given, and a frequency threshold, if that is not 0."""
+    def safely(
+        self, epsilon: float | None, *, delta: float | None = None, at_least: int = 0, choosing: float = 0.0
+    ) -> Counted:
+        """The same with noise of ε₀ on every cell, if it is given, and a frequency threshold, if that is not 0.
+
+        `choosing` is what the choice of columns has spent beside this ε₀.
+        """
         if isinstance(at_least, bool) or not isinstance(at_least, int | np.integer) or at_least < 0:
             raise InvalidInput(f"at_least is a number of people; got {at_least!r}")
         if epsilon is not None:
-            joint = private(self.joint, epsilon, delta=delta, at_least=int(at_least))
+            joint = private(self.joint, epsilon, delta=delta, at_least=int(at_least), choosing=choosing)
             return replace(self, joint=joint, threshold=of_noisy(joint))
         if delta is not None:
             raise InvalidInput("δ₀ belongs to a private fit: give its ε₀, too (private=1.0)")
@@ -220,9 +226,9 @@ def count(
 
 
 def _merge(cells: Integers, people: Integers) -> tuple[Integers, Integers]:
-    different, place = np.unique(cells, axis=0, return_inverse=True)
+    different, place = unique_rows(cells)
     total = np.zeros(len(different), dtype=np.int64)
-    np.add.at(total, place.ravel(), people)
+    np.add.at(total, place, people)
     return different, total
 
 
@@ -236,10 +242,10 @@ def _assemble(
     if not len(cells):
         raise InvalidTable(f"{source.name} has a header but no rows")
     k = len(secrets)
-    secret_cells, s = np.unique(cells[:, :k], axis=0, return_inverse=True)
-    codes, x = np.unique(cells[:, k:], axis=0, return_inverse=True)
+    secret_cells, s = unique_rows(cells[:, :k])
+    codes, x = unique_rows(cells[:, k:])
     weights = np.zeros((len(secret_cells), len(codes)), dtype=np.int64)
-    weights[s.ravel(), x.ravel()] = people
+    weights[s, x] = people
     values = [tuple(c.labels[i] for c, i in zip(secrets, row, strict=True)) for row in secret_cells.tolist()]
     return Joint.from_codes(
         weights,

@@ -25,12 +25,14 @@ USUAL_DELTA = 1e-9
 """δ₀ where the domain is too large to go through it: far below one in the number of people of any table."""
 
 
-def private(joint: Joint, epsilon: float, *, delta: float | None = None, at_least: int = 0) -> Joint:
+def private(
+    joint: Joint, epsilon: float, *, delta: float | None = None, at_least: int = 0, choosing: float = 0.0
+) -> Joint:
     """The distribution that follows from the counts of `joint` with noise of scale 2/ε₀ on every cell of its domain.
 
     The domain is all values of the secret with all combinations of the attributes' values, also those that nobody has.
     Where that is too large, or a `delta` is asked for, only cells that have people get noise, and only those that then
-    reach a threshold are told, which is (ε₀, δ₀)-private.
+    reach a threshold are told, which is (ε₀, δ₀)-private. `choosing` is what the choice of columns spent before that.
     """
     if joint.noise is not None:
         raise InvalidInput("these counts have noise already; noise twice costs more and protects no better")
@@ -46,8 +48,8 @@ def private(joint: Joint, epsilon: float, *, delta: float | None = None, at_leas
     secrets = joint.secret_columns or (Column(name=joint.secret, kind="integer", labels=tuple(range(joint.n_s))),)
     cells = math.prod(len(column) for column in secrets) * joint.combinations
     if delta is None and cells <= MOST_CELLS:
-        return _noisy_everywhere(joint, secrets, epsilon, at_least)
-    return _noisy_above(joint, secrets, epsilon, USUAL_DELTA if delta is None else delta, at_least)
+        return _noisy_everywhere(joint, secrets, epsilon, at_least, choosing)
+    return _noisy_above(joint, secrets, epsilon, USUAL_DELTA if delta is None else delta, at_least, choosing)
 
 
 def at_threshold(joint: Joint, at_least: int) -> Joint:
@@ -57,36 +59,46 @@ def at_threshold(joint: Joint, at_least: int) -> Joint:
     return _follows(joint, joint.secret_columns, joint.noise, at_least)
 
 
-def _noisy_everywhere(joint: Joint, secrets: tuple[Column, ...], epsilon: float, at_least: int) -> Joint:
+def _noisy_everywhere(
+    joint: Joint, secrets: tuple[Column, ...], epsilon: float, at_least: int, choosing: float
+) -> Joint:
     whole = joint.completed.weights.astype(np.int64)
     counts = np.zeros((math.prod(len(column) for column in secrets), joint.combinations), dtype=np.int64)
     counts[_secret_numbers(joint, secrets)] = whole
     noisy = noised(counts, epsilon)
-    return _follows(
-        joint, secrets, Noise(float(epsilon), joint.total, joint.attributes, noisy, declared=joint.declared), at_least
-    )
+    noise = Noise(float(epsilon), joint.total, joint.attributes, noisy, declared=joint.declared, choosing=choosing)
+    return _follows(joint, secrets, noise, at_least)
 
 
-def _noisy_above(joint: Joint, secrets: tuple[Column, ...], epsilon: float, delta: float, at_least: int) -> Joint:
+def _noisy_above(
+    joint: Joint, secrets: tuple[Column, ...], epsilon: float, delta: float, at_least: int, choosing: float
+) -> Joint:
     s, x = np.nonzero(joint.weights)
     told = noised_above(joint.weights[s, x].astype(np.int64), epsilon, delta)
     if not told.any():
         raise InvalidInput(
             "no combination of values has enough people to be told: use fewer columns, wider ranges (--bins) or fewer "
-            "values (--top)"
+            "values (--top); --columns auto --coarsen auto choose"
         )
     reached, x = np.unique(x[told > 0], return_inverse=True)
     counts = np.zeros((math.prod(len(column) for column in secrets), len(reached)), dtype=np.int64)
     counts[_secret_numbers(joint, secrets)[s[told > 0]], x] = told[told > 0]
     noise = Noise(
-        float(epsilon), joint.total, joint.attributes, counts, joint.codes[reached], float(delta), joint.declared
+        float(epsilon),
+        joint.total,
+        joint.attributes,
+        counts,
+        joint.codes[reached],
+        float(delta),
+        joint.declared,
+        choosing,
     )
     share = min(1.0, float(counts.sum()) / joint.total)
     if share < LEAST_TOLD:
         raise InvalidInput(
             f"of {joint.combinations:,} combinations of values only {len(reached):,}, with about {share:.0%} of the "
             "people, stand out from the noise, and everybody else would be released as one of these: use fewer "
-            "columns, wider ranges (--bins) or fewer values (--top)"
+            "columns, wider ranges (--bins) or fewer values (--top); --columns auto --coarsen auto choose"
         )
     return _follows(joint, secrets, noise, at_least)
 

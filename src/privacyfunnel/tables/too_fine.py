@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from privacyfunnel.distribution.column import OTHER, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import UNIT, noisy_joint
 from privacyfunnel.numeric.information import entropy
+from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.typing import Integers, Vector
 
 FEW = 10
@@ -123,17 +125,28 @@ def _share(each: Vector, untold: float, people: int) -> float:
 def _proposals(joint: Joint, each: Vector, untold: float, people: int) -> list[Proposal]:
     """Every column left out or, if it has enough values, half as fine."""
     found = []
-    for j, column in enumerate(joint.columns):
-        others = [i for i in range(len(joint.columns)) if i != j]
-        if others:
-            left = _merged(joint.codes[:, others], each)
+    for (j, column), others in zip(enumerate(joint.columns), _all_but_one(joint.codes), strict=True):
+        if len(joint.columns) > 1:
+            left = _merged(others[:, None], each)
             found.append(Proposal.of(f"without {column.name}", left, untold, people))
         half = _half_as_fine(column, joint.codes[:, j], each)
         if half is not None:
             option, codes = half
-            left = _merged(np.column_stack([joint.codes[:, others], codes]), each)
+            left = _merged(np.column_stack([others, codes]), each)
             found.append(Proposal.of(option, left, untold, people))
     return found
+
+
+def _all_but_one(codes: Integers) -> Iterator[Integers]:
+    """For each column j, a number for every different row of all the others: that of its beginning and its end."""
+    none = np.zeros(len(codes), dtype=np.int64)
+    after = [none]
+    for column in codes.T[:0:-1]:
+        after.append(_numbered(np.column_stack([after[-1], column])))
+    before = none
+    for column, rest in zip(codes.T, reversed(after), strict=True):
+        yield _numbered(np.column_stack([before, rest]))
+        before = _numbered(np.column_stack([before, column]))
 
 
 def _half_as_fine(column: Column, codes: Integers, each: Vector) -> tuple[str, Integers] | None:
@@ -165,8 +178,9 @@ def _typed(name: str) -> str:
 
 def _merged(codes: Integers, each: Vector) -> Vector:
     """The people of every different row of codes."""
-    place = np.zeros(len(codes), dtype=np.int64)
-    for column in codes.T:
-        _, own = np.unique(column, return_inverse=True)
-        _, place = np.unique(place * (int(own.max()) + 1) + own, return_inverse=True)
-    return np.bincount(place.ravel(), weights=each).astype(np.float64)
+    return np.bincount(_numbered(codes), weights=each).astype(np.float64)
+
+
+def _numbered(codes: Integers) -> Integers:
+    """A number for every different row of codes."""
+    return unique_rows(codes)[1]

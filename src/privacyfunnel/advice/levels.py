@@ -1,0 +1,135 @@
+"""Levels: a column as it is read, and half and a quarter as fine, by rules that look at no secret."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from privacyfunnel.distribution import raw
+from privacyfunnel.distribution.column import OPEN, OTHER, Column, Label, bin_labels, short
+from privacyfunnel.distribution.raw import Kind
+from privacyfunnel.tables.fitting import FittedColumn
+from privacyfunnel.tables.too_fine import TRIED_DOWN_TO
+from privacyfunnel.typing import Integers, Vector
+
+COARSER: dict[str, Kind] = {"day": "month", "month": "year"}
+"""What dates are kept by if not by this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A column, as finely as it would be released."""
+
+    fitted: FittedColumn
+    of: Integers
+    """of[code]: the code here of what has `code` in the column as it is read."""
+    words: str = ""
+    """What was merged; nothing for the column as it is read."""
+    wish: tuple[Literal["bins", "top", "dates"], Any] | None = None
+    """How a steward would ask for it: "top", 20."""
+
+    @property
+    def column(self) -> Column:
+        """The column."""
+        return self.fitted.column
+
+    @property
+    def option(self) -> tuple[str, ...]:
+        """How the command line asks for it: "--top", "town=20"."""
+        if self.wish is None:
+            return ()
+        kind, value = self.wish
+        listed = ",".join(map(_edge, value)) if isinstance(value, tuple) else str(value)
+        return f"--{kind}", f"{argument(self.column.name)}={listed}"
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+
+def argument(name: str) -> str:
+    """The name of a column in a list of them, as the command line reads it."""
+    return f'"{name}"' if "," in name or name != name.strip() else name
+
+
+def levels(fitted: FittedColumn, people: Vector, declared: bool) -> tuple[Level, ...]:
+    """The column as it is read, then coarser ones; people[code] have each value.
+
+    Which texts are kept goes by how many people have them, as with --top. So texts of a `declared` column are left as
+    they are: nothing that is said to be declared may come from the table.
+    """
+    column = fitted.column
+    first = Level(fitted, np.arange(len(column)))
+    if column.kind == "text":
+        return (first, *([] if declared else _fewer_texts(fitted, people)))
+    if column.kind in COARSER:
+        return (first, *_shorter_dates(fitted))
+    return (first, *_wider_ranges(fitted))
+
+
+def _halves(values: int) -> Iterator[int]:
+    """How many values are left of so many, halved and halved again."""
+    while (values := math.ceil(values / 2)) >= TRIED_DOWN_TO:
+        yield values
+
+
+def _fewer_texts(fitted: FittedColumn, people: Vector) -> Iterator[Level]:
+    column = fitted.column
+    own = [i for i, label in enumerate(column.labels) if label is not None and label != OTHER]
+    frequent = sorted(own, key=lambda i: (-people[i], str(column.labels[i])))
+    for kept in _halves(len(own)):
+        labels: list[Label] = [*sorted(str(column.labels[i]) for i in frequent[:kept]), OTHER]
+        if None in column.labels:
+            labels.append(None)
+        place = {label: i for i, label in enumerate(labels)}
+        of = np.array([place.get(label, place[OTHER]) for label in column.labels])
+        coarse = Column(**column.reading().model_dump(), labels=tuple(labels), other=True)
+        notice = f"the {kept} most frequent of {len(own)} values kept, the rest is {OTHER!r}"
+        words = f"top {kept}"
+        yield Level(replace(fitted, column=coarse, notice=notice, chosen=True), of, words, ("top", kept))
+
+
+def _wider_ranges(fitted: FittedColumn) -> Iterator[Level]:
+    """Neighbouring ranges, or numbers, merged by two, four …; missing stays apart."""
+    column = fitted.column
+    present = [label for label in column.labels if label is not None]
+    numbers = [label for label in present if isinstance(label, int | float)]
+    listed = column.kind in ("integer", "number") and not column.other and numbers == sorted(numbers) == present
+    if column.kind != "bins" and not listed:
+        return
+    borders = column.edges if column.kind == "bins" else (-OPEN, *map(float, numbers[1:]), OPEN)
+    for step, _ in zip((2, 4, 8, 16), _halves(len(present)), strict=False):
+        edges = (*borders[:-1:step], borders[-1])
+        labels: list[Label] = [*bin_labels(edges)]
+        of = np.array([0 if label is None else i // step for i, label in enumerate(column.labels)])
+        if None in column.labels:
+            of[column.labels.index(None)] = len(labels)
+            labels.append(None)
+        coarse = Column(name=column.name, kind="bins", edges=edges, missing=column.missing, labels=tuple(labels))
+        words = f"{len(edges) - 1} ranges"
+        notice = f"{words}, merged of {len(present)}"
+        yield Level(replace(fitted, column=coarse, notice=notice), of, words, ("bins", edges))
+
+
+def _edge(edge: float) -> str:
+    """A border as it is typed; beyond ±OPEN there is none."""
+    return f"{edge:g}" if abs(edge) >= OPEN else short(edge)
+
+
+def _shorter_dates(fitted: FittedColumn) -> Iterator[Level]:
+    column, kind = fitted.column, COARSER.get(fitted.column.kind)
+    while kind is not None:
+        cut = [None if label is None else str(label)[: raw.LETTERS[kind]] for label in column.labels]
+        labels: list[Label] = [*sorted({text for text in cut if text is not None and text != OTHER})]
+        labels += [OTHER] if column.other else []
+        labels += [None] if None in cut else []
+        of = np.array([labels.index(text) for text in cut])
+        content = column.reading().model_dump() | {"kind": kind}
+        coarse = Column(**content, labels=tuple(labels), other=column.other)
+        words = f"dates kept by {kind}"
+        if len(labels) < len(column):
+            yield Level(replace(fitted, column=coarse, notice=words), of, words, ("dates", kind))
+        kind = COARSER.get(kind)

@@ -1,0 +1,139 @@
+"""What fit says of wide tables before it searches, and what --columns auto and --coarsen auto take of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from privacyfunnel.advice.accepting import accepted
+from privacyfunnel.advice.advise import FOR_YOU_ALONE, Advice, Asked, Subset, advice_on, rare_share
+from privacyfunnel.cli import show
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.too_fine import FEW, MUCH
+
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", help="auto: of the attributes, release those that can be released together (privately chosen)."
+    ),
+]
+CoarsenOption = Annotated[
+    str | None, typer.Option("--coarsen", help="auto: wider ranges and fewer values where columns are too fine.")
+]
+WIDE = 6
+"""Columns: with more, advice comes before the search."""
+MOST_CARRIERS = 12
+"""Columns that a table on a terminal lists by what they tell about the secret."""
+
+
+@dataclass(frozen=True)
+class Auto:
+    """What is left to the advice."""
+
+    columns: bool
+    coarser: bool
+
+    @classmethod
+    def asked(cls, columns: str | None, coarsen: str | None, confidence: float | None, blocks: str | None) -> Auto:
+        """As typed. Refuses what does not go together."""
+        for option, text in (("--columns", columns), ("--coarsen", coarsen)):
+            if text not in (None, "auto"):
+                raise InvalidInput(f"{option} takes auto; got {text!r}; name columns with --attributes")
+        auto = cls(columns is not None, coarsen is not None)
+        if auto and confidence is not None:
+            raise InvalidInput(
+                "--confidence holds for columns and ranges that are fixed beforehand, so it goes without --columns "
+                "auto and --coarsen auto; name columns with --attributes and ranges with --bins"
+            )
+        if auto.columns and blocks is not None:
+            raise InvalidInput("--blocks names columns, so it goes without --columns auto")
+        return auto
+
+    def __bool__(self) -> bool:
+        return self.columns or self.coarser
+
+    def of(self, counted: Counted, private: float | None) -> tuple[Counted, float]:
+        """The table with what was chosen, and how much of ε₀ choosing spent."""
+        with show.working("choosing columns"):
+            return accepted(counted, self.columns, self.coarser, private)
+
+
+def advice_for(counted: Counted, asked: Asked, private: bool) -> Advice | None:
+    """Advice on a table with many columns that are too fine together; none if there is no need."""
+    if len(counted.attributes) <= WIDE or rare_share(counted) <= MUCH:
+        return None
+    with show.working("looking for columns that can be released together"):
+        return advice_on(counted, asked, private)
+
+
+def say(advice: Advice) -> None:
+    """The advice, for people."""
+    screen = show.console()
+    screen.print(advice.words(), markup=False)
+    screen.print(carriers_table(advice))
+    if advice.proposals:
+        screen.print(proposals_table(advice))
+    for proposal in advice.proposals:
+        if not proposal.option.startswith("--c"):
+            screen.print(f"{_named(advice, proposal)}: {proposal.option}", markup=False, soft_wrap=True)
+    if advice.private:
+        screen.print(FOR_YOU_ALONE, markup=False)
+
+
+def carriers_table(advice: Advice) -> Table:
+    """What each column tells about the secret."""
+    title = "What each column tells about the secret"
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for heading in ("column", "alone, bits", "of the secret", "beside the proposed others, bits"):
+        table.add_column(heading, justify="left" if heading == "column" else "right", overflow="fold")
+    for one in advice.carriers[:MOST_CARRIERS]:
+        beside = "too fine to tell" if one.beside_others is None else f"{one.beside_others:.3f}"
+        table.add_row(escape(one.column), f"{one.alone:.3f}", f"{one.share:.1%}", beside)
+    rest = advice.carriers[MOST_CARRIERS:]
+    if rest:
+        table.add_row(f"{len(rest)} more", f"at most {rest[0].alone:.3f}", f"{rest[0].share:.1%}", "")
+    return table
+
+
+def proposals_table(advice: Advice) -> Table:
+    """Which columns could be released together, and at which cost."""
+    table = Table(title="What could be released together", title_justify="left", header_style="bold")
+    for heading in ("with", "columns (values)", "combinations", f"people in rare ones (< {FEW})", "kept"):
+        left = heading in ("with", "columns (values)")
+        table.add_column(heading, justify="left" if left else "right", overflow="fold")
+    for proposal in advice.proposals:
+        listed = ", ".join(
+            f"{name} ({proposal.coarser[name]})" if name in proposal.coarser else name for name in proposal.columns
+        )
+        table.add_row(
+            _named(advice, proposal),
+            escape(listed),
+            f"{proposal.combinations:,}",
+            f"{proposal.share:.1%}",
+            _kept(proposal),
+        )
+    return table
+
+
+def _named(advice: Advice, proposal: Subset) -> str:
+    """The option, or a number where that is long."""
+    return proposal.option if proposal.option.startswith("--c") else f"[{advice.proposals.index(proposal) + 1}]"
+
+
+def _kept(proposal: Subset) -> str:
+    if proposal.information_kept is None:
+        return "–"
+    least = "at least " if proposal.at_least else ""
+    kept = f"{proposal.information_kept:.1%} of the information"
+    cells = "" if proposal.cells_unchanged is None else f"{proposal.cells_unchanged:.1%} of cells, "
+    return f"{least}{cells}{kept}"
+
+
+def data(advice: Advice | None) -> dict[str, Any]:
+    """The advice, for machines."""
+    return {"advice": advice.as_dict() if advice is not None else None}
