@@ -26,7 +26,7 @@ REAL = (
     ("adult.csv.gz", "income", ("sex", "race", "education")),
     ("compas.csv.gz", "two_year_recid", ("sex", "age_cat", "race", "c_charge_degree")),
 )
-METHODS: tuple[Method, ...] = ("paper", "chained", "tuned")
+METHODS: tuple[Method, ...] = ("paper", "chained", "tuned", "adaptive")
 FIVE = ["sex", "race", "marital_status", "education", "occupation"]
 TEN = ["workclass", *FIVE, "relationship", "native_country", "age", "hours_per_week"]
 PRODUCTS: tuple[tuple[list[str], int | None], ...] = ((FIVE, None), (TEN, 2))

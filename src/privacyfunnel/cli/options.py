@@ -106,7 +106,12 @@ Blocks = Annotated[
     typer.Option(help="Release blocks of attributes by themselves: age+sex,town; or each: every attribute is one."),
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", help="How blocks share the promise: tuned, chained (or paper, to compare).")
+    str,
+    typer.Option(
+        "--method",
+        help="How blocks share the promise: tuned, adaptive (more is kept; with --objective information), chained "
+        "(or paper, to compare).",
+    ),
 ]
 ObjectiveName = Annotated[
     str,

@@ -142,7 +142,7 @@ def test_the_papers_budget_is_caught_with_full_support():
     assert built.value.level > 3 * BUDGET
 
 
-@pytest.mark.parametrize("method", ["chained", "tuned"])
+@pytest.mark.parametrize("method", ["chained", "tuned", "adaptive"])
 @pytest.mark.parametrize(("joint", "epsilon"), [(xor(), 0.0), (xor(), 0.1), (binary(), BUDGET)])
 def test_sound_methods_keep_the_promise_where_the_paper_does_not(joint, epsilon, method):
     protocol = pf.compose(joint, pf.SRLIP(epsilon), method=method)
@@ -167,7 +167,7 @@ def test_one_block_is_the_joint_optimum():
     assert pf.compose(joint, pf.SRLIP(0.5), [["X1", "X2"]]).utility == pytest.approx(whole.utility, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["chained", "tuned"])
+@pytest.mark.parametrize("method", ["chained", "tuned", "adaptive"])
 @pytest.mark.parametrize(
     "weights",
     [
@@ -254,7 +254,7 @@ def test_channels_that_do_not_fit_their_block_are_refused():
 
 
 def test_a_method_that_does_not_exist_is_refused():
-    with pytest.raises(InvalidInput, match="tuned, chained, paper"):
+    with pytest.raises(InvalidInput, match="tuned, adaptive, chained, paper"):
         pf.compose(pf.Joint(np.ones((2, 2, 2))), pf.SRLIP(1), method="best")
     with pytest.raises(InvalidInput, match="'paper' only"):
         pf.compose(pf.Joint(np.ones((2, 2, 2))), pf.SRLIP(1), channels=[np.ones((1, 2))] * 2)

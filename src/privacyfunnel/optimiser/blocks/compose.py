@@ -1,11 +1,12 @@
 """Composition: several blocks of attributes, each released by itself, with a promise for all of them together.
 
 The level of a product is not the sum of its blocks' levels (docs/side-channels.md has two counterexamples),
-so a product is promised only what its exact check finds. Blocks are found by one of three methods:
+so a product is promised only what its exact check finds. Blocks are found by one of four methods:
 
 - chained: each block keeps its share of the limits given the outputs of the blocks before; the shares add up.
 - tuned: the chain's budgets are scaled until the true level meets the promise, then each block in turn is made
   as good as the others leave room for; several splits and orders are tried.
+- adaptive: what a block tells may depend on what the blocks before it told (`adaptive.py`); one channel comes back.
 - paper: equal budgets, each block given the others' attributes; what it promises can be wrong, and is refused then.
 
 With the objective "faithful", each block can be counted by itself: it is redrawn (`redrawing.py`), or better, solved
@@ -27,6 +28,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import no_less
+from privacyfunnel.optimiser.blocks.adaptive import AdaptiveSearch, factors_of_product
 from privacyfunnel.optimiser.blocks.construction import (
     Build,
     RowsFor,
@@ -38,11 +40,14 @@ from privacyfunnel.optimiser.blocks.construction import (
 )
 from privacyfunnel.optimiser.blocks.fewest_changes import Chain, Countable
 from privacyfunnel.optimiser.blocks.joint_outputs import Parts
+from privacyfunnel.optimiser.blocks.product_posteriors import ProductPosteriors
 from privacyfunnel.optimiser.blocks.redrawing import redrawn
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
 from privacyfunnel.optimiser.faithful.search import Standing
 from privacyfunnel.optimiser.optimise import optimise
+from privacyfunnel.optimiser.program.exact_protocol import exact_protocol
 from privacyfunnel.optimiser.program.finishing import finished
+from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.rounding import SLACKS
 from privacyfunnel.optimiser.program.state import Progress, State, interruptible
 from privacyfunnel.optimiser.program.task import check_task
@@ -53,7 +58,7 @@ from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, not_below
 from privacyfunnel.protocols.released import kept
 
-Method = Literal["tuned", "chained", "paper"]
+Method = Literal["tuned", "adaptive", "chained", "paper"]
 ALL_ORDERS = 3
 """Up to so many blocks, every order is tried."""
 Order = tuple[int, ...]
@@ -62,7 +67,9 @@ SEARCH_SECONDS = 60.0
 SPLITS = 6
 """Splits of the budget that are tried beside the equal one, drawn at random around the best."""
 FIRST_SHARE = 0.4
-"""Of the time, for the product that keeps the most information, from which a faithful one starts."""
+"""Of the time, for the product that keeps the most information, from which a faithful or an adaptive one starts."""
+MOST_OUTPUTS = 5_000
+"""Of a product: with more of them, an adaptive search does not start from them all."""
 CLOSE_ENOUGH = 1e-3
 """Fidelity: a faithful product this close to the bound is not made better."""
 BOUND_SECONDS = 10.0
@@ -91,6 +98,9 @@ def compose(
     exceeds the budget raises `NotCertified`, which says that level; its `channels` may be given. The search
     stops after `time_limit` seconds, or at Ctrl-C, with the best so far.
 
+    With the method "adaptive", what a block tells may depend on what the blocks before it told. That keeps more, as
+    one channel for all attributes: one block comes back, or the tuned product where that keeps as much.
+
     With the objective "faithful" the released values of each block have the distribution of the original ones, all
     attributes of that block together: counts, tables and models of columns of one block are right as they stand. What
     columns of different blocks have in common comes out too weak. `weights` says how much the cells of some attributes
@@ -102,7 +112,7 @@ def compose(
     ([('X1',), ('X2',)], True)
     """
     names = _check(joint, notion, blocks, method, channels, time_limit)
-    _check_objective(joint, objective, weights)
+    _check_objective(joint, objective, weights, method)
     if len(names) == 1 and channels is None:
         whole = optimise(joint, notion, objective=objective, weights=weights, time_limit=time_limit, progress=progress)
         return replace(whole, how=f"one block: {whole.how}")
@@ -115,7 +125,7 @@ def compose(
         if channels is not None:
             found, ways = task.kept_or_refused([Channel.from_dense(Q) for Q in channels]), None
         else:
-            found, ways = {"tuned": task.tuned, "chained": task.chained, "paper": task.paper}[method](), method
+            found, ways = getattr(task, method)(), method
         return found if counted is None else task.countable(found, counted, ways)
 
 
@@ -140,6 +150,25 @@ class _Task:
             if stopped():
                 break
         return self._exact(best, range(len(self.parts)), whole_rows, "tuned product")
+
+    def adaptive(self) -> Protocol:
+        """The best mixture of outputs that are products over the blocks, or the tuned product if that keeps as much."""
+        joint, state = self.parts.joint, self.state
+        limit = None if state.time_limit is None else FIRST_SHARE * state.time_limit
+        shorter = State(joint.p_x, joint.entropy, 0.0, limit, state.progress, state.interrupted)
+        tuned = replace(self, state=shorter).tuned()
+        try:
+            polytope = Polytope.granted(joint, self.notion)
+            products = ProductPosteriors(polytope, self.parts.inputs)
+            first = factors_of_product([block.channel.dense() for block in tuned.blocks], MOST_OUTPUTS)
+            columns, q = AdaptiveSearch(products, state).run(first)
+            how = f"adaptive blocks: {' | '.join(' × '.join(block) for block in self.parts.blocks)}"
+            found = exact_protocol(joint, polytope, columns, q, tuned.upper_bound, self.notion, how)
+        except (InvalidPromise, NotCertified) as trouble:  # too many conditions, or limits finer than any rounding
+            return replace(tuned, how=f"{tuned.how}; adaptive blocks were given up: {trouble}")
+        return (
+            found if found.utility > tuned.utility else replace(tuned, how=f"{tuned.how}, which adaptive blocks equal")
+        )
 
     def chained(self) -> Protocol:
         """The best chain with equal shares, among several orders."""
@@ -270,11 +299,16 @@ class _Task:
         return bound.upper_bound
 
 
-def _check_objective(joint: Joint, objective: str, weights: Mapping[str, float] | None) -> None:
+def _check_objective(joint: Joint, objective: str, weights: Mapping[str, float] | None, method: str) -> None:
     if objective not in get_args(Objective):
         raise InvalidInput(f"the objective is one of {', '.join(get_args(Objective))}; got {objective!r}")
     if weights is not None and objective != "faithful":
         raise InvalidInput("weights of columns are for the objective 'faithful', which counts cells")
+    if objective == "faithful" and method == "adaptive":
+        raise InvalidInput(
+            "the method 'adaptive' keeps information (objective 'information'); for rows that can be counted, use "
+            "'tuned', or no blocks at all"
+        )
     Similarity.of(joint, weights)
 
 
