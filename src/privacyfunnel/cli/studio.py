@@ -11,6 +11,8 @@ import typer
 
 from privacyfunnel.cli import options, show
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.recipes.recipe import Recipe, load
+from privacyfunnel.studio.reopening import Start, start_of
 from privacyfunnel.studio.serve import serve
 
 MEBIBYTE = 2**20
@@ -26,6 +28,9 @@ def studio(
     ] = None,
     upload_limit: Annotated[int, typer.Option(help="The largest upload, in MiB.")] = 200,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for each search.")] = 120.0,
+    recipe: Annotated[
+        Path | None, typer.Option(help="A recipe to open again: its table, and all that it chooses.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Choose columns and a promise in a browser, see what is kept and what is given away, and download the release.
@@ -34,6 +39,12 @@ def studio(
 
     Example: funnel studio people.csv
     """
+    if recipe is not None and table is not None:
+        raise InvalidInput("a recipe names its table, so --recipe goes without one")
+    chosen = load(recipe) if recipe is not None else None
+    start = _start(recipe, chosen) if recipe is not None and chosen is not None else None
+    if recipe is not None and chosen is not None:
+        table = recipe.absolute().parent / chosen.table
     if table is not None and not table.is_file():
         raise InvalidTable(f"there is no file {table}")
     if upload_limit < 1:
@@ -59,4 +70,13 @@ def studio(
         most_bytes=upload_limit * MEBIBYTE,
         time_limit=time_limit,
         ready=ready,
+        start=start,
     )
+
+
+def _start(path: Path, recipe: Recipe) -> Start:
+    """What is chosen from the start."""
+    try:
+        return start_of(recipe)
+    except InvalidInput as trouble:
+        raise InvalidInput(f"{path}: {trouble}") from None

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
 from privacyfunnel.publishing.described import sha256_of
 
-LIBRARIES = (
-    *("privacyfunnel", "numpy", "scipy", "highspy", "numba", "pyarrow", "duckdb", "cryptography", "opendp", "pydantic"),
-)
-"""What results depend on."""
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+"""Of a library, at the beginning of what is said of it."""
 
 
 class Log:
@@ -36,12 +35,9 @@ class Log:
 def versions() -> dict[str, str]:
     """Of Python and of what results depend on."""
     found = {"python": platform.python_version(), "system": platform.system()}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # run from a folder that was never installed
-            found[name] = "unknown"
-    return found
+    needed = [text for text in requires("privacyfunnel") or () if "extra ==" not in text]
+    names = [match[0] for match in map(NAME.match, needed) if match]
+    return found | {name: version(name) for name in ("privacyfunnel", *names)}
 
 
 def digests(paths: Mapping[str, Path]) -> dict[str, str]:

@@ -90,7 +90,7 @@ def _wishes(protocol: Protocol) -> dict[str, dict[str, Any]]:
 def _fit(protocol: Protocol, table: str, file: str) -> str:
     words = ["funnel", "fit", table, "--secret", ",".join(_secrets(protocol))]
     words += ["--attributes", ",".join(protocol.attributes)]
-    for name, value in _options(protocol.notion).items():
+    for name, value in options_of(protocol.notion).items():
         if value is not None:
             words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
     for chain in protocol.notion.chains if isinstance(protocol.notion, Robust) else ():
@@ -142,7 +142,7 @@ def _counts_in_python(protocol: Protocol) -> dict[str, Any]:
     return given | ({"at_least": protocol.at_least} if protocol.at_least else {})
 
 
-def _options(notion: Notion) -> dict[str, Any]:
+def options_of(notion: Notion) -> dict[str, Any]:
     """A promise as the options of funnel fit; a robust one is the promise it makes robust, and a confidence."""
     content = notion.as_dict()
     inner = content.pop("promise", None)

@@ -23,13 +23,14 @@ from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
 from privacyfunnel.studio.protecting import Counts, Protection
+from privacyfunnel.studio.reopening import Start, recipe_text
 from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
 from privacyfunnel.studio.work import Follow
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.preview import Preview, preview
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.sources import open_source
-from privacyfunnel.tables.suggesting import Suggestion, suggest
+from privacyfunnel.tables.suggesting import Role, Suggestion, suggest
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".tsv.gz")
 SHOWN = 80
@@ -62,6 +63,8 @@ class Opened:
     columns: tuple[Suggestion, ...]
     counts: dict[tuple[str, frozenset[str], tuple[Any, ...]], Counts] = field(default_factory=dict, repr=False)
     """Of every choice of a secret, columns and how they are cut so far: who comes back to one finds the same noise."""
+    start: Start | None = None
+    """What is chosen from the start, by a recipe."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +80,31 @@ class Solved:
     """What it was found for, if it was a wish."""
 
 
-def open_table(path: Path, name: str) -> Opened:
-    """Look at a table."""
+def open_table(path: Path, name: str, start: Start | None = None) -> Opened:
+    """Look at a table; what is chosen from the start is marked in place of suggestions."""
     try:
         source = open_source(path)
         columns = suggest(source)
     except InvalidTable as trouble:  # its owner does not know where we put it
         raise InvalidTable(str(trouble).replace(str(path), name)) from None
     rows, _ = source.distinct([column.column for column in columns if column.usable][:1])
-    return Opened(path, name, rows, columns)
+    return Opened(path, name, rows, columns if start is None else _marked(columns, start, name), start=start)
+
+
+def _marked(columns: tuple[Suggestion, ...], start: Start, name: str) -> tuple[Suggestion, ...]:
+    """The columns with the parts that a recipe gives them."""
+    there = {column.column for column in columns if column.usable}
+    for asked in (start.secret, *(start.attributes or ()), *start.cuts):
+        if asked not in there:
+            raise InvalidTable(f"the recipe speaks of a column {asked!r}, which {name} does not have")
+
+    def part(column: Suggestion) -> Role:
+        if column.column == start.secret:
+            return "secret"
+        suggested = column.part == "release" if start.attributes is None else column.column in start.attributes
+        return "release" if suggested else "leave out"
+
+    return tuple(replace(column, part=part(column)) for column in columns)
 
 
 def take_upload(path: Path, name: str, folder: Path) -> Path:
@@ -104,7 +123,7 @@ def count(opened: Opened, secret: str, attributes: list[str], cuts: Mapping[str,
     wishes = wishes_of({name: cut for name, cut in (cuts or {}).items() if name in used})
     choice = secret, frozenset(attributes), key_of(wishes)
     if choice not in opened.counts:
-        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes, wishes=wishes))
+        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes, wishes=wishes), wishes)
     return opened.counts[choice]
 
 
@@ -219,6 +238,21 @@ def release(solved: Solved, opened: Opened, folder: Path) -> Path:
     if not path.exists():
         _: Release = solved.account.protocol.sanitise(opened.path, path)
     return path
+
+
+def recipe_of(solved: Solved, opened: Opened, counts: Counts, time_limit: float | None) -> str:
+    """What was chosen, as a recipe."""
+    protocol = solved.account.protocol
+    return recipe_text(
+        opened.name,
+        protocol.secret,
+        protocol.attributes,
+        counts.wishes,
+        solved.asked,
+        protocol.objective,
+        solved.protection,
+        time_limit,
+    )
 
 
 def report_text(solved: Solved, opened: Opened, compared: Comparison | None, *, public: bool) -> str:

@@ -8,13 +8,16 @@ from tempfile import mkdtemp
 from shiny import App, Inputs, Outputs, Session
 
 from privacyfunnel.studio import page, steps
+from privacyfunnel.studio.reopening import Start
 from privacyfunnel.studio.visit import Visit
 
 ASSETS = Path(__file__).parent
 
 
-def studio_app(table: Path | None, folder: Path, most_bytes: int, time_limit: float | None) -> App:
-    """The studio, with a table already open if there is one; files lie in `folder`."""
+def studio_app(
+    table: Path | None, folder: Path, most_bytes: int, time_limit: float | None, start: Start | None = None
+) -> App:
+    """The studio, with a table already open if there is one, and what a recipe chooses; files lie in `folder`."""
     assets = {
         "/assets/page.css": ASSETS.parent / "report" / "page.css",
         "/assets/studio.css": ASSETS / "studio.css",
@@ -22,7 +25,7 @@ def studio_app(table: Path | None, folder: Path, most_bytes: int, time_limit: fl
     }
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002 - Shiny's name
-        visit = Visit(input, session, table, Path(mkdtemp(dir=folder)), most_bytes, time_limit)
+        visit = Visit(input, session, table, Path(mkdtemp(dir=folder)), most_bytes, time_limit, start)
         for step in (steps.tables, steps.columns, steps.promises, steps.searches, steps.results, steps.files):
             step(visit)
         visit.begin()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from htmltools import Tag, tags
 from shiny import ui
 
@@ -10,16 +12,17 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS
 from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
-from privacyfunnel.studio.actions import ATTACKERS, FIRST_OBJECTIVE, KNOWN_LABEL
+from privacyfunnel.studio.actions import ATTACKERS, KNOWN_LABEL
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
-from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
+from privacyfunnel.studio.reopening import CONFIDENCES, Start
+from privacyfunnel.tables.frequency_threshold import usual_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
 SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 """The ε of the slider; others can be typed."""
-START = 0.5
-"""Where the slider stands at first: beliefs change by at most 65%."""
+FIRST = Start("", None)
+"""What is chosen at first: ε = 0.5, so that beliefs change by at most 65%."""
 OBJECTIVES: dict[str, str] = {
     "faithful": "rows to be counted as they stand",
     "information": "the most information, to be read with funnel estimate",
@@ -34,8 +37,6 @@ NOISE_WORDS = {0.1: "very much", 0.5: "more than usual", USUAL_EPSILON: "as usua
 NOISE_LABEL = "Protect the protocol, too: ε₀"
 THRESHOLD_LABEL = "Frequency threshold: no value in the protocol stands for fewer than"
 NO_THRESHOLD = "This promise speaks of every combination of values as it is, so it goes without a threshold."
-CONFIDENCES = (0.9, 0.95, 0.99)
-"""Those that people know from elsewhere."""
 
 
 def kinds() -> list[type[Notion]]:
@@ -43,21 +44,21 @@ def kinds() -> list[type[Notion]]:
     return [kind for kind in KINDS.values() if set(kind.required()) <= {"epsilon"}]
 
 
-def promise_step() -> Tag:
-    """Choose a promise, or say what is to be kept."""
+def promise_step(start: Start | None = None) -> Tag:
+    """Choose a promise, or say what is to be kept; what a recipe says is chosen already."""
+    now = start if start is not None else FIRST
     choices = {kind.name: f"{kind.name}: {kind.title}" for kind in kinds()}
-    first = "lip" if "lip" in choices else next(iter(choices))
-    place = SLIDER.index(START)
+    place = min(range(len(SLIDER)), key=lambda i: abs(math.log(SLIDER[i] / max(now.epsilon, SLIDER[0]))))
     return section(
         "promise-step",
         "3. The promise",
-        ui.input_select("notion", "What to promise", choices, selected=first, width="100%"),
+        ui.input_select("notion", "What to promise", choices, selected=now.notion, width="100%"),
         ui.output_ui("attackers"),
-        ui.input_select("objective", "What readers get", OBJECTIVES, selected=FIRST_OBJECTIVE, width="100%"),
-        ui.input_select("people", "For whom it is kept", for_whom(), width="100%"),
+        ui.input_select("objective", "What readers get", OBJECTIVES, selected=now.objective, width="100%"),
+        ui.input_select("people", "For whom it is kept", for_whom(), selected=now.confidence, width="100%"),
         ui.output_ui("chance"),
-        ui.input_select("private", NOISE_LABEL, noises(), selected=f"{USUAL_EPSILON:g}", width="100%"),
-        ui.input_select("at_least", THRESHOLD_LABEL, thresholds(), selected=str(USUAL), width="100%"),
+        ui.input_select("private", NOISE_LABEL, noises(), selected=now.private, width="100%"),
+        ui.input_select("at_least", THRESHOLD_LABEL, thresholds(), selected=now.at_least, width="100%"),
         ui.output_ui("threshold"),
         tags.div(
             tags.label("Smaller ε hides more, larger ε keeps more", for_="slider"),
@@ -68,9 +69,9 @@ def promise_step() -> Tag:
                 max=str(len(SLIDER) - 1),
                 value=str(place),
                 data_values=",".join(f"{epsilon:g}" for epsilon in SLIDER),
-                aria_valuetext=f"ε = {START:g}",
+                aria_valuetext=f"ε = {now.epsilon:g}",
             ),
-            ui.input_numeric("epsilon", "ε", START, min=0, max=64, step=0.05),
+            ui.input_numeric("epsilon", "ε", now.epsilon, min=0, max=64, step=0.05),
             class_="slide",
         ),
         tags.details(
@@ -90,9 +91,9 @@ def share_part(objective: Objective) -> Tag:
     return ui.input_numeric("keep", label, FIRST_SHARE, min=1, max=100, step=1)
 
 
-def attackers_part() -> Tag:
+def attackers_part(start: Start | None = None) -> Tag:
     """For promises about side channels: who they are made to."""
-    return ui.input_select("known", KNOWN_LABEL, ATTACKERS, width="100%")
+    return ui.input_select("known", KNOWN_LABEL, ATTACKERS, selected=(start or FIRST).known, width="100%")
 
 
 def for_whom() -> dict[str, str]:
@@ -120,8 +121,8 @@ def threshold_part(notion: str, confidence: str) -> Tag | None:
     return None if usual_threshold(KINDS[notion], sure) else tags.p(NO_THRESHOLD, class_="meta")
 
 
-def chance_part() -> Tag:
+def chance_part(start: Start | None = None) -> Tag:
     """For promises about a population: how what chance leaves open is bounded."""
     kinds: dict[str, str] = {one: f"{one}: {words_for(one)}" for one in KINDS_OF_SETS}
     choices = {"": "what suits the columns", **kinds}
-    return ui.input_select("within", "Chance is bounded by", choices, selected="", width="100%")
+    return ui.input_select("within", "Chance is bounded by", choices, selected=(start or FIRST).within, width="100%")

@@ -13,7 +13,7 @@ from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.studio.actions import Opened
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import Counts
-from privacyfunnel.studio.wishing import AUTOMATIC, BINS, DATES, EACH, TOP
+from privacyfunnel.studio.wishing import AUTOMATIC, BINS, DATES, EACH, TOP, Cut
 from privacyfunnel.tables.suggesting import Suggestion
 
 CUTS: dict[str, str] = {
@@ -45,7 +45,8 @@ OPTIONS = (
 def columns_step(opened: Opened) -> Tag:
     """Choose the secret and what to release; one table for all, with a suggestion for each column."""
     heads = [tags.th(text, scope="col") for text in ("column", "secret", "release", "values", "cut")]
-    rows = [_row(i, column) for i, column in enumerate(opened.columns)]
+    cuts = opened.start.cuts if opened.start is not None else {}
+    rows = [_row(i, column, cuts.get(column.column, (AUTOMATIC, ""))) for i, column in enumerate(opened.columns)]
     table = tags.table(tags.thead(tags.tr(*heads)), tags.tbody(*rows), class_="columns")
     return section(
         "columns-step",
@@ -79,7 +80,7 @@ def _secret_words(opened: Opened) -> str:
     return f"{name} looks like the secret. Choose another if it is not what is to be protected."
 
 
-def _row(i: int, column: Suggestion) -> Tag:
+def _row(i: int, column: Suggestion, cut: Cut) -> Tag:
     """What can be chosen for a column. The secret is not released."""
     secret = column.part == "secret"
     radio = _mark(column, secret, not column.usable, "radio", "secret", f"secret-{i}", f"{column.column} is the secret")
@@ -97,7 +98,7 @@ def _row(i: int, column: Suggestion) -> Tag:
         tags.td(radio),
         tags.td(box),
         tags.td(f"{column.values:,}" if column.usable else "–"),
-        tags.td(*_cut(i, column)),
+        tags.td(*_cut(i, column, cut)),
     )
 
 
@@ -109,18 +110,19 @@ def _mark(column: Suggestion, checked: bool, disabled: bool, kind: str, name: st
     return tags.input(state, type=kind, name=name, id=place, value=column.column, aria_label=label)
 
 
-def _cut(i: int, column: Suggestion) -> tuple[Tag | str, ...]:
+def _cut(i: int, column: Suggestion, cut: Cut) -> tuple[Tag | str, ...]:
     """How a column is cut: a choice, and a number or borders for it."""
+    chosen_way, at = cut
     ways = CUTS_OF.get(column.kind, ()) if column.usable and column.kind is not None else ()
     if not ways:
         return ("–",)
-    choices = [tags.option(CUTS[way], value=way) for way in ways]
+    choices = [tags.option({"selected": ""} if way == chosen_way else {}, CUTS[way], value=way) for way in ways]
     chosen = tags.select(*choices, id=f"cut_{i}", class_="cut", aria_label=f"how {column.column} is cut")
     typed = tags.input(
-        {"hidden": ""},
+        {} if chosen_way in (BINS, TOP) else {"hidden": ""},
         type="text",
         id=f"cut_at_{i}",
-        value="",
+        value=at,
         placeholder="8" if TOP in ways else "8 or 18, 30, 65",
         aria_label=f"a number or borders for {column.column}",
     )

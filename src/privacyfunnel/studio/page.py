@@ -183,6 +183,7 @@ def downloads_part(solved: Solved, opened: Opened) -> Tag:
     files = (
         ("released", "Released table"),
         ("protocol", "Protocol"),
+        ("recipe", "Recipe"),
         ("certificate", "Certificate"),
         ("report", "Report"),
         ("public", "Page to publish"),

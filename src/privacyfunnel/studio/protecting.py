@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.too_fine import fineness
@@ -52,8 +53,10 @@ class Counts:
     what different promises keep could not be compared.
     """
 
-    def __init__(self, exact: Counted) -> None:
+    def __init__(self, exact: Counted, wishes: Wishes | None = None) -> None:
         self.exact = exact
+        self.wishes = Wishes() if wishes is None else wishes
+        """How columns were to be cut."""
         self.fineness = fineness(exact.joint)
         """Whether there are too many combinations of values for the people."""
         self._noisy: dict[float, Counted] = {}

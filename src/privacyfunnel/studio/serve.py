@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from uvicorn import Server
 
     from privacyfunnel.studio.guard import Guard
+    from privacyfunnel.studio.reopening import Start
 
 LOOPBACK = "127.0.0.1"
 SECONDS_TO_END = 0.4
@@ -36,6 +37,7 @@ def serve(
     most_bytes: int,
     time_limit: float | None,
     ready: Callable[[str], None],
+    start: Start | None = None,
 ) -> None:
     """Serve until interrupted. `ready` is told the address, which holds a token that works once."""
     os.environ["SHINY_OTEL_COLLECT"] = "none"  # no telemetry, whatever else is installed here
@@ -50,7 +52,7 @@ def serve(
 
     with _folder(folder) as own, _listening(port) as listener:
         deadline = _Deadline(own)
-        app = studio_app(table, own, most_bytes, time_limit)
+        app = studio_app(table, own, most_bytes, time_limit, start)
         guard = Guard(app, listener.getsockname()[1], most_bytes, page_of(app))
         ready(guard.address)
         try:

@@ -33,7 +33,7 @@ def tables(visit: Visit) -> None:
     @reactive.effect
     async def _start() -> None:
         if visit.table is not None:
-            await visit.open(partial(desk.open_table, visit.table, visit.table.name))
+            await visit.open(partial(desk.open_table, visit.table, visit.table.name, visit.start))
 
     @reactive.effect
     @reactive.event(visit.input.file)
@@ -88,16 +88,16 @@ def promises(visit: Visit) -> None:
 
     @render.ui
     def promise() -> Any:
-        return choosing.promise_step() if visit.counted.get() else None
+        return choosing.promise_step(visit.started()) if visit.counted.get() else None
 
     @render.ui
     def attackers() -> Any:
         kind = next((kind for kind in choosing.kinds() if kind.name == visit.input.notion()), None)
-        return choosing.attackers_part() if kind is not None and "known" in kind.parameters() else None
+        return choosing.attackers_part(visit.started()) if kind is not None and "known" in kind.parameters() else None
 
     @render.ui
     def chance() -> Any:
-        return choosing.chance_part() if visit.input.people() else None
+        return choosing.chance_part(visit.started()) if visit.input.people() else None
 
     @render.ui
     def threshold() -> Any:
@@ -249,6 +249,12 @@ def files(visit: Visit) -> None:
     @render.download_button(filename="protocol.json")
     def get_protocol() -> Any:
         return iter([to_text(here()[0].account.protocol)])
+
+    @render.download_button(filename="recipe.toml")
+    def get_recipe() -> Any:
+        with reactive.isolate():
+            counts = _there(visit.counted.get())
+        return iter([desk.recipe_of(*here(), counts, visit.time_limit)])
 
     @render.download_button(filename="certificate.json")
     def get_certificate() -> Any:

@@ -20,6 +20,7 @@ from privacyfunnel.report.curves import Comparison
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import page
 from privacyfunnel.studio.protecting import Counts, Protection
+from privacyfunnel.studio.reopening import Start
 from privacyfunnel.studio.wishing import Cut
 from privacyfunnel.studio.work import Work
 from privacyfunnel.tables.suggesting import Suggestion
@@ -54,9 +55,10 @@ class Visit:
         folder: Path,
         most_bytes: int,
         time_limit: float | None,
+        start: Start | None = None,
     ) -> None:
         self.input, self.session, self.folder = given, session, folder
-        self.table, self.most_bytes, self.time_limit = table, most_bytes, time_limit
+        self.table, self.most_bytes, self.time_limit, self.start = table, most_bytes, time_limit, start
         self.opened: reactive.Value[desk.Opened | None] = reactive.Value(None)
         self.counted: reactive.Value[Counts | None] = reactive.Value(None)
         self.solved: reactive.Value[desk.Solved | None] = reactive.Value(None)
@@ -109,6 +111,12 @@ class Visit:
         for work in (self.running(), self.curves):
             if work is not None:
                 work.leave()
+
+    def started(self) -> Start | None:
+        """What a recipe chose for the table that is open."""
+        with reactive.isolate():
+            now = self.opened.get()
+        return now.start if now is not None else None
 
     def running(self) -> Work[desk.Solved] | None:
         """The last search that was begun."""

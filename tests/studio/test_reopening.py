@@ -1,0 +1,176 @@
+"""What was chosen in the studio is a recipe that does the same, and that opens again as it was."""
+
+import json
+import tomllib
+
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.cli.app import command, run
+from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.recipes.recipe import from_content, load
+from privacyfunnel.recipes.steps import steps
+
+desk = pytest.importorskip("privacyfunnel.studio.actions")
+choosing = pytest.importorskip("privacyfunnel.studio.choosing")
+columns = pytest.importorskip("privacyfunnel.studio.columns")
+protecting = pytest.importorskip("privacyfunnel.studio.protecting")
+reopening = pytest.importorskip("privacyfunnel.studio.reopening")
+
+CUTS = {"weight": ("bins", "0, 60.5, 80, 400"), "height": ("bins", "4"), "town": ("top", "3"), "age": ("each", "")}
+
+
+def chosen(table, promise, private=2.0, at_least=5, cuts=CUTS, objective="faithful"):
+    """A result for choices on the page, and its recipe as text."""
+    opened = desk.open_table(table, "people.csv")
+    counts = desk.count(opened, "obese", ["sex", "town", "weight"], cuts)
+    protection = protecting.Protection(private, at_least)
+    solved = desk.solve(counts, opened, promise, 20, lambda _: None, objective=objective, protection=protection)
+    return solved, desk.recipe_of(solved, opened, counts, 30.0)
+
+
+def test_a_recipe_of_the_studio_says_what_was_chosen_and_opens_again_as_it_was(table):
+    _, text = chosen(table, pf.LIP(0.3))
+    made = from_content(tomllib.loads(text), "recipe")
+    assert made.fit.bins == {"weight": [0.0, 60.5, 80.0, 400.0]}  # of the columns that are used
+    assert (made.fit.top, made.fit.private, made.fit.at_least, made.fit.time_limit) == ({"town": 3}, 2.0, 5, 30.0)
+    start = reopening.start_of(made)
+    assert (start.secret, start.attributes) == ("obese", ("sex", "town", "weight"))
+    assert start.cuts == {"weight": ("bins", "0.0, 60.5, 80.0, 400.0"), "town": ("top", "3")}
+    assert (start.notion, start.epsilon, start.private, start.at_least) == ("lip", 0.3, "2", "5")
+    again = desk.open_table(table, "people.csv", start)
+    assert {s.column for s in again.columns if s.part == "release"} == {"sex", "town", "weight"}
+    page = str(columns.columns_step(again))
+    assert 'value="0.0, 60.5, 80.0, 400.0"' in page
+    assert page.count("<option selected") == len(again.columns) - page.count("<td>–</td>")
+    counts = desk.count(again, start.secret, list(start.attributes), start.cuts)
+    assert [len(column) for column in counts.exact.joint.columns] == [2, 4, 3]
+
+
+def test_a_recipe_of_the_studio_runs_and_finds_the_same(table, tmp_path, capsys):
+    solved, text = chosen(table, pf.LIP(0.3), private=None, at_least=1)
+    (tmp_path / "people.csv").write_bytes(table.read_bytes())
+    (tmp_path / "recipe.toml").write_text(text.replace("[report]\ncurves = false\n", ""), encoding="utf-8")
+    assert run(["run", str(tmp_path / "recipe.toml")]) == 0
+    found = pf.Protocol.load(tmp_path / "people-release" / "protocol.json")
+    mine = solved.account.protocol
+    assert (found.notion, found.attributes, found.fitted) == (mine.notion, mine.attributes, "exact counts")
+    assert found.blocks[0].columns == mine.blocks[0].columns
+    assert (found.blocks[0].channel.numerators == mine.blocks[0].channel.numerators).all()
+
+
+@pytest.mark.parametrize(
+    ("promise", "said"),
+    [
+        (pf.LDP(0.2), {"notion": "ldp", "epsilon": 0.2}),
+        (pf.SRLIP(0.2, known=1), {"notion": "srlip", "epsilon": 0.2, "known": 1}),
+        (pf.SRLIP(0.2), {"notion": "srlip", "epsilon": 0.2}),
+        (pf.PerfectPrivacy(), {"notion": "perfect"}),
+        (pf.robust(pf.LIP(0.4), 0.95), {"notion": "lip", "epsilon": 0.4, "confidence": 0.95}),
+        (pf.robust(pf.LIP(0.4), 0.9, "ball"), {"notion": "lip", "confidence": 0.9, "within": "ball"}),
+    ],
+)
+def test_every_promise_of_the_page_is_said_as_options_and_comes_back(promise, said):
+    from privacyfunnel.tables.fitting import Wishes
+
+    private = None if promise.confidence else 1.0
+    protection = protecting.Protection(private, 0)
+    text = reopening.recipe_text("t.csv", "s", ("a",), Wishes(), promise, "information", protection, None)
+    made = from_content(tomllib.loads(text), "recipe")
+    for key, value in said.items():
+        assert getattr(made.fit, key) == value
+    start = reopening.start_of(made)
+    back = desk.kept_for(desk.notion_of(start.notion, start.epsilon, start.known), start.confidence, start.within)
+    assert back == promise
+    assert start.objective == "information"
+    words = next(step.words for step in steps(made, reopening_place()) if step.name == "fit")
+    command("fit").make_context("fit", list(words[1:]))
+
+
+def reopening_place():
+    from pathlib import Path
+
+    return Path("/here")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"weight": {"a": 2.0}}, "fit.weight: the studio has no place"),
+        ({"keep": 0.9}, "fit.keep: the studio has no place"),
+        ({"secret": ["s", "t"]}, "fit.secret: the studio"),
+        ({"notion": "alip", "lower": 1.0}, "fit.lower"),
+        ({"private": 0.7}, "fit.private: the studio has 0.1, 0.5, 1, 2"),
+        ({"at-least": 7}, "fit.at-least: the studio has"),
+        ({"confidence": 0.8}, "fit.confidence: the studio has"),
+        ({"known": ["a"]}, "fit.known: the studio has"),
+        ({"epsilon": None}, "fit.epsilon"),
+    ],
+)
+def test_what_the_page_has_no_place_for_is_refused_by_its_key(more, words, tmp_path, capsys):
+    fit = {"secret": "s", "epsilon": 0.5} | more
+    content = {"recipe": 1, "table": "t.csv", "output": "o", "fit": {k: v for k, v in fit.items() if v is not None}}
+    with pytest.raises(InvalidInput, match=words):
+        reopening.start_of(from_content(content, "recipe"))
+    content["fit"], content["where"] = {"secret": "s", "epsilon": 0.5}, "a = 1"
+    with pytest.raises(InvalidInput, match="where: the studio"):
+        reopening.start_of(from_content(content, "recipe"))
+
+
+def test_a_recipe_for_another_table_is_refused_and_so_is_a_table_beside_it(table, tmp_path, capsys):
+    start = reopening.Start("diagnosis", ("sex",))
+    with pytest.raises(InvalidTable, match=r"'diagnosis', which people\.csv does not have"):
+        desk.open_table(table, "people.csv", start)
+    (tmp_path / "recipe.toml").write_text(
+        'recipe = 1\ntable = "none.csv"\noutput = "o"\n[fit]\nsecret = "s"\nkeep = 0.9\n'
+    )
+    assert run(["studio", str(table), "--recipe", str(tmp_path / "recipe.toml"), "--no-browser"]) == 2
+    assert "goes without one" in capsys.readouterr().err
+    assert run(["studio", "--recipe", str(tmp_path / "recipe.toml"), "--no-browser"]) == 2
+    assert "recipe.toml: fit.keep" in capsys.readouterr().err
+
+
+def test_the_promise_step_shows_what_a_recipe_chose():
+    start = reopening.Start("s", None, {}, "ldp", 0.07, "1", "information", "0.95", "ball", "0.5", "20")
+    page = str(choosing.promise_step(start))
+    for value in ("ldp", "information", "0.95", "0.5", "20"):
+        assert f'<option value="{value}" selected' in page
+    assert 'value="0.07"' in page
+    assert '<option value="1" selected' in str(choosing.attackers_part(start))
+    assert '<option value="ball" selected' in str(choosing.chance_part(start))
+
+
+@pytest.mark.long
+def test_a_recipe_is_downloaded_and_opens_again_in_a_browser(open_studio, chrome, table, tmp_path):
+    from studio.test_studio import choose, get, set_epsilon, shows
+
+    context = chrome.new_context()
+    try:
+        with open_studio(table) as (address, _):
+            page = context.new_page()
+            page.set_default_timeout(120_000)
+            page.goto(address)
+            page.wait_for_selector("#columns-step")
+            choose(page, "obese", ["sex", "town"])
+            set_epsilon(page, 0.3)
+            shows(page, pf.LIP(0.3).words())
+            path = get(page, "Recipe", tmp_path)
+            page.close()
+        assert load(path).fit.attributes == ["sex", "town"]
+        (tmp_path / "people.csv").write_bytes(table.read_bytes())
+        with open_studio("--recipe", path) as (address, _):
+            page = context.new_page()
+            page.set_default_timeout(120_000)
+            page.goto(address)
+            page.wait_for_selector("#columns-step")
+            ticked = {box.get_attribute("value") for box in page.get_by_role("checkbox").all() if box.is_checked()}
+            assert ticked == {"sex", "town"}
+            page.click("#count")
+            shows(page, pf.LIP(0.3).words())
+            assert page.input_value("#epsilon") == "0.3"
+            first, again = load(path), get(page, "Recipe", tmp_path)
+            assert load(again) == first
+            page.close()
+    finally:
+        context.close()
+    assert json.dumps(first.fit.secret) == '"obese"'
