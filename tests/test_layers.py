@@ -13,6 +13,7 @@ ROOMS = [
     "errors",
     "typing",
     "population",
+    "showing",
     "numeric",
     "distribution",
     "promises",

@@ -77,7 +77,9 @@ MUTATIONS = {
         "advice/accepting.py",
         "room_for_people(people) if private is None",
         "room_for_people(people) if True",
-        ("advice/test_choosing.py::test_coarsening_alone_goes_by_the_numbers_of_values_and_says_when_it_is_not_enough",),
+        (
+            "advice/test_choosing.py::test_coarsening_alone_goes_by_the_numbers_of_values_and_says_when_it_is_not_enough",
+        ),
     ),
     "texts of a declared column merged by who has them": Mutation(
         "advice/levels.py",

@@ -23,6 +23,7 @@ from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Precision, Wishes
+from privacyfunnel.tables.frames import is_frame, like, taken_apart
 from privacyfunnel.tables.sanitiser import Sanitiser, check_unseen
 from privacyfunnel.tables.writing import plain
 
@@ -192,7 +193,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool) -> pa.Table:
         """The columns of X under their names, x0, x1, … if it has none."""
-        if _is_frame(X):
+        if is_frame(X):
             if self.secret is not None and not reset and self.secret not in X.columns:
                 return _table(X)  # tomorrow's rows may come without the secret
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -248,16 +249,12 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         return pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def _is_frame(X: Any) -> bool:
-    return type(X).__module__.split(".")[0] in ("pandas", "polars") and hasattr(X, "columns")
-
-
 def _table(frame: Any) -> pa.Table:
     """A DataFrame as Arrow, without its index."""
-    if type(frame).__module__.startswith("polars"):
-        return frame.to_arrow()
-    names = [str(name) for name in frame.columns]
-    return pa.table([_array(frame.iloc[:, j], name) for j, name in enumerate(names)], names=names)
+    names, arrays, unusable = taken_apart(frame)
+    for name, trouble in unusable.items():
+        raise InvalidTable(f"column {name!r} {trouble}")
+    return pa.table(arrays, names=names)
 
 
 def _places(n: int) -> list[str]:
@@ -277,13 +274,10 @@ def _array(values: Any, name: str) -> Any:
 
 def _like(X: Any, released: pa.RecordBatch) -> Any:
     """The released rows in the kind that X came in."""
-    if _is_frame(X) and type(X).__module__.startswith("polars"):
-        import polars
-
-        return polars.from_arrow(pa.Table.from_batches([released]))
-    if _is_frame(X):
-        frame = released.to_pandas()
-        frame.index = X.index
+    if is_frame(X):
+        frame = like(X, pa.Table.from_batches([released]))
+        if hasattr(X, "index") and hasattr(frame, "set_axis"):  # of pandas
+            frame.index = X.index
         return frame
     columns = [column.to_numpy(zero_copy_only=False) for column in released.columns]
     kinds = {column.dtype.kind for column in columns}

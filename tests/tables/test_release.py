@@ -488,7 +488,9 @@ def test_the_same_kind_of_table_comes_out_as_went_in(table, protocol, tmp_path):
     assert isinstance(protocol.sanitise(table), pa.Table)
     connection = duckdb.connect()
     connection.register("t", table)
-    assert protocol.sanitise(connection.sql("FROM t")).num_rows == table.num_rows
+    relation = protocol.sanitise(connection.sql("FROM t"))
+    assert isinstance(relation, duckdb.DuckDBPyRelation)
+    assert pa.table(relation).num_rows == table.num_rows
     pq.write_table(table, tmp_path / "t.parquet")
     assert protocol.sanitise(tmp_path / "t.parquet").num_rows == table.num_rows
     assert protocol.sanitise(str(tmp_path / "t.parquet")).num_rows == table.num_rows

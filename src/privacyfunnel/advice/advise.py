@@ -23,6 +23,8 @@ from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, number, share
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Wishes
@@ -75,7 +77,7 @@ class Subset:
 
 
 @dataclass(frozen=True)
-class Advice:
+class Advice(Shown):
     """What can be done about a table with too many columns."""
 
     people: int
@@ -103,6 +105,24 @@ class Advice:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self) | {"too_fine": self.too_fine}
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: what columns tell about the secret, and what could be released together."""
+        told = [[one.column, number(one.alone, 3), number(one.beside_others, 3)] for one in self.carriers]
+        marks = [Mark(one.alone) for one in self.carriers]
+        rows = [
+            [", ".join(one.columns), f"{one.combinations:,}", share(one.cells_unchanged), share(one.information_kept)]
+            for one in self.proposals
+        ]
+        heads = ("columns", "combinations", "cells unchanged", "information kept")
+        return Sheet(
+            "Advice on a wide table",
+            [self.words(), FOR_YOU_ALONE],
+            [
+                Grid("About the secret, in bits", ("column", "alone", "beside the others"), told, marks),
+                Grid("Together", heads, rows, [Mark(one.information_kept) for one in self.proposals]),
+            ],
+        )
 
     def words(self) -> str:
         """What is wrong, in a sentence."""

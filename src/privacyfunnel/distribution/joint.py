@@ -17,6 +17,8 @@ from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.numeric.exact import as_numbers, exact_weights
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.numeric.rows import unique_rows
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ SMALLEST_PROBABILITY = 1e-290
 """Below this, quotients of probabilities leave the range of float64."""
 
 
-class Joint:
+class Joint(Shown):
     """p(s, x), kept exactly and only where P(x) > 0.
 
     `array` has shape (c, a) or (c, a1, …, am): counts of people, or probabilities (which are
@@ -153,7 +155,8 @@ class Joint:
         at_least: int = 0,
         domain: Domain | str | Path | None = None,
     ) -> Joint:
-        """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow or a DuckDB relation.
+        """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), a DataFrame (pandas, polars …), or anything else
+        that speaks the Arrow C stream, such as relations of DuckDB and tables of ibis.
 
         Without `attributes`, every column but the secret is one. Numbers are cut into bins of about
         equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
@@ -374,6 +377,24 @@ class Joint:
     def entropy(self) -> float:
         """H(X) in nats: what would be kept if X itself were released."""
         return max(0.0, float(entropy(self.p_x)))
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: the columns, and how many people have each secret."""
+        what = f"{self.total:,} people" if self.counted else "probabilities"
+        columns = [[column.name, column.kind, f"{len(column):,}"] for column in self.columns]
+        secrets = [[str(value), share(float(p))] for value, p in zip(self.secret_values, self.p_s, strict=True)]
+        marks = [Mark(float(p)) for p in self.p_s]
+        lines = [f"{what}; {self.n_x:,} combinations of values; {self.entropy:.3f} nats of information."]
+        if self.noise is not None:
+            lines.append(f"From noisy counts of {self.noise.people:,} people, ε₀ = {self.noise.spent:g}.")
+        return Sheet(
+            f"Joint distribution of {self.secret} and {' × '.join(self.attributes)}",
+            lines,
+            [
+                Grid("Attributes", ("column", "kind", "values"), columns),
+                Grid(self.secret, ("secret", "share"), secrets, marks),
+            ],
+        )
 
     def __repr__(self) -> str:
         what = f"{self.total:,} people" if self.counted else "probabilities"

@@ -18,6 +18,8 @@ from privacyfunnel.estimates.together import for_estimates, tally_together
 from privacyfunnel.estimates.which_rows import Rows, reading_words, way_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number, share
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
 
 TOGETHER = "All releases together: shares are worked back from how the protocols draw rows, one after the other."
@@ -34,7 +36,7 @@ class Empty:
 
 
 @dataclass(frozen=True)
-class Estimates:
+class Estimates(Shown):
     """Everything that was asked of a released table."""
 
     rows: int
@@ -60,6 +62,30 @@ class Estimates:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: shares with their intervals, and means."""
+        grids = [_grid(found) for found in self.tables]
+        means = [[f"{s.attribute}{in_group(s.group)}", number(s.mean), between(s.low, s.high)] for s in self.summaries]
+        marks = [Mark(s.mean, s.low, s.high) for s in self.summaries]
+        grids += [Grid("Means", ("of", "mean", "interval"), means, marks)] if means else []
+        title = f"Estimates from {self.rows:,} released rows, {self.confidence:.0%} intervals"
+        return Sheet(title, [self.why], grids)
+
+
+def _grid(found: Frequencies) -> Grid:
+    """The table of some attributes for a notebook."""
+    rows = [
+        [
+            " or ".join(" × ".join("missing" if v is None else str(v) for v in values) for values in one.values),
+            share(one.share),
+            between(one.low, one.high, percent=True),
+        ]
+        for one in found.estimates
+    ]
+    marks = [Mark(one.share, one.low, one.high) for one in found.estimates]
+    caption = f"{' × '.join(found.attributes)}{in_group(found.group)} ({found.way})"
+    return Grid(caption, ("value", "share", "interval"), rows, marks)
 
 
 def estimate(

@@ -21,6 +21,8 @@ from privacyfunnel.estimates.strength import correlated, correlation, cramers_v,
 from privacyfunnel.estimates.summaries import ends_of, has_mean
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Matrix
 
 MOST_ODDS = 60
@@ -39,7 +41,7 @@ class Odds:
 
 
 @dataclass(frozen=True)
-class Association:
+class Association(Shown):
     """How strongly two attributes go together."""
 
     attributes: tuple[str, str]
@@ -63,6 +65,16 @@ class Association:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: the measures that are told, with their intervals."""
+        measures = {"Cramér's V": self.cramers_v, "Pearson's r": self.pearson, "Spearman's ρ": self.spearman}
+        told = [(name, figure) for name, figure in measures.items() if figure is not None]
+        rows = [[name, number(one.value), between(one.low, one.high)] for name, one in told]
+        marks = [Mark(one.value, one.low, one.high) for _, one in told]
+        grid = Grid("Measures", ("", "value", f"{self.confidence:.0%} interval"), rows, marks)
+        title = f"{' and '.join(self.attributes)}{in_group(self.group)}, {self.rows:,} released rows"
+        return Sheet(title, [self.why, *self.notes], [grid])
 
 
 def associate(

@@ -20,6 +20,8 @@ from privacyfunnel.estimates.quotients import Quotient, allowed, commonest, know
 from privacyfunnel.estimates.summaries import has_mean
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Vector
 
 MOST_COMPARED = 2_000
@@ -46,7 +48,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """An attribute, compared between the values of another."""
 
     attribute: str
@@ -65,6 +67,24 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: differences between groups, with their intervals."""
+        rows = [
+            [
+                f"{self.by} = {one.group} against {one.against}",
+                "mean" if one.mean else "missing" if one.value is None else str(one.value),
+                number(one.first.value),
+                number(one.second.value),
+                number(one.difference.value),
+                between(one.difference.low, one.difference.high),
+            ]
+            for one in self.contrasts
+        ]
+        marks = [Mark(one.difference.value, one.difference.low, one.difference.high) for one in self.contrasts]
+        heads = ("groups", "of", "in the first", "in the second", "difference", f"{self.confidence:.0%} interval")
+        title = f"{self.attribute} by {self.by}{in_group(self.group)}, {self.rows:,} released rows"
+        return Sheet(title, [self.why, *self.notes], [Grid("Differences", heads, rows, marks)])
 
 
 def compare(

@@ -25,6 +25,8 @@ from privacyfunnel.estimates.together import together
 from privacyfunnel.optimiser.readers.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 
@@ -55,7 +57,7 @@ class ExpectedError:
 
 
 @dataclass(frozen=True)
-class ExpectedErrors:
+class ExpectedErrors(Shown):
     """How sharply shares will be known from a release of n rows."""
 
     n: int
@@ -80,6 +82,22 @@ class ExpectedErrors:
             return "estimated whatever the table: most shares are not told by released rows"
         most = f"worst {_times(worst.estimated_times)} ({' and '.join(worst.attributes)})"
         return f"estimated whatever the table: typically {_times(self.typical)} of the original's error, {most}"
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: the error of every share, as a multiple of the original table's."""
+        rows = [
+            [
+                " × ".join(f"{name} = {value}" for name, value in zip(one.attributes, one.values, strict=True)),
+                share(one.share),
+                f"×{one.counted_times:.2f}",
+                f"×{one.estimated_times:.2f}" if one.estimated is not None else "–",
+            ]
+            for one in self.shares
+        ]
+        marks = [Mark(one.counted_times, limit=1.0) for one in self.shares]
+        heads = ("share of", "share", "counted", "estimated")
+        grid = Grid("Errors, as multiples of the original table's", heads, rows, marks)
+        return Sheet(f"Expected errors of {self.n:,} released rows", [self.words()], [grid])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -28,6 +28,8 @@ from privacyfunnel.proof.unseen import Room, room_for
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, number
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers
 
 ONE = Fraction(1)
@@ -82,7 +84,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """Whether a channel keeps its promise on a distribution, in exact arithmetic."""
 
     holds: bool
@@ -107,6 +109,14 @@ class Certificate:
 
     def __bool__(self) -> bool:
         return self.holds and self.draws is not False
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: whether it holds, and how near the level comes to what was promised."""
+        promised = self.notion.epsilon
+        rows = [["ε", number(self.level), number(promised)]]
+        grid = Grid("Level", ("", "reached", "promised"), rows, [Mark(self.level, limit=promised)])
+        title = "The promise holds" if self else "The promise is broken"
+        return Sheet(title, [self.notion.words(), self.reason], [grid])
 
 
 def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None = None) -> Certificate:

@@ -23,6 +23,8 @@ from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.kept import Likeness, Precision
 from privacyfunnel.protocols.labels import assigned, likeliest, numbered
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 INFORMATION_ERROR = 1e-10
@@ -106,7 +108,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Protocol:
+class Protocol(Shown):
     """What is certified, saved, sampled and published: one object, exact to the last bit."""
 
     notion: Notion
@@ -267,7 +269,8 @@ class Protocol:
     ) -> Any:
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
-        pandas, polars or Arrow in, the same kind out. A path streams into `output` (.csv, .csv.gz or
+        A DataFrame (pandas, polars …), Arrow, a relation of DuckDB or a table of ibis in, the same kind out; what else
+        speaks the Arrow C stream comes back as Arrow. A path streams into `output` (.csv, .csv.gz or
         .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
         values that were not there when fitting are refused, or drawn such that the promise is kept whoever they
         are, if the protocol has such a draw.
@@ -312,6 +315,24 @@ class Protocol:
             force=force,
             partition_by=partition_by,
             variant=variant,
+        )
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: the promise, what is kept of the columns, and what no protocol could exceed."""
+        kept = [("information", self.utility, self.upper_bound, self.entropy)]
+        if self.likeness is not None:
+            kept = [("cells", self.likeness.fidelity, self.likeness.fidelity_bound, 1.0), *kept[:1]]
+        rows = [[name, share(value / whole), share(most / whole)] for name, value, most, whole in kept if whole]
+        marks = [Mark(value / whole, limit=min(most / whole, 1.0)) for _, value, most, whole in kept if whole]
+        blocks = [[" × ".join(b.attributes), f"{len(b.codes):,}", f"{b.channel.n_outputs:,}"] for b in self.blocks]
+        exact = "Fitted on exact counts: not for publication." if self.fitted == "exact counts" else ""
+        return Sheet(
+            f"Protocol for {self.secret}",
+            [self.notion.words(), f"Fitted on {self.fitted}. {self.how}", exact],
+            [
+                Grid("Kept", ("of", "kept", "at most"), rows, marks),
+                Grid("Blocks", ("attributes", "inputs", "outputs"), blocks),
+            ],
         )
 
     def __repr__(self) -> str:

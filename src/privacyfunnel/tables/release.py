@@ -20,6 +20,7 @@ from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, kept_inside
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
@@ -265,16 +266,11 @@ def _in_memory(
 
 def _like(table: Any, released: pa.Table, metadata: dict[str, Any]) -> Any:
     """The released table in the kind the original came in, with its metadata where there is a place for it."""
-    kind = type(table).__module__.split(".")[0]
-    if kind == "pandas":
-        frame = released.to_pandas()
-        frame.attrs["privacyfunnel"] = metadata
-        return frame
-    if kind == "polars":
-        import polars
-
-        return polars.from_arrow(released)
-    return released.replace_schema_metadata({"privacyfunnel": json.dumps(metadata)})
+    noted = released.replace_schema_metadata({"privacyfunnel": json.dumps(metadata)})
+    found = noted if _is_path(table) else like(table, noted)
+    if isinstance(getattr(found, "attrs", None), dict):  # of pandas
+        found.attrs["privacyfunnel"] = metadata
+    return found
 
 
 def _is_path(table: Any) -> bool:

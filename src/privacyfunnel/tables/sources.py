@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from privacyfunnel.distribution import raw
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
 from privacyfunnel.tables.database import clear_errors, connect, hearing, literal
+from privacyfunnel.tables.frames import taken_apart
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.where import condition
 
@@ -165,7 +165,7 @@ def open_source(
     where: str | None = None,
     secrets: Sequence[str] = (),
 ) -> Source:
-    """Open a path (CSV, CSV.GZ, Parquet, JSON lines), pandas, polars, Arrow, or a DuckDB relation.
+    """Open a path (CSV, CSV.GZ, Parquet, JSON lines), a DataFrame, or what else speaks the Arrow C stream.
 
     Of its rows, those that meet the condition `where`, which is not about `secrets`.
     """
@@ -281,7 +281,7 @@ def _json_columns(
 
 
 def _open_object(table: Any) -> Source:
-    names, arrays, unusable = _taken_apart(table)
+    names, arrays, unusable = taken_apart(table)
     _check_names(names, "the table")
     if not any(map(len, arrays)):
         raise InvalidTable("the table has no rows")
@@ -297,40 +297,6 @@ def _open_object(table: Any) -> Source:
     if held:
         connection.register(VIEW, pa.table(held))
     return Source(connection=connection, columns=tuple(names), name="the table", unusable=unusable)
-
-
-def _taken_apart(table: Any) -> tuple[list[str], list[Any], dict[str, str]]:
-    """Names and Arrow arrays of the columns of a table in memory, and the columns that are of no one type."""
-    classes = {f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in type(table).__mro__}
-    if isinstance(table, duckdb.DuckDBPyRelation):
-        with clear_errors("the relation"):
-            table = table.to_arrow_table()
-    if isinstance(table, pa.Table | pa.RecordBatch):
-        return list(table.schema.names), list(table.columns), {}
-    if "pandas.DataFrame" in classes:
-        columns = [(str(name), partial(_series, table, i)) for i, name in enumerate(table.columns)]
-    elif "polars.DataFrame" in classes:
-        columns = [(series.name, series.to_arrow) for series in table.get_columns()]
-    elif "polars.LazyFrame" in classes:
-        raise InvalidTable("a lazy polars table has no rows yet; pass table.collect()")
-    elif "pyspark.DataFrame" in classes:
-        raise InvalidTable("for a DataFrame of Spark there are Joint.from_spark and Protocol.sanitise_spark")
-    else:
-        raise InvalidTable(f"a table is a path, a pandas, polars or Arrow table, not {type(table).__name__}")
-    arrays, unusable = [], {}
-    for name, convert in columns:
-        try:
-            arrays.append(convert())
-        except MemoryError:  # also Arrow's own
-            raise
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # their messages quote the value
-            arrays.append(pa.nulls(len(table)))
-            unusable[name] = "holds values of different types; give it one type"
-    return [name for name, _ in columns], arrays, unusable
-
-
-def _series(frame: Any, i: int) -> Any:
-    return pa.array(frame.iloc[:, i], from_pandas=True)
 
 
 def _call(reader: str, path: Path, options: Mapping[str, str]) -> str:

@@ -26,6 +26,8 @@ from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.which_rows import Rows, way_of
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, number
+from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
 from privacyfunnel.typing import Matrix, Vector
 
@@ -66,7 +68,7 @@ class TermTest:
 
 
 @dataclass(frozen=True)
-class Regression:
+class Regression(Shown):
     """A model, fitted on released rows."""
 
     formula: str
@@ -106,6 +108,17 @@ class Regression:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: coefficients, with errors, intervals and tests."""
+        rows = [
+            [one.name, number(one.value), number(one.error), between(one.low, one.high), number(one.p_value, 2)]
+            for one in self.coefficients
+        ]
+        marks = [Mark(one.value, one.low, one.high) for one in self.coefficients]
+        grid = Grid("Coefficients", ("", "value", "error", f"{self.confidence:.0%} interval", "p"), rows, marks)
+        title = f"{self.formula} ({self.family}), {self.rows:,} released rows"
+        return Sheet(title, [self.response, self.why, *self.notes], [grid])
 
 
 def regress(

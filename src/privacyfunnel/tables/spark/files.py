@@ -14,9 +14,10 @@ from typing import Any
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra
 from privacyfunnel.tables.csv_files import header, known_encoding
 from privacyfunnel.tables.spark.source import SparkSource, clear_errors
+from privacyfunnel.tables.spark.troubles import troubles
 
 CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1"}
-MASTER = r"local(\[(\*|\d+)(,\d+)?\])?|(spark|k8s)://\S+|yarn"
+MASTER = r"local(\[(\*|\d+)(,\d+)?\])?|(spark|k8s|sc)://\S+|yarn"
 SETTINGS = {
     "spark.app.name": "funnel",
     "spark.ui.enabled": "false",
@@ -30,24 +31,31 @@ SETTINGS = {
 def spark_session(master: str) -> Iterator[Any]:
     """A session at `master`, silent, and stopped at the end."""
     try:
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra("pyspark (4.0 or later)", "spark") from None
     if re.fullmatch(MASTER, master) is None:
-        raise InvalidInput(f"--master is local[2], spark://host:7077, yarn or k8s://…; got {master!r}")
+        raise InvalidInput(f"--master is local[2], spark://host:7077, sc://host:15002, yarn or k8s://…; got {master!r}")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.filterwarnings("ignore", category=FutureWarning, message="PySpark does not yet fully support pandas")
     try:
         with _silent_children():
-            session = SparkSession.builder.master(master).config(map=SETTINGS).getOrCreate()
-    except (PySparkException, Py4JError, OSError):
+            session = _started(SparkSession.builder, master)
+    except (*troubles(), OSError):
         raise InvalidInput(f"Spark did not start at {master}; is Java 17 installed, and the cluster up?") from None
     try:
         yield session
     finally:
         session.stop()
+
+
+def _started(builder: Any, master: str) -> Any:
+    """A session of our own or, of Spark Connect (sc://), one of a server, whose log is its own affair."""
+    if not master.startswith("sc://"):
+        return builder.master(master).config(map=SETTINGS).getOrCreate()
+    session = builder.remote(master).getOrCreate()
+    session.conf.set("spark.sql.session.timeZone", SETTINGS["spark.sql.session.timeZone"])
+    return session
 
 
 @contextmanager

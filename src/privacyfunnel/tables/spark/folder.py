@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from privacyfunnel.errors import OutputRefused
+from privacyfunnel.errors import InvalidTable, OutputRefused
 from privacyfunnel.tables.spark.source import clear_errors
+from privacyfunnel.tables.spark.troubles import troubles
 from privacyfunnel.tables.writing import NAME_BYTES
 
 
@@ -27,9 +28,6 @@ class SparkFolder:
     @classmethod
     def at(cls, frame: Any, place: str | os.PathLike[str], name: str) -> SparkFolder:
         """The folder called `place`, for rows that come from `frame`, the table called `name`."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         session = frame.sparkSession
         with clear_errors(name):  # small tables are computed when Spark is asked for their files
             inputs = tuple(frame.inputFiles())
@@ -38,7 +36,7 @@ class SparkFolder:
             path = jvm.org.apache.hadoop.fs.Path(os.fspath(place))
             system = path.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
             return cls(session, system.makeQualified(path), system, inputs)
-        except (PySparkException, Py4JError):
+        except troubles():
             raise OutputRefused(f"{place} is no folder that Spark can write to") from None
 
     def check(self, force: bool) -> None:
@@ -49,6 +47,15 @@ class SparkFolder:
             raise OutputRefused(f"{self} holds the input itself; choose another output")
         if self._exists(self.path) and not force:
             raise OutputRefused(f"{self} exists; pass --force to replace it")
+
+    def write(self, released: Any, partition_by: tuple[str, ...], force: bool) -> int:
+        """Write rows, and give their number; a table without rows leaves nothing."""
+        with self.appearing(force) as part:
+            released.write.partitionBy(*partition_by).parquet(part)
+            rows = self.rows(part)
+            if not rows:
+                raise InvalidTable("the table has no rows")
+            return rows
 
     @contextmanager
     def appearing(self, force: bool) -> Iterator[str]:
@@ -90,9 +97,7 @@ class SparkFolder:
         return bool(self.system.exists(path))
 
     def _remove(self, path: Any) -> None:
-        from py4j.protocol import Py4JError
-
-        with suppress(Py4JError):
+        with suppress(*troubles()):
             self.system.delete(path, True)
 
     def __str__(self) -> str:

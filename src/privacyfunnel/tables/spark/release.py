@@ -38,8 +38,10 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.release import Release
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
+from privacyfunnel.tables.spark.connect_folder import ConnectFolder
 from privacyfunnel.tables.spark.folder import SparkFolder
 from privacyfunnel.tables.spark.source import SparkSource, trouble_of, unlogged
+from privacyfunnel.tables.spark.troubles import is_classic, troubles
 from privacyfunnel.tables.writing import plain
 
 RELEASE_KEY_BYTES = 32
@@ -170,7 +172,8 @@ def sanitise_spark(
         raise OutputRefused("Spark writes a folder of Parquet files: call it something like open.parquet")
     source = frame if isinstance(frame, SparkSource) else SparkSource.of(frame)
     source.require(protocol.attributes)
-    folder = SparkFolder.at(source.frame, output, source.name) if output is not None else None
+    kind = SparkFolder if is_classic(source.frame) else ConnectFolder
+    folder = kind.at(source.frame, output, source.name) if output is not None else None
     if folder is not None:
         folder.check(force)
     rows_in = source.frame.select(*(f"c{source.columns.index(name)}" for name in protocol.attributes))
@@ -183,11 +186,7 @@ def sanitise_spark(
     with _told(protocol, rows_in, source.name):
         if folder is None:
             return _computed(released, source.name)
-        with folder.appearing(force) as part:
-            released.write.partitionBy(*partition_by).parquet(part)
-            rows = folder.rows(part)
-            if not rows:
-                raise InvalidTable(f"{source.name} has no rows")
+        rows = folder.write(released, tuple(partition_by), force)
     return replace(release, rows=rows)
 
 
@@ -243,15 +242,12 @@ def _strangers(protocol: Protocol, rows_in: Any, name: str) -> Counter[str]:
 @contextmanager
 def _told(protocol: Protocol, rows_in: Any, name: str) -> Iterator[None]:
     """Spark's errors as ours: they quote nothing, and a refusal counts the rows of the whole table."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     try:
         with unlogged():
             yield
     except PrivacyFunnelError:
         raise
-    except (PySparkException, Py4JError) as trouble:
+    except troubles() as trouble:
         words = str(trouble)
         if "UnseenValues" in words:
             sanitiser = Sanitiser(protocol)

@@ -20,6 +20,7 @@ from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.tables.spark.troubles import troubles
 
 PIECE_ROWS = 1 << 18
 """Groups that the driver fetches at a time; what fits into one piece is fetched once."""
@@ -48,7 +49,7 @@ class SparkSource(Grouping):
 
     @classmethod
     def of(cls, frame: Any, name: str = "the DataFrame", strict_text: bool = False) -> SparkSource:
-        """Open a DataFrame of a classic Spark session."""
+        """Open a DataFrame of Spark."""
         check_frame(frame)
         kinds = {item.name: item.dataType for item in frame.schema.fields}
         if len(kinds) < len(frame.columns):
@@ -146,13 +147,15 @@ def count_spark(
 
 
 def check_frame(frame: Any) -> None:
-    """Refuse what is no finite DataFrame of a classic Spark session."""
+    """Refuse what is no finite DataFrame of Spark, be it of a classic session or of Spark Connect."""
     try:
-        from pyspark.sql.classic.dataframe import DataFrame
-    except ImportError:
+        from pyspark.sql import DataFrame
+
+        DataFrame.toArrow  # noqa: B018 - since 4.0
+    except (ImportError, AttributeError):
         raise MissingExtra("pyspark (4.0 or later)", "spark") from None
     if not isinstance(frame, DataFrame):
-        raise InvalidTable(f"this needs a DataFrame of a classic Spark session, not {type(frame).__name__}")
+        raise InvalidTable(f"this needs a DataFrame of Spark, not {type(frame).__name__}")
     if frame.isStreaming:
         raise InvalidTable("a streaming DataFrame has no end; use foreachBatch, with a release of its own each time")
 
@@ -187,15 +190,12 @@ def _replaced(column: pa.Array) -> bool:
 @contextmanager
 def clear_errors(name: str) -> Iterator[None]:
     """Spark's complaints quote the data; ours only say which table and what kind of trouble."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     try:
         with unlogged():
             yield
     except PrivacyFunnelError:
         raise
-    except (PySparkException, Py4JError) as trouble:
+    except troubles() as trouble:
         if "MALFORMED_RECORD_IN_PARSING" in str(trouble):
             raise InvalidTable(f"some rows of {name} do not fit its header or quoting; repair the file") from None
         raise InvalidTable(f"Spark could not read {name}: {trouble_of(trouble)}; its own log says more") from None
