@@ -61,6 +61,7 @@ def test_the_remedy_is_in_the_words():
     words = OneColumn("sex", math.log(26), 0.5, "srlip").words()
     assert words.startswith("Knowing just sex beforehand lifts the factor from ×1.65 to ×26.0")
     assert "--notion srlip --known sex" in words
+    assert "rows tell less then, often much less" in words
     assert "may rule out a value of the secret" in OneColumn("sex", math.inf, 0.5, "srlip").words()
 
 

@@ -92,6 +92,27 @@ def test_a_text_that_may_mean_missing_is_kept_and_that_is_said(fit, tmp_path):
     assert labels(tmp_path / "protocol.json", "ward") == ["NA", "north", "south"]
 
 
+def test_codes_that_likely_mean_missing_are_pointed_out_and_kept(tmp_path, capsys):
+    rng, n = np.random.default_rng(3), 600
+    columns = {
+        "ill": np.array(["yes", "no"])[rng.integers(0, 2, n)],
+        "score": np.where(rng.random(n) < 0.1, -9, rng.integers(0, 4, n)),
+        "change": rng.integers(-2, 3, n),  # others are below 0, too
+        "sex": np.array(["f", "m", "Unknown/Invalid"])[rng.integers(0, 3, n)],
+        "kind": np.array(["a known unknown", "other"])[rng.integers(0, 2, n)],
+    }
+    pa_csv.write_csv(pa.table(columns), tmp_path / "table.csv")
+    asked = ["--secret", "ill", "--epsilon", "0.5", "--time-limit", "2", "--json"]
+    assert funnel("fit", tmp_path / "table.csv", *asked, "-o", tmp_path / "p.json") == 0
+    how = {column["column"]: column["done"] for column in json.loads(capsys.readouterr().out)["columns"]}
+    assert "; -9 counts as a number: --missing=-9 if it means missing" in how["score"]
+    assert "'Unknown/Invalid' kept as a value: --missing Unknown/Invalid if it means missing" in how["sex"]
+    assert "missing" not in how["change"] + how["kind"]
+    assert labels(tmp_path / "p.json", "sex") == ["Unknown/Invalid", "f", "m"]
+    assert funnel("fit", tmp_path / "table.csv", *asked, "--missing=-9", "-o", tmp_path / "p.json", "--force") == 0
+    assert None in labels(tmp_path / "p.json", "score")
+
+
 def test_texts_that_mean_missing_are_a_list_or_given_one_by_one(fit, tmp_path):
     for asked in (["--missing", "NA,south"], ["--missing", "NA", "--missing", "south"]):
         shown = fit("--attributes", "town,ward", *asked)

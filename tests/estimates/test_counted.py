@@ -310,6 +310,7 @@ def test_other_rows_are_worked_back(release):
     found = pf.estimate(later, protocol, model=False)
     assert (found.way, found.tables[0].way) == ("channel", "channel")
     assert found.why.startswith("Counts differ from those of the rows that the protocol was fitted on")
+    assert "--rows fitted" in found.why
     fewer = pf.estimate(pd.read_csv(release / "open.csv")[:2_900], protocol, model=False)
     assert fewer.way == "channel"
     assert fewer.why.startswith("The protocol was fitted on 3,000 rows, and these are 2,900")

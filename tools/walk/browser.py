@@ -19,6 +19,9 @@ from tools.walk.tables import Walked
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SETTLED = 1.5
 """Seconds in which nothing moves and nothing is busy: the page is done."""
+NOTICED = 20.0
+"""Seconds after which people click again."""
+MOST_CLICKS = 3
 SEEN = """() => ({
   text: document.body.innerText,
   busy: document.documentElement.classList.contains('shiny-busy')
@@ -47,14 +50,17 @@ def walk(table: Walked, sizes: tuple[int, ...], folder: Path) -> Iterator[Step]:
     path = next(filter(None, map(shutil.which, NAMES)), None)
     plain = folder / f"{table.file}.csv"
     plain.write_bytes(gzip.decompress(table.path.read_bytes()))
-    with sync_playwright() as playwright, studio(folder) as (address, pid):
+    with sync_playwright() as playwright:
         chrome = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for size in sizes:
-            page = chrome.new_page()
-            page.set_default_timeout(PATIENCE * 1000)
-            page.goto(address)
-            yield from _visit(page, table, size, plain, pid)
-            page.close()
+            with studio(folder) as (address, pid):  # its address can be opened once
+                page = chrome.new_page()
+                page.set_default_timeout(PATIENCE * 1000)
+                opened = page.goto(address)
+                if opened is None or not opened.ok:
+                    raise SystemExit(f"make walk: the studio does not open at {address}")
+                yield from _visit(page, table, size, plain, pid)
+                page.close()
         chrome.close()
 
 
@@ -71,12 +77,28 @@ def _visit(page: Any, table: Walked, size: int, plain: Path, pid: int) -> Iterat
         name = box.get_attribute("value")
         if box.is_enabled() and size:
             box.set_checked(name in table.columns[:size])
-    page.click("#count")
-    yield step("count and first result", "#promise-step, .trouble")
+    clicks = _clicked(page, "#count")
+    first = step("count and first result", "#promise-step, .trouble")
+    first.said += [f"clicked {clicks} times until it was noticed"] if clicks > 1 else []
+    yield first
     if page.query_selector("#notion") is None:
         return
     page.select_option("#notion", "srlip")
     yield step("choose srlip", "#promise-step")
+
+
+def _clicked(page: Any, button: str) -> int:
+    """Click until something moves, as people do; how often that took. On a page that is still being made, none may."""
+    before, clicks = page.evaluate(SEEN), 0
+    while clicks < MOST_CLICKS:
+        page.click(button)
+        clicks += 1
+        begun = time.monotonic()
+        while time.monotonic() - begun < NOTICED:
+            page.wait_for_timeout(LOOK * 1000)
+            if page.evaluate(SEEN) != before:
+                return clicks
+    return clicks
 
 
 def _followed(page: Any, step: Step, part: str, pid: int) -> Step:

@@ -21,6 +21,8 @@ from privacyfunnel.typing import Integers, Matrix
 
 MOST_WORK = 12_000_000
 """Released rows of a value of X, times columns: some 2 s."""
+PRICE = " (a promise to more people: rows tell less then, often much less)"
+"""What the remedy costs, in words: only a fit with it can tell how much."""
 MUCH_MORE = 1.05
 """Of the ε of the promise: with less, one column makes next to no difference."""
 
@@ -51,9 +53,9 @@ class OneColumn:
         if self.column is None:
             return (
                 "What somebody learns who knows one column beforehand was too much to compute here; the promise is not "
-                f"made to them. If that matters: --notion {self.notion}."
+                f"made to them. If that matters: --notion {self.notion}{PRICE}."
             )
-        remedy = f"If they matter: --notion {self.notion} --known {self.column}, or --known 1 for any one column."
+        remedy = f"If they matter: --notion {self.notion} --known {self.column}, or --known 1 for any one column{PRICE}."
         if math.isinf(self.level):
             return (
                 f"Knowing just {self.column} beforehand, a released row may rule out a value of the secret, "

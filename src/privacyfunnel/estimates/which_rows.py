@@ -32,6 +32,7 @@ SINGLE_ROW = 1.0
 Rows = Literal["fitted", "other"]
 """What a reader knows of the released rows: they are those that the protocol was fitted on, or others."""
 
+_SAY_SO = 'If you know that they are, say so: rows="fitted", or --rows fitted.'
 _COUNTED = "they are counted as they stand"
 _CHANNEL = "shares are worked back from how the protocol draws rows"
 _CORRECTED = "they are counted, and set right by the noisy counts in its file, whose noise the intervals hold"
@@ -92,13 +93,10 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
     if not as_many:
         return "channel", f"The protocol was fitted on {people:,} rows, and these are {tally.rows:,}: {_CHANNEL}."
     if not fitting:
-        return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}."
+        return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}. {_SAY_SO}"
     if max(map(hidden, protocol.blocks, repeat(people), noisy)) > HIDDEN:
         told = "Whether these are the rows that the protocol was fitted on does not show: too many are redrawn"
-        return (
-            "channel",
-            f'{told}. {_CHANNEL.capitalize()}. If you know that they are, say so: rows="fitted", or --rows fitted.',
-        )
+        return "channel", f"{told}. {_CHANNEL.capitalize()}. {_SAY_SO}"
     these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
     return "counted", f"{these}, and it keeps their distribution: {counted}."
 

@@ -55,4 +55,4 @@ def merging_words(shares: tuple[tuple[tuple[str, ...], float], ...]) -> str:
     named = [f"{share:.0%} of the rows by {' × '.join(names) or 'nothing'}" for names, share in told[:NAMED]]
     rest = sum(share for _, share in told[NAMED:])
     more = [f"{rest:.0%} by others"] if rest >= WORTH_NAMING else []
-    return f" Rare combinations are released by fewer of their columns: {', '.join([*named, *more])}."
+    return f" For the sake of rare combinations, rows are released by fewer columns: {', '.join([*named, *more])}."

@@ -129,10 +129,11 @@ def _told(fitted: FittedColumn, profile: Profile) -> FittedColumn:
     column, notice = fitted.column, fitted.notice
     if profile.gone:
         notice += f"; {_quoted(profile.gone)} read as missing"
-    if column.kind == "text" and profile.markers:
-        notice += (
-            f"; {_quoted(profile.markers)} kept as a value: --missing {_typed(profile.markers)} if it means missing"
-        )
+    doubtful = profile.markers | profile.no_answers
+    if column.kind == "text" and doubtful:
+        notice += f"; {_quoted(doubtful)} kept as a value: --missing {_typed(doubtful)} if it means missing"
+    if column.kind in ("integer", "number", "bins") and profile.code is not None:
+        notice += f"; {profile.code} counts as a number: --missing={profile.code} if it means missing"
     if None in column.labels:
         notice += "; missing is a value of its own"
     texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]

@@ -18,6 +18,15 @@ FEW_NUMBERS = 12
 """A column of numbers with at most this many different ones keeps them as they are."""
 MARKERS = ("?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", ".", "unknown", "Unknown")
 """Texts that mean "missing" when all else in a column is numbers or dates."""
+NO_ANSWERS = (
+    "unknown", "unknown/invalid", "unk", "missing", "not available", "not known", "not applicable", "not recorded",
+    "not stated", "not mapped", "no answer", "refused",
+)  # fmt: skip
+"""Texts, however capitalised, that likely mean "missing", too; but they may as well be values, so it is asked."""
+CODES = (-9.0, -99.0, -999.0, -9999.0)
+"""Numbers that likely mean "missing" where a column has no other below 0."""
+SEVERAL = 2
+"""Different values from which on there are others than one."""
 MOSTLY = 0.5
 """A column is taken for numbers with markers only if at least this share of its values are numbers."""
 MANY = 100
@@ -51,8 +60,18 @@ class Profile:
     markers: set[str] = field(default_factory=set)
     """Texts that can only mean "missing" when all else is numbers or dates."""
     marked: int = 0
+    no_answers: set[str] = field(default_factory=set)
+    """Texts that likely mean the same, and may as well be values."""
+    below: set[float] = field(default_factory=set)
+    """Different numbers below 0; no more than two."""
     gone: set[str] = field(default_factory=set)
     """Texts that occur and were said to mean "missing"."""
+
+    @property
+    def code(self) -> str | None:
+        """A number that likely means "missing": the only one below 0, and one that is often used for that."""
+        code = next(iter(self.below), 0.0)
+        return f"{code:.0f}" if len(self.below) == 1 and code in CODES and self.distinct > SEVERAL else None
 
     @property
     def way(self) -> Literal["boolean", "numbers", "dates", "text"]:
@@ -87,7 +106,10 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
         found.dates += _rows(counts, raw.as_kind(array, "day").is_valid())
         if len(found.few) <= FEW_NUMBERS:
             found.few.update(numbers.unique().drop_null().to_pylist())
+        if len(found.below) < SEVERAL:
+            found.below.update(numbers.filter(pc.less(numbers, 0.0)).unique().to_pylist()[:SEVERAL])
         if raw.is_text(array.type):
+            found.no_answers.update(array.filter(pc.is_in(pc.utf8_lower(array), pa.array(NO_ANSWERS))).to_pylist())
             marker = pc.is_in(array, pa.array(MARKERS))
             found.markers.update(array.filter(marker).to_pylist())
             found.marked += _rows(counts, marker)
