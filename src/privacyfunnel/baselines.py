@@ -134,7 +134,7 @@ def conditional_reporting(joint: Joint, notion: Notion) -> Reporting:
     Otherwise publish a fresh draw from p(x|s̃). The response is as truthful as the promise allows; the level is
     that of Y, exactly: P(y|s) = Σ_s̃ P(s̃|s) p(y|s̃).
     """
-    if not notion.one_view(joint):
+    if not notion.one_view(joint) or not notion.simple:
         raise InvalidPromise(f"conditional reporting knows no side channels; {notion.name} guards against them")
     secrets = Joint(np.diag(joint.p_s))
     channel = _truthful(

@@ -125,7 +125,7 @@ class Told:
     def words(self) -> str:
         """A line for people."""
         before, after = (float(belief) for belief in self.belief)
-        moves = f"a belief goes from {before:.1%} to {after:.1%} at most in proportion"
+        moves = f"the belief that grows most goes from {before:.1%} to {after:.1%}"
         verdict = "within its limit" if self.within else "BEYOND its limit"
         return f"{self.subject}: level {self.level:.4g}, promised {self.promised:g}: {verdict}; {moves}."
 
@@ -169,7 +169,7 @@ def _attacker(outcomes: Outcomes, joint: Joint, view: View, clauses: Sequence[Cl
     return Attacker(
         known=tuple(joint.attributes[j] for j in view.known),
         promised=promised,
-        within=all(_keeps(outcomes, clause, view) for clause in clauses),
+        within=all(_keeps(outcomes, clause, view) for clause in _about_them(clauses, view)),
         rise=rise,
         fall=fall,
         belief=belief,
@@ -256,6 +256,12 @@ def _share(numbers: Exact, s: int) -> Fraction:
 def _spread(over: Exact, under: Exact, possible: NDArray[np.bool_], i: int) -> Fraction:
     lifts = [_exact(over, under, i, int(s)) for s in np.flatnonzero(possible[i])]
     return max(lifts) / min(lifts)
+
+
+def _about_them(clauses: Sequence[Clause], view: View) -> Sequence[Clause]:
+    """The clauses that are about attackers with this view; all, for those whom none is about."""
+    own = [clause for clause in clauses if any(set(one.known) == set(view.known) for one in clause.views)]
+    return own or clauses
 
 
 def _keeps(outcomes: Outcomes, clause: Clause, view: View) -> bool:

@@ -57,6 +57,8 @@ def attack_report(protocol: Protocol, joint: Joint) -> AttackReport:
 def show_attack(screen: Console, found: AttackReport) -> None:
     """Four tables: the Bayes attackers, the learned ones, repeated releases, and what the protocol tells by itself."""
     screen.print(_bayes(found.attack))
+    for one in found.attack.each:
+        screen.print(f"  {one.words()}", markup=False)
     if found.attack.learned is not None:
         screen.print(_learned(found.attack.learned, found.attack.blind))
     screen.print(_repeated(found.repeated))

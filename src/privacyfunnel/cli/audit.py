@@ -195,6 +195,8 @@ def _show_verdict(screen: Console, audit: _Audit, otherwise: str = "BROKEN") -> 
         lift = certificate.worst.lift
         about = f" ≈ {float(lift):.6g}" if lift is not None else ""
         screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}{about}.")
+    for line in show.about_table(audit.certificate.notion):
+        screen.print(line, markup=False)
     screen.print(show.findings_table(audit.findings))
 
 

@@ -55,7 +55,7 @@ class Found:
             wish,
             ending,
             findings(protocol, joint, certify(protocol, joint)),
-            population_findings(protocol, joint) if robustly else None,
+            population_findings(protocol, joint) if robustly and protocol.notion.simple else None,
             fineness(joint) if joint.noise is None or joint.noise.codes is None else None,
             untold_shares(protocol, joint),
             emptied(protocol, joint),
@@ -119,6 +119,7 @@ def told(found: Found) -> list[RenderableType]:
         lines.append(found.population.words())
     if found.one_column is not None and found.one_column.much_more:
         lines.append(found.one_column.words())
+    lines += show.about_table(protocol.notion)
     lines.append(show.findings_table(measured))
     if found.exposed is not None and found.exposed.few:
         lines.append(found.exposed.words())

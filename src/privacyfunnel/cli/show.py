@@ -22,7 +22,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
 from privacyfunnel.numeric.plain import finite
 from privacyfunnel.optimiser.program.state import Progress as SearchProgress
-from privacyfunnel.promises.notion import factor
+from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.miscounting import counting_words, miscount
 from privacyfunnel.protocols.protocol import Objective, Protocol
@@ -144,6 +144,16 @@ def _best_cells(like: Likeness) -> str:
         return best
     units = "weighted, " if like.weights else ""
     return f"{units}with near values in part, and rare combinations as they are read, {like.fidelity:.1%}, {best}"
+
+
+def about_table(promise: Notion) -> list[str]:
+    """What the table of findings is about, where the promise does not speak of the secret as it stands there."""
+    if promise.simple:
+        return []
+    return [
+        "The table is about single values of the secret, or of all secrets together; the promise is about what it "
+        "names, and may allow more of these."
+    ]
 
 
 def seldom_meant(protocol: Protocol, found: Findings, wished: bool) -> list[str]:

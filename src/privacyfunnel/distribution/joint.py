@@ -56,6 +56,8 @@ class Joint(Shown):
     """How the secret was read, if it was read from a table."""
     secret_parts: tuple[str, ...] = ()
     """The names of several secrets whose values together are the secret's, where they were not read from a table."""
+    events: Integers | None = None
+    """events[s]: of the joint that this one is a coarser form of, the number of the event that value s belongs to."""
     numbered: bool = False
     """Whether values of the secret have numbers, in the order of the values of its columns, and no names."""
     chosen: tuple[str, ...] = ()
@@ -316,6 +318,7 @@ class Joint(Shown):
             setattr(coarser, name, _frozen(rows))
         coarser.secret, coarser.secret_values, coarser.secret_columns = secret, tuple(values), columns
         coarser.secret_parts, coarser.noise, coarser.before_gathering = (), None, None
+        coarser.events = event if self.events is None else event[self.events]
         return coarser
 
     @property

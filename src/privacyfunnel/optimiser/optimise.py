@@ -36,11 +36,15 @@ from privacyfunnel.optimiser.robust.table_rounding import exact_by_tables
 from privacyfunnel.optimiser.robust.table_search import search_tables
 from privacyfunnel.optimiser.several_priors import optimise_for_each
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.sets import Possible
-from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.certificate import certify, certify_channel
+from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 from privacyfunnel.typing import Integers
 
+SHARE_STEPS = 9
+"""Searches for a promise of several clauses over a set: eight halvings leave the share of ε known to 1/256."""
 GAPS: dict[Objective, float] = {"information": 1e-6, "faithful": 1e-3}
 """What may be left to the best: nats that nobody would miss, and one cell of a thousand, as costly to prove."""
 
@@ -255,6 +259,8 @@ def _search_over(
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Protocol, Columns]:
     """`search` for a promise about every distribution of a confidence set."""
+    if not notion.simple:
+        return _search_by_share(joint, cast(Robust, notion), gap, time_limit, progress)
     domain = notion.domain(joint)
     if notion.tested:
         return _search_tested(domain, notion, gap, time_limit, progress)
@@ -268,6 +274,39 @@ def _search_over(
         channel = exact_over(joint, notion, region, state.columns, state.q)
         protocol = protocol_of(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))
+
+
+def _search_by_share(
+    joint: Joint,
+    notion: Robust,
+    gap: float,
+    time_limit: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Protocol, Columns]:
+    """The same for several clauses: the best protocol for the counts, at the largest share of all ε that holds.
+
+    The counts are in every set, so no protocol keeps more than the best for them at ε itself.
+    """
+    started, bound, best = time.monotonic(), joint.entropy, None
+    low, high, share = 0.0, 1.0, 1.0
+    for _ in range(SHARE_STEPS):
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started)) / 2
+        found, columns = search(joint, notion.promise.times(share), gap=gap, time_limit=left, progress=progress)
+        bound = found.upper_bound if share == 1 else bound
+        channel = found.blocks[0].channel
+        certificate = certify_channel(channel, joint, notion)
+        kept = certificate.holds and certificate.level <= notion.epsilon
+        low, high = (share, high) if kept else (low, share)
+        if kept:
+            how = f"{found.how}, for the counts at {share:.4g} of every ε"
+            best = protocol_of(joint, channel, max(bound, found.utility), notion, how), columns
+        if low == 1 or left == 0:
+            break
+        share = (low + high) / 2
+    if best is None:
+        constant = Channel.from_dense(np.ones((1, joint.n_x)))
+        return protocol_of(joint, constant, bound, notion, "nothing found that holds for the population"), columns
+    return best
 
 
 def _search_tested(

@@ -83,13 +83,14 @@ class ByValue(Notion):
 
     def clauses(self, joint: Joint) -> list[Clause]:
         views = self.alike.views(joint)
+        names = [value for value, _ in self.levels] if joint.numbered else joint.secret_values
         return [
             Clause(
                 of_value(joint, s),
                 cast(Any, replace(cast(Any, self.alike), epsilon=level)).limits,
                 views,
                 (0,),
-                subject=f"{joint.secret} = {text_of(joint.secret_values[s])}",
+                subject=f"{joint.secret} = {text_of(names[s])}",
             )
             for s, level in enumerate(self._levels(joint))
         ]

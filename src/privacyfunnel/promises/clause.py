@@ -55,6 +55,14 @@ class Clause:
         pairs = zip(reached.named().values(), self.limits.named().values(), strict=True)
         return max(0.0, *(share_of(got, limit, self.epsilon) for got, limit in pairs if math.isfinite(limit)))
 
+    def belief_range(self, event: int) -> tuple[float, float]:
+        """The least and the most that the belief in one of its events can be, for somebody who knows nothing else."""
+        prior = float(self.joint.p_s[event])
+        if self.about is not None and event not in self.about:  # the rest of one event
+            others = [self.belief_range(other) for other in self.about]
+            return 1 - min(1.0, sum(most for _, most in others)), 1 - sum(least for least, _ in others)
+        return self.limits.granted().belief_range(prior)
+
     def reached_by(self, channel: Matrix) -> Limits:
         """How far down, up and apart the lifts that it is about go with channel[y, x], in float64."""
         return Limits.reached(self.joint, channel, self.views, self.about)

@@ -97,6 +97,7 @@ def level_over(
     (0.3, 0.381)
     """
     notion = notion or protocol.notion
+    _check_simple(notion)
     plain = plain_promise(notion)
     over = notion if isinstance(notion, Robust) else robust(notion)
     over = Robust(
@@ -113,6 +114,12 @@ def level_over(
     sample = certify(protocol, joint, plain)
     within = over.kind_of_set(domain)
     return PopulationLevel(plain, over.confidence, within, over.chains, sample, population, values, distribution)
+
+
+def _check_simple(notion: Notion) -> None:
+    """Refuse promises of several clauses: of these, certify tells what a set of distributions comes to."""
+    if not notion.simple:
+        raise InvalidPromise("this is measured for one promise about one secret; certify checks the others over a set")
 
 
 def plain_promise(notion: Notion) -> Notion:
@@ -163,6 +170,7 @@ def sharpness(joint: Joint, notion: Robust) -> tuple[Sharpness, ...]:
     """
     if not isinstance(notion, Robust):
         raise InvalidPromise("sharpness needs a robust promise, such as robust(LIP(0.5))")
+    _check_simple(notion)
     counted, joint = joint, notion.domain(joint)
     inputs = np.arange(joint.n_x)
     population = np.zeros(joint.n_x)

@@ -82,6 +82,8 @@ class FromTable:
 
         For somebody who knows no columns beforehand.
         """
+        if not self.protocol.notion.simple:
+            return _beyond(self.protocol, self.joint)
         limits = self.protocol.notion.limits.granted()
         with np.errstate(divide="ignore"):
             logs = np.log(np.stack([belief.posterior / belief.prior for belief in self.beliefs]))
@@ -159,7 +161,7 @@ def measure_publicly(protocol: Protocol) -> FromFile | None:
         findings(protocol, joint, certificate),
         found,
         remarks,
-        population_findings(protocol, joint) if protocol.notion.confidence is not None else None,
+        population_findings(protocol, joint) if _has_population(protocol) else None,
         of_noisy(joint),
     )
 
@@ -193,18 +195,54 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
     )
 
 
+def _has_population(protocol: Protocol) -> bool:
+    """Whether the promise is one about all that counts leave open, and about one secret: others are certified alone."""
+    return protocol.notion.confidence is not None and protocol.notion.simple
+
+
 def _speaks_of_population(protocol: Protocol) -> bool:
     """Whether the promise is about a population of which these people are a sample, rather than about noisy counts."""
-    return protocol.notion.confidence is not None and protocol.noise is None
+    return _has_population(protocol) and protocol.noise is None
 
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:
     posterior = together / together.sum(axis=0)
-    limits = protocol.notion.limits.granted()
+    ranges = _ranges(protocol, joint)
     return tuple(
-        Belief(text_of(value), float(prior), posterior[s], *limits.belief_range(float(prior)))
+        Belief(text_of(value), float(prior), posterior[s], *ranges[s])
         for s, (value, prior) in enumerate(zip(joint.secret_values, joint.p_s, strict=True))
     )
+
+
+def _ranges(protocol: Protocol, joint: Joint) -> list[tuple[float, float]]:
+    """Between what the belief in each value of the secret stays, as far as a promise of several clauses tells."""
+    notion = protocol.notion
+    if notion.simple:
+        return [notion.limits.granted().belief_range(float(prior)) for prior in joint.p_s]
+    found = [(0.0, 1.0)] * joint.n_s
+    for clause in notion.clauses(joint):
+        events = np.arange(joint.n_s) if clause.joint.events is None else clause.joint.events
+        for s, event in enumerate(events.tolist()):
+            least, most = clause.belief_range(event)
+            alone = int((events == event).sum()) == 1
+            found[s] = max(found[s][0], least) if alone else found[s][0], min(found[s][1], most)
+    return found
+
+
+def _beyond(protocol: Protocol, joint: Joint) -> float:
+    """The share of released rows that say more than some clause allows."""
+    over: Vector | None = None
+    for clause in protocol.notion.clauses(joint):
+        together = released(protocol, clause.joint)
+        emitted = together.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(together / emitted / clause.joint.p_s[:, None])
+        logs = logs if clause.about is None else logs[list(clause.about)]
+        limits, grows, falls = clause.limits.granted(), logs.max(axis=0), -logs.min(axis=0)
+        beyond = (grows > limits.upper + SAME_LEVEL) | (falls > limits.lower + SAME_LEVEL)
+        beyond |= grows + falls > limits.spread + SAME_LEVEL
+        over = np.where(beyond & (emitted > 0), emitted, 0.0 if over is None else over)
+    return float(over.sum()) if over is not None else 0.0
 
 
 def _attack(protocol: Protocol, joint: Joint) -> tuple[Attack | None, tuple[str, ...]]:

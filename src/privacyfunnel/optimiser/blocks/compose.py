@@ -111,6 +111,8 @@ def compose(
     >>> [block.attributes for block in protocol.blocks], certify(protocol, joint).holds
     ([('X1',), ('X2',)], True)
     """
+    if isinstance(notion, Notion) and not notion.simple:
+        raise InvalidPromise("blocks share one promise about one secret; release the columns in one block")
     names = _check(joint, notion, blocks, method, channels, time_limit)
     _check_objective(joint, objective, weights, method)
     if len(names) == 1 and channels is None:

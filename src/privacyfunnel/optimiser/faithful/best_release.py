@@ -131,6 +131,11 @@ def faithful(
         raise InvalidJoint("there is no joint; give one, or several distributions that may be the true one")
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
+    if notion.confidence is not None and not notion.simple:
+        raise InvalidPromise(
+            "rows that can be counted are sought for the population under one promise about one secret; use the "
+            "objective 'information', or go without a confidence"
+        )
     if len(joints) == 1:
         notion = _for_plans(notion, joints[0]).made_for(joints[0])
         if _has_tables(notion, joints[0]):
