@@ -24,8 +24,9 @@ NOTICED = 20.0
 MOST_CLICKS = 3
 SEEN = """() => ({
   text: document.body.innerText,
-  busy: document.documentElement.classList.contains('shiny-busy')
-    || !!document.querySelector('[aria-busy=true], progress'),
+  busy: [document.documentElement, ...document.querySelectorAll('[aria-busy=true], progress')]
+    .filter(part => part.tagName != 'HTML' || part.classList.contains('shiny-busy'))
+    .map(part => part.tagName + ' ' + (part.id || part.getAttribute('aria-label') || '')).join(', '),
 })"""
 
 
@@ -115,8 +116,12 @@ def _followed(page: Any, step: Step, part: str, pid: int) -> Step:
         if now - moved > SETTLED and page.query_selector(part):
             break
         if now - begun > PATIENCE:
-            step.said.append("given up")
+            step.said += [*_lines(text), f"given up; still busy: {seen['busy'] or 'nothing'}"]
             return step
     step.seconds, step.code = moved - begun, 0
-    step.said += [line for line in text.splitlines() if line.strip()]
+    step.said += _lines(text)
     return step
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
