@@ -11,9 +11,12 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.measuring import Forecast
+from privacyfunnel.estimates.replicates import _leans
 from privacyfunnel.population import people
 from released_people import NAMES, WAYS, fit, sample
 
+RARE_AND_COMMON = [0.0, 0.0, 0.4, 0.6], [0.2, 0.2, 0.2, 0.4]
 LEAST = 0.92
 """Of intervals at 95% that must hold: what was asked for."""
 REPLICATES = 8
@@ -71,6 +74,15 @@ def test_rows_that_do_not_tell_a_table_of_two_columns_are_refused():
     protocol = fit(table, "worked back", pf.LIP(0.05))
     with pytest.raises(InvalidTable, match="ask estimate for what they tell"):
         pf.replicates(protocol.sanitise(table[NAMES], seed=1), protocol, 5)
+
+
+def test_shares_that_would_be_cut_off_at_0_are_refused_and_those_that_would_not_are_drawn():
+    few, many = (Forecast(np.array(values), np.full(4, 0.01), np.zeros(4)) for values in RARE_AND_COMMON)
+    assert _leans(few, 2_500)  # two shares of 0 with an error of a point lie 0.8 points below it, together, on average
+    assert not _leans(many, 2_500)
+    assert not _leans(few, 25)  # where each share of the people is known to 10 points only, that is little
+    assert _leans(Forecast(np.array([0.5, 0.5]), np.full(2, 0.031), np.zeros(2)), 2_500)
+    assert not _leans(Forecast(np.array([0.0, 1.0]), np.zeros(2), np.zeros(2)), 10**9)
 
 
 def test_columns_of_different_blocks_are_drawn_together():

@@ -45,8 +45,8 @@ def test_constant_rows_depend_on_nothing(joint):
 def test_words_name_the_largest_shares_and_sum_up_the_rest():
     shares = ((("a",), 0.5), (("b",), 0.3), ((), 0.1), (("c",), 0.06), (("d",), 0.04))
     assert merging_words(shares) == (
-        " For the sake of rare combinations, rows are released by fewer columns: 50% of the rows by a, 30% of the rows by b, "
-        "10% of the rows by nothing, 10% by others."
+        " For the sake of rare combinations, rows are released by fewer columns: 50% of the rows by a, "
+        "30% of the rows by b, 10% of the rows by nothing, 10% by others."
     )
 
 

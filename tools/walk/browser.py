@@ -19,13 +19,16 @@ from tools.walk.tables import Walked
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SETTLED = 1.5
 """Seconds in which nothing moves and nothing is busy: the page is done."""
+DRAWING = 30.0
+"""Seconds after which a page that says nothing new, and only draws its curves, is done, too."""
 NOTICED = 20.0
 """Seconds after which people click again."""
 MOST_CLICKS = 3
 SEEN = """() => ({
   text: document.body.innerText,
-  busy: document.documentElement.classList.contains('shiny-busy')
-    || !!document.querySelector('[aria-busy=true], progress'),
+  busy: [document.documentElement, ...document.querySelectorAll('[aria-busy=true], progress')]
+    .filter(part => part.tagName != 'HTML' || part.classList.contains('shiny-busy'))
+    .map(part => part.tagName + ' ' + (part.id || part.getAttribute('aria-label') || '')).join(', '),
 })"""
 
 
@@ -103,7 +106,7 @@ def _clicked(page: Any, button: str) -> int:
 
 def _followed(page: Any, step: Step, part: str, pid: int) -> Step:
     """Wait until the page shows the part and has settled; how long nothing moved while it had not."""
-    begun = moved = time.monotonic()
+    begun = moved = told = time.monotonic()
     text = ""
     while True:
         page.wait_for_timeout(LOOK * 1000)
@@ -111,12 +114,17 @@ def _followed(page: Any, step: Step, part: str, pid: int) -> Step:
         step.mib = max(step.mib, resident(pid))
         seen = page.evaluate(SEEN)
         if seen["text"] != text or seen["busy"]:  # words change, or the line moves that shows that it works
+            told = now if seen["text"] != text or "PROGRESS" in seen["busy"] else told
             step.silent, moved, text = max(step.silent, now - moved), now, seen["text"]
-        if now - moved > SETTLED and page.query_selector(part):
+        if (now - moved > SETTLED or now - told > DRAWING) and page.query_selector(part):
             break
         if now - begun > PATIENCE:
-            step.said.append("given up")
+            step.said += [*_lines(text), f"given up; still busy: {seen['busy'] or 'nothing'}"]
             return step
-    step.seconds, step.code = moved - begun, 0
-    step.said += [line for line in text.splitlines() if line.strip()]
+    step.seconds, step.code = min(moved, told + SETTLED) - begun, 0
+    step.said += _lines(text)
     return step
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]

@@ -28,10 +28,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import ndtr
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.estimates.measuring import MOST_MODELLED, UNIFORM, Meter, contract
+from privacyfunnel.estimates.measuring import MOST_MODELLED, UNIFORM, Forecast, Meter, contract
 from privacyfunnel.estimates.noisy_counts import NoisyCounts
 from privacyfunnel.estimates.posterior import check_weights, likelihood_of
 from privacyfunnel.estimates.questions import Asker
@@ -53,6 +54,12 @@ SHARPLY = 0.03
 """The largest standard error, planned from the protocol and the number of rows, with which a table counts as told here.
 No table has shares below 0: with larger errors many would be cut off at 0, and what follows would lean. With 0.17, as
 of a strict promise on COMPAS, intervals held in 83% of all cases only."""
+FAR = 30.0
+"""Standard errors above 0 at which nothing is below it, in float64."""
+CUT_OFF = 0.1
+"""Standard errors of a share of a half, in a table of as many people, that all shares below 0 may come to together, as
+planned: they are cut off at 0, and what follows leans by about as much. Half an error, of COMPAS at ε = 0.4, made
+intervals hold in 91% of all cases only."""
 
 T = TypeVar("T")
 Draw = Callable[[np.random.Generator], Vector]
@@ -243,7 +250,7 @@ class _Table:
         cells = asker.cells(asker.order(names), {})
         rows = {k: own.rows for k, own in cells.items()}
         measured = meter.measure(rows)
-        if not measured.identified.all() or (measured.plan is not None and (measured.plan.errors > SHARPLY).any()):
+        if not measured.identified.all() or (measured.plan is not None and _leans(measured.plan, meter.rows)):
             raise InvalidTable(
                 f"the released rows do not tell {' and '.join(names)} sharply, so plausible tables would follow a "
                 "model rather than the rows; ask estimate for what they tell"
@@ -257,3 +264,14 @@ class _Table:
         """Those of the cells, from frequencies of the outputs of all blocks."""
         others = tuple(k for k in range(f.ndim) if k not in self.blocks)
         return contract(f.sum(axis=others), self.scores).ravel()
+
+
+def _leans(plan: Forecast, rows: int) -> bool:
+    """Whether shares are told too vaguely for tables that have none below 0.
+
+    A share v with the standard error σ lies below 0 by σφ(v/σ) − vΦ(−v/σ) on average.
+    """
+    v, error = plan.values, np.maximum(plan.errors, np.finfo(np.float64).tiny)
+    z = np.minimum(v / error, FAR)
+    below = error * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) - v * ndtr(-z)
+    return bool((plan.errors > SHARPLY).any() or below.sum() > CUT_OFF * 0.5 / np.sqrt(rows))
