@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.raw import is_text
-from privacyfunnel.drawing.kernel import AliasTables, sample
+from privacyfunnel.drawing.kernel import AliasTables, sample, sample_keyed
+from privacyfunnel.drawing.keyed import Mac
+from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, UnseenValues
 from privacyfunnel.protocols.channel import Channel
@@ -65,6 +67,19 @@ class Sanitiser:
         for k, (_, _, tables) in enumerate(self._blocks):
             y[:, k] = sample(tables, x[:, k], randomness, threads)
         return y
+
+    def keyed_outputs(
+        self, x: NDArray[np.int32], persons: Persons, mac: Mac, threads: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+        """y[i, k] as a function of mac's key, person i, k and x[i, k]; and marks[i], equal for a person's equal x[i, :].
+
+        A mark is the sum without carry of those of the blocks: for different x[i, :] of a person, independent and uniform.
+        """
+        y, marks = np.empty_like(x), np.zeros(len(x), dtype=np.uint64)
+        for k, (_, _, tables) in enumerate(self._blocks):
+            y[:, k], of_block = sample_keyed(tables, x[:, k], persons, mac, k, threads)
+            marks ^= of_block
+        return y, marks
 
     def _note(self, block: Block, codes: list[Integers], rows: int) -> None:
         by_column = {c.name: int((code == UNSEEN).sum()) for c, code in zip(block.columns, codes, strict=True)}

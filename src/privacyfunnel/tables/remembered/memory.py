@@ -1,0 +1,298 @@
+"""Memory: a table is gone through once to settle who gets what, and the ledger is asked; then rows can be drawn.
+
+    first pass     who is in the table, from which values, and what they would be drawn; compared with earlier releases
+    the ledger     what everything comes to, history by history; refused if that is too much, or not known
+    second pass    the rows, for the output
+    a line         on the disk, before the output has its name
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.drawing.keyed import Mac
+from privacyfunnel.drawing.persons import Persons
+from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.drawn import drawing_digest
+from privacyfunnel.protocols.any_file import digest_of
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.remembered.identifiers import Identifiers
+from privacyfunnel.tables.remembered.key import Key
+from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger
+from privacyfunnel.tables.remembered.levels import Level, Levels
+from privacyfunnel.tables.remembered.records import PeopleFile, PeopleWriter, Piles, Records, kind_of, twice
+from privacyfunnel.tables.remembered.settling import CHANGED, Changed, Earlier, Tally, settle
+from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
+from privacyfunnel.tables.sources import Source
+
+
+@dataclass(frozen=True)
+class Remember:
+    """How people are known again: the file of the key, the column that says who they are, what becomes of changes."""
+
+    key: Path
+    person: str
+    changed: Changed = "keep"
+
+    @classmethod
+    def asked(
+        cls, key: str | os.PathLike[str] | None, person: str | None, changed: str, protocol: Protocol
+    ) -> Remember | None:
+        """What was asked for; None if nothing was. Refused if it does not fit together."""
+        if changed not in CHANGED:
+            raise InvalidInput(f"changed is one of {', '.join(CHANGED)}, not {changed!r}")
+        if key is None and person is None:
+            if changed != "keep":
+                raise InvalidInput("changed is for people who are known again: give the key (remember) and the person")
+            return None
+        if key is None or person is None:
+            raise InvalidInput("to draw people the same again takes both: the key (--remember) and who they are (--person)")
+        if person in protocol.attributes or person in {reading.name for reading in protocol.secret_readings}:
+            raise InvalidInput(f"column {person!r} says who people are, so it can be neither released nor the secret")
+        return cls(Path(key), person, changed)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a release came to, for a summary: numbers of people, and the level of everything together."""
+
+    new: int
+    again: int
+    unchanged: int
+    changed: int
+    left: int
+    changed_were: str
+    level: float
+    """The largest of people of whom something new is told; 0 if nothing new is told of anybody."""
+    kind: str
+    limit: float | None
+    new_key: bool
+    ledger: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+class Drawer:
+    """Draws by one protocol with a key: outputs and marks."""
+
+    def __init__(self, key: Key, protocol: Protocol, unseen: Unseen) -> None:
+        self.sanitiser = Sanitiser(protocol, unseen)
+        self.mac = Mac(key.derived("draw " + drawing_digest(protocol)))
+
+    def __call__(
+        self, batch: pa.RecordBatch, persons: Persons, threads: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+        return self.sanitiser.keyed_outputs(self.sanitiser.inputs(batch), persons, self.mac, threads)
+
+
+@dataclass(eq=False)
+class Memory:
+    """A table's people, settled: what each is given, and the line that the ledger gets."""
+
+    ledger: Ledger
+    drawer: Drawer
+    identifiers: Identifiers
+    who: Mac
+    others: Records
+    """People whose row is not the one that they would be drawn today; an output of −1 stands for no row."""
+    summary: Remembered
+    line: dict[str, Any] = field(default_factory=dict)
+
+    def outputs(self, batch: pa.RecordBatch, threads: int | None = None) -> NDArray[np.int32]:
+        """The outputs of a batch's rows; −1 for people who get none."""
+        persons = self.identifiers.read(batch.column(self.identifiers.column))
+        y, _ = self.drawer(batch, persons, threads)
+        if not len(self.others):
+            return y
+        wanted = people_of(self.who, persons, 1, y.shape[1], threads)
+        order = np.argsort(wanted["hi"], kind="stable")
+        found, records = PeopleFile(self.others).find(wanted[order])
+        y[order[found]] = records["y"]
+        return y
+
+    def commit(self) -> None:
+        """Write the line: it is on the disk when this returns."""
+        self.ledger.append("release", self.line)
+
+
+def people_of(who: Mac, persons: Persons, marks: int, blocks: int, threads: int | None = None) -> Records:
+    """Records of persons, with nothing but who they are."""
+    found = who.of(persons, np.zeros(len(persons), dtype=np.int32), 0, threads)
+    records = np.zeros(len(persons), dtype=kind_of(blocks, marks))
+    records["hi"], records["lo"] = found[:, 0], found[:, 1]
+    return records
+
+
+def people_of_table(protocol: Protocol, asked: Remember, source: Source, unseen: Unseen) -> Memory:
+    """Settle who of a table gets what, and ask the ledger; nothing is released yet."""
+    source.require([asked.person])
+    ledger = open_ledger(asked.key)
+    past = _Protocols.of(ledger, protocol)
+    drawer, identifiers = Drawer(ledger.key, protocol, unseen), Identifiers(asked.person)
+    who, tally = Mac(ledger.key.derived("person")), Tally()
+    earlier = [Earlier(past.number[line["drawing"]], ledger.people(line)) for line in ledger.releases]
+    kind = kind_of(len(protocol.blocks), len(past.protocols))
+    with Piles(kind) as piles, PeopleWriter.at(ledger.chain.folder, len(protocol.blocks)) as writer:
+        for records in _first_pass(source, asked.person, drawer, past.drawers(ledger, source), identifiers, who, kind):
+            piles.add(records)
+        drawer.sanitiser.finish()
+        identifiers.finish()
+        others = _settled(piles, earlier, asked, tally, writer, source.name)
+        levels = _allowed(past, ledger, source, tally)
+        records = writer.keep()
+    summary = _summary(asked, ledger, tally, levels, earlier)
+    line = _line(protocol, past, ledger, summary, levels, records, writer.rows)
+    return Memory(ledger, drawer, Identifiers(asked.person), who, others, summary, line)
+
+
+@dataclass(frozen=True, eq=False)
+class _Protocols:
+    """Today's protocol, and those of earlier releases, by the digests of their drawings."""
+
+    protocols: tuple[Protocol, ...]
+    digests: tuple[str, ...]
+
+    @property
+    def number(self) -> dict[str, int]:
+        return {digest: p for p, digest in enumerate(self.digests)}
+
+    @classmethod
+    def of(cls, ledger: Ledger, protocol: Protocol) -> _Protocols:
+        found = {drawing_digest(protocol): protocol}
+        for line in ledger.releases:
+            if line["drawing"] not in found:
+                found[line["drawing"]] = ledger.protocol(line["protocol"])
+        return cls(tuple(found.values()), tuple(found))
+
+    def drawers(self, ledger: Ledger, source: Source) -> list[Drawer | None]:
+        """What marks today's people have under earlier protocols is drawn by these; None without their columns."""
+        there = set(source.columns) - set(source.unusable)
+        return [
+            Drawer(ledger.key, protocol, "refuse")
+            if there.issuperset(protocol.attributes)
+            else None
+            for protocol in self.protocols[1:]
+        ]
+
+
+def _first_pass(
+    source: Source,
+    person: str,
+    drawer: Drawer,
+    earlier: Sequence[Drawer | None],
+    identifiers: Identifiers,
+    who: Mac,
+    kind: np.dtype[np.void],
+) -> Iterator[Records]:
+    """A record for every row, with the marks that it has under all protocols."""
+    names = dict.fromkeys(drawer.sanitiser.protocol.attributes)
+    for one in earlier:
+        names |= dict.fromkeys(one.sanitiser.protocol.attributes if one is not None else ())
+    marks, blocks = kind["mark"].shape[0], kind["y"].shape[0]
+    for batch in source.batches([*names, person], plain=(person,)):
+        persons = identifiers.read(batch.column(person))
+        records = people_of(who, persons, marks, blocks)
+        records["y"], records["mark"][:, 0] = drawer(batch, persons)
+        for p, one in enumerate(earlier, start=1):
+            if one is not None:
+                _, records["mark"][:, p] = one(batch, persons)
+        yield records
+
+
+def _settled(
+    piles: Piles, earlier: Sequence[Earlier], asked: Remember, tally: Tally, writer: PeopleWriter, name: str
+) -> Records:
+    """Write who is given what, and find those whose row is not the one they would be drawn; refuse people twice."""
+    others, again = [], 0
+    for pile in piles:
+        again += twice(pile)
+        if not again:
+            released, other = settle(pile, earlier, asked.changed, tally)
+            writer.write(released)
+            others.append(other)
+    if again:
+        raise InvalidTable(
+            f"{again:,} rows of {name} are about somebody who has a row already ({asked.person!r} is the same): what a "
+            "person's rows tell together is promised nowhere; keep one row for each"
+        )
+    return np.concatenate(others) if others else np.empty(0, dtype=kind_of(writer.blocks))
+
+
+def _allowed(past: _Protocols, ledger: Ledger, source: Source, tally: Tally) -> list[Level]:
+    """What everything comes to, history by history; refused if that is more than the steward fixed, or not known."""
+    if tally.stuck:
+        raise OverLimit(
+            f"{tally.stuck:,} people changed since another protocol released them, or the table lacks its columns, so that "
+            "what both tell is not known; "
+            "leave them out (--changed drop), or see what --changed redraw comes to"
+        )
+    limit = ledger.limit
+    levels = Levels(past.protocols, past.digests, limit or kind_of_promise(past.protocols[0]), limit is not None, source)
+    found = [levels.of(history, people) for history, people in sorted(tally.histories.items())]
+    over = [level for level in found if not level.kept]
+    if over and limit is not None:
+        people, most = sum(level.people for level in over), max(level.level for level in over)
+        reached = f"reach {limit.name} level {most:.4g}" if most < float("inf") else "be told without any limit"
+        raise OverLimit(f"{people:,} people would {reached}, and the ledger allows {limit.epsilon:g}; nothing was released")
+    return found
+
+
+def kind_of_promise(protocol: Protocol) -> Notion:
+    """The promise of a protocol, about a single distribution."""
+    return getattr(protocol.notion, "promise", protocol.notion)
+
+
+def _summary(
+    asked: Remember, ledger: Ledger, tally: Tally, levels: Sequence[Level], earlier: Sequence[Earlier]
+) -> Remembered:
+    own = [release.people for release in earlier if release.protocol == 0]
+    return Remembered(
+        new=tally.new,
+        again=tally.again,
+        unchanged=tally.unchanged,
+        changed=tally.changed,
+        left=len(own[-1].records) - tally.stayed if own else 0,
+        changed_were=asked.changed,
+        level=max((level.level for level in levels), default=0.0),
+        kind=ledger.limit.name if ledger.limit is not None else "",
+        limit=ledger.limit.epsilon if ledger.limit is not None else None,
+        new_key=ledger.begun,
+        ledger=str(ledger.chain.path),
+    )
+
+
+def _line(
+    protocol: Protocol,
+    past: _Protocols,
+    ledger: Ledger,
+    summary: Remembered,
+    levels: Sequence[Level],
+    records: str,
+    rows: int,
+) -> dict[str, Any]:
+    """What the ledger says of the release."""
+    people = {name: getattr(summary, name) for name in ("new", "again", "unchanged", "changed", "left", "changed_were")}
+    return {
+        "rows": rows,
+        "people": people,
+        "protocol": ledger.keep(protocol),
+        "protocol_digest": digest_of(protocol),
+        "drawing": past.digests[0],
+        "blocks": len(protocol.blocks),
+        "records": records,
+        "promise": (ledger.limit or kind_of_promise(protocol)).as_dict(),
+        "limited": ledger.limit is not None,
+        "histories": [level.as_dict() for level in levels],
+        "private_fit": protocol.noise.epsilon if protocol.noise is not None else None,
+    }
