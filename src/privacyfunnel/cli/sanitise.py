@@ -19,6 +19,7 @@ from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.release import COUNTING, Release
 from privacyfunnel.tables.release import sanitise as release_table
+from privacyfunnel.tables.remembered.memory import Remembered
 from privacyfunnel.tables.writing import check_output
 
 
@@ -49,6 +50,16 @@ def sanitise(
     released: following.Released = None,
     person: following.Person = None,
     internal: following.Internal = None,
+    remember: Annotated[
+        Path | None,
+        typer.Option(
+            "--remember", help="Draw with the key in this file (made if there is none): the same person, the same row."
+        ),
+    ] = None,
+    changed: Annotated[
+        str,
+        typer.Option(help="With --remember, people whose values changed: keep (their old row), drop, or redraw (risky)."),
+    ] = "keep",
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -56,16 +67,17 @@ def sanitise(
 
     Example: funnel sanitise people.csv --protocol protocol.json -o open.csv
     A follow-up: funnel sanitise people.csv --protocol second.json --released kept.parquet --person id -o open2.csv
+    The same people again: funnel sanitise people.csv --protocol protocol.json --remember people.key --person id -o open.csv
     """
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
     cluster = options.cluster(engine, master)
     options.here_only(where, cluster)
     drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
-    drawing["variant"] = not no_variant
+    drawing |= {"variant": not no_variant, "remember": remember, "person": person, "changed": changed}
     release: Release
     if cluster is None:
-        check_output(output, force, (table, protocol, internal, *(released or ())))
+        check_output(output, force, (table, protocol, remember, internal, *(released or ())))
         loaded = Protocol.load(protocol)
         kept = _kept_inside(internal, person, force, (table, protocol, output, *(released or ())))
         layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
@@ -104,6 +116,9 @@ def sanitise(
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return
+    if release.remembered is not None:
+        for line in _people(release.remembered):
+            screen.print(line, markup=False)
     screen.print(_counting(loaded, release), markup=False)
     if isinstance(loaded, FollowUp):
         screen.print(following.for_readers(protocol), markup=False)
@@ -112,7 +127,7 @@ def sanitise(
         "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
     )
     screen.print(
-        f"Publish it once. {needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
+        f"{'Publish it once. ' if release.remembered is None else ''}{needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
         markup=False,
     )
 
@@ -164,6 +179,21 @@ def _emptied(protocol: Protocol) -> Emptied:
     if isinstance(protocol, FollowUp):
         return Emptied({})
     return emptied(protocol, published_joint(protocol) if protocol.noise and not protocol.likeness else None)
+def _people(found: Remembered) -> list[str]:
+    """Who was released, and what everything that was released of them comes to."""
+    again = f", {found.again:,} released by other protocols before" if found.again else ""
+    became = {"keep": "they keep their old row", "drop": "they were left out", "redraw": "they have a new row, too"}
+    lines = [
+        f"People: {found.new:,} new{again}, {found.unchanged:,} unchanged, who keep their row, {found.changed:,} changed"
+        + (f" ({became[found.changed_were]})" if found.changed else "")
+        + f", {found.left:,} left"
+        + (", whose old row stays out in the world." if found.left else ".")
+    ]
+    if found.new_key:
+        lines.append("A new key was made: back it up with its ledger, and let nobody have it.")
+    of = f", of {found.limit:g} that the ledger allows" if found.limit is not None else ""
+    told = f"is within {found.kind} level {found.level:.4g}{of}" if found.new + found.again else "is what it was before"
+    return [*lines, f"Everything released of anybody {told}. Ledger: {found.ledger}."]
 
 
 def _counting(protocol: Protocol, release: Release) -> str:

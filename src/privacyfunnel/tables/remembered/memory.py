@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -151,7 +152,7 @@ def people_of_table(protocol: Protocol, asked: Remember, source: Source, unseen:
         others = _settled(piles, earlier, asked, tally, writer, source.name)
         levels = _allowed(past, ledger, source, tally)
         records = writer.keep()
-    summary = _summary(asked, ledger, tally, levels, earlier)
+    summary = _summary(asked, ledger, ledger.limit or kind_of_promise(protocol), tally, levels, earlier)
     line = _line(protocol, past, ledger, summary, levels, records, writer.rows)
     return Memory(ledger, drawer, Identifiers(asked.person), who, others, summary, line)
 
@@ -240,11 +241,12 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Source, tally: Tally) -> 
     limit = ledger.limit
     levels = Levels(past.protocols, past.digests, limit or kind_of_promise(past.protocols[0]), limit is not None, source)
     found = [levels.of(history, people) for history, people in sorted(tally.histories.items())]
-    over = [level for level in found if not level.kept]
-    if over and limit is not None:
+    over = [level for level in found if not level.kept or math.isinf(level.level)]
+    if over:
         people, most = sum(level.people for level in over), max(level.level for level in over)
-        reached = f"reach {limit.name} level {most:.4g}" if most < float("inf") else "be told without any limit"
-        raise OverLimit(f"{people:,} people would {reached}, and the ledger allows {limit.epsilon:g}; nothing was released")
+        allowed = f"the ledger allows {limit.epsilon:g}" if limit is not None else "that would be no promise at all"
+        reached = "be told without any limit" if math.isinf(most) else f"reach {levels.notion.name} level {most:.4g}"
+        raise OverLimit(f"{people:,} people would {reached}, and {allowed}; nothing was released")
     return found
 
 
@@ -254,7 +256,12 @@ def kind_of_promise(protocol: Protocol) -> Notion:
 
 
 def _summary(
-    asked: Remember, ledger: Ledger, tally: Tally, levels: Sequence[Level], earlier: Sequence[Earlier]
+    asked: Remember,
+    ledger: Ledger,
+    notion: Notion,
+    tally: Tally,
+    levels: Sequence[Level],
+    earlier: Sequence[Earlier],
 ) -> Remembered:
     own = [release.people for release in earlier if release.protocol == 0]
     return Remembered(
@@ -265,7 +272,7 @@ def _summary(
         left=len(own[-1].records) - tally.stayed if own else 0,
         changed_were=asked.changed,
         level=max((level.level for level in levels), default=0.0),
-        kind=ledger.limit.name if ledger.limit is not None else "",
+        kind=notion.name,
         limit=ledger.limit.epsilon if ledger.limit is not None else None,
         new_key=ledger.begun,
         ledger=str(ledger.chain.path),
