@@ -311,6 +311,9 @@ class Protocol(Shown):
         force: bool = False,
         partition_by: Sequence[str] = (),
         variant: bool = True,
+        remember: str | Path | None = None,
+        person: str | None = None,
+        changed: Literal["keep", "redraw", "drop"] = "keep",
     ) -> Any:
         """Draw a released row for every row of a Spark DataFrame, on its cluster.
 
@@ -331,6 +334,9 @@ class Protocol(Shown):
             force=force,
             partition_by=partition_by,
             variant=variant,
+            remember=remember,
+            person=person,
+            changed=changed,
         )
 
     def sheet(self) -> Sheet:

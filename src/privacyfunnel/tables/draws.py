@@ -62,13 +62,13 @@ class FromMemory(Draws):
 
     def __init__(self, memory: Memory, shown: Protocol) -> None:
         self.memory, self.remembered = memory, memory.summary
-        self.sanitiser = Sanitiser(memory.drawer.sanitiser.protocol, memory.drawer.sanitiser.unseen)
-        self.plain = (memory.identifiers.column,)
-        memory.drawer.sanitiser = self.sanitiser  # which counts anew
-        self._merged = _merged(self.sanitiser.protocol, shown)
+        self._giver = memory.given.opened()
+        self.sanitiser = self._giver.sanitiser
+        self.plain = (memory.given.look.person,)
+        self._merged = merged(self.sanitiser.protocol, shown)
 
     def outputs(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, NDArray[np.int32]]:
-        y = self.memory.outputs(batch)
+        y = self._giver.outputs(batch)
         given = y[:, 0] >= 0
         if not given.all():
             batch, y = batch.filter(pa.array(given)), y[given]
@@ -78,9 +78,9 @@ class FromMemory(Draws):
         self.memory.commit()
 
 
-def _merged(protocol: Protocol, shown: Protocol) -> Any:
+def merged(protocol: Protocol, shown: Protocol) -> Any:
     """merged[y]: the output that y becomes where outputs with the same values are not told apart; None if they are."""
     if shown is protocol:
         return None
-    _, merged = np.unique(protocol.blocks[0].labels, return_inverse=True)
-    return merged.astype(np.int32)
+    _, output = np.unique(protocol.blocks[0].labels, return_inverse=True)
+    return output.astype(np.int32)

@@ -23,7 +23,7 @@ from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, kept_inside
-from privacyfunnel.tables.remembered.memory import Remember, Remembered, people_of_table
+from privacyfunnel.tables.remembered.memory import Remember, Remembered, in_batches, people_of_table
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
@@ -136,7 +136,7 @@ def sanitise(
     source.require(protocol.attributes)
     sanitiser, draws = Sanitiser(shown, unseen), None
     if asked is not None:
-        draws = FromMemory(people_of_table(protocol, asked, source, unseen), shown)
+        draws = FromMemory(people_of_table(protocol, asked, source, unseen, in_batches(source)), shown)
     return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal, digest, draws)
 
 

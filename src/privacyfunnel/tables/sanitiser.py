@@ -90,12 +90,7 @@ class Sanitiser:
 
     def finish(self) -> None:
         """Refuse the whole table if it had strangers and they were not to be drawn."""
-        if self.strangers and self.unseen == "refuse":
-            counts = ", ".join(f"{n:,} rows in {name}" for name, n in self.strangers.items())
-            raise UnseenValues(
-                f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
-                "in Python unseen='draw'"
-            )
+        refuse_strangers(self.strangers, self.unseen)
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         """Released rows as values, one dictionary column for each attribute."""
@@ -110,6 +105,16 @@ class Sanitiser:
         """The schema of released tables, in plain types."""
         names = self.protocol.released_columns
         return pa.schema([(name, values.type) for name, (_, _, _, values) in zip(names, self._faces, strict=True)])
+
+
+def refuse_strangers(strangers: Counter[str], unseen: Unseen) -> None:
+    """Refuse a table with rows that the protocol was not fitted on, unless they are to be drawn."""
+    if strangers and unseen == "refuse":
+        counts = ", ".join(f"{n:,} rows in {name}" for name, n in strangers.items())
+        raise UnseenValues(
+            f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
+            "in Python unseen='draw'"
+        )
 
 
 def encoded(block: Block, batch: pa.RecordBatch) -> list[Integers]:

@@ -16,8 +16,8 @@ from privacyfunnel.proof.together import bound_when_changed, certify_together, p
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count
 from privacyfunnel.tables.fitting import fit_reading
+from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.remembered.settling import History
-from privacyfunnel.tables.sources import Source
 
 PROMISED = "as promised, proven when it was fitted"
 PUBLISHED = "exact, on the protocol's own noisy counts"
@@ -54,7 +54,7 @@ class Levels:
     notion: Notion
     """The kind of promise that levels are of, at the ε that the steward fixed, if one was."""
     limited: bool
-    source: Source
+    source: Grouping
     _joints: dict[tuple[int, ...], Joint] = field(default_factory=dict)
 
     def of(self, history: History, people: int) -> Level:

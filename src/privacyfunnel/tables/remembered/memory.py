@@ -10,29 +10,25 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from privacyfunnel.drawing.keyed import Mac
-from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.remembered.identifiers import Identifiers
-from privacyfunnel.tables.remembered.key import Key
+from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger
 from privacyfunnel.tables.remembered.levels import Level, Levels
-from privacyfunnel.tables.remembered.records import PeopleFile, PeopleWriter, Piles, Records, kind_of, twice
+from privacyfunnel.tables.remembered.looking import Given, Look, Looker
+from privacyfunnel.tables.remembered.records import PeopleWriter, Piles, Records, kind_of, twice
 from privacyfunnel.tables.remembered.settling import CHANGED, Changed, Earlier, Tally, settle
-from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
+from privacyfunnel.tables.sanitiser import Unseen, refuse_strangers
 from privacyfunnel.tables.sources import Source
 
 
@@ -84,77 +80,53 @@ class Remembered:
         return asdict(self)
 
 
-class Drawer:
-    """Draws by one protocol with a key: outputs and marks."""
-
-    def __init__(self, key: Key, protocol: Protocol, unseen: Unseen) -> None:
-        self.sanitiser = Sanitiser(protocol, unseen)
-        self.mac = Mac(key.derived("draw " + drawing_digest(protocol)))
-
-    def __call__(
-        self, batch: pa.RecordBatch, persons: Persons, threads: int | None = None
-    ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-        return self.sanitiser.keyed_outputs(self.sanitiser.inputs(batch), persons, self.mac, threads)
-
-
 @dataclass(eq=False)
 class Memory:
     """A table's people, settled: what each is given, and the line that the ledger gets."""
 
     ledger: Ledger
-    drawer: Drawer
-    identifiers: Identifiers
-    who: Mac
-    others: Records
-    """People whose row is not the one that they would be drawn today; an output of −1 stands for no row."""
+    given: Given
     summary: Remembered
     line: dict[str, Any] = field(default_factory=dict)
-
-    def outputs(self, batch: pa.RecordBatch, threads: int | None = None) -> NDArray[np.int32]:
-        """The outputs of a batch's rows; −1 for people who get none."""
-        persons = self.identifiers.read(batch.column(self.identifiers.column))
-        y, _ = self.drawer(batch, persons, threads)
-        if not len(self.others):
-            return y
-        wanted = people_of(self.who, persons, 1, y.shape[1], threads)
-        order = np.argsort(wanted["hi"], kind="stable")
-        found, records = PeopleFile(self.others).find(wanted[order])
-        y[order[found]] = records["y"]
-        return y
 
     def commit(self) -> None:
         """Write the line: it is on the disk when this returns."""
         self.ledger.append("release", self.line)
 
 
-def people_of(who: Mac, persons: Persons, marks: int, blocks: int, threads: int | None = None) -> Records:
-    """Records of persons, with nothing but who they are."""
-    found = who.of(persons, np.zeros(len(persons), dtype=np.int32), 0, threads)
-    records = np.zeros(len(persons), dtype=kind_of(blocks, marks))
-    records["hi"], records["lo"] = found[:, 0], found[:, 1]
-    return records
+Reader = Callable[[Look, Looker], Iterator[Records]]
+"""Goes through a table: a record for every row, while the looker counts rows that must be refused."""
 
 
-def people_of_table(protocol: Protocol, asked: Remember, source: Source, unseen: Unseen) -> Memory:
+def people_of_table(protocol: Protocol, asked: Remember, source: Grouping, unseen: Unseen, read: Reader) -> Memory:
     """Settle who of a table gets what, and ask the ledger; nothing is released yet."""
     source.require([asked.person])
     ledger = open_ledger(asked.key)
-    past = _Protocols.of(ledger, protocol)
-    drawer, identifiers = Drawer(ledger.key, protocol, unseen), Identifiers(asked.person)
-    who, tally = Mac(ledger.key.derived("person")), Tally()
+    past, tally = _Protocols.of(ledger, protocol), Tally()
+    look = past.look(ledger, source, asked.person, unseen)
+    looker, blocks = look.opened(), len(protocol.blocks)
     earlier = [Earlier(past.number[line["drawing"]], ledger.people(line)) for line in ledger.releases]
-    kind = kind_of(len(protocol.blocks), len(past.protocols))
-    with Piles(kind) as piles, PeopleWriter.at(ledger.chain.folder, len(protocol.blocks)) as writer:
-        for records in _first_pass(source, asked.person, drawer, past.drawers(ledger, source), identifiers, who, kind):
+    with Piles(look.kind) as piles, PeopleWriter.at(ledger.chain.folder, blocks) as writer:
+        for records in read(look, looker):
             piles.add(records)
-        drawer.sanitiser.finish()
-        identifiers.finish()
+        refuse_strangers(looker.strangers, unseen)
+        looker.identifiers.finish()
         others = _settled(piles, earlier, asked, tally, writer, source.name)
         levels = _allowed(past, ledger, source, tally)
-        records = writer.keep()
+        digest = writer.keep()
     summary = _summary(asked, ledger, ledger.limit or kind_of_promise(protocol), tally, levels, earlier)
-    line = _line(protocol, past, ledger, summary, levels, records, writer.rows)
-    return Memory(ledger, drawer, Identifiers(asked.person), who, others, summary, line)
+    line = _line(protocol, past, ledger, summary, levels, digest, writer.rows)
+    return Memory(ledger, Given(look, others), summary, line)
+
+
+def in_batches(source: Source) -> Reader:
+    """Go through a table that is read here."""
+
+    def read(look: Look, looker: Looker) -> Iterator[Records]:
+        for batch in source.batches(look.columns, plain=(look.person,)):
+            yield looker(batch)
+
+    return read
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,39 +148,12 @@ class _Protocols:
                 found[line["drawing"]] = ledger.protocol(line["protocol"])
         return cls(tuple(found.values()), tuple(found))
 
-    def drawers(self, ledger: Ledger, source: Source) -> list[Drawer | None]:
-        """What marks today's people have under earlier protocols is drawn by these; None without their columns."""
+    def look(self, ledger: Ledger, source: Grouping, person: str, unseen: Unseen) -> Look:
+        """What it takes to know people again: earlier protocols take part if the table has their columns."""
         there = set(source.columns) - set(source.unusable)
-        return [
-            Drawer(ledger.key, protocol, "refuse")
-            if there.issuperset(protocol.attributes)
-            else None
-            for protocol in self.protocols[1:]
-        ]
-
-
-def _first_pass(
-    source: Source,
-    person: str,
-    drawer: Drawer,
-    earlier: Sequence[Drawer | None],
-    identifiers: Identifiers,
-    who: Mac,
-    kind: np.dtype[np.void],
-) -> Iterator[Records]:
-    """A record for every row, with the marks that it has under all protocols."""
-    names = dict.fromkeys(drawer.sanitiser.protocol.attributes)
-    for one in earlier:
-        names |= dict.fromkeys(one.sanitiser.protocol.attributes if one is not None else ())
-    marks, blocks = kind["mark"].shape[0], kind["y"].shape[0]
-    for batch in source.batches([*names, person], plain=(person,)):
-        persons = identifiers.read(batch.column(person))
-        records = people_of(who, persons, marks, blocks)
-        records["y"], records["mark"][:, 0] = drawer(batch, persons)
-        for p, one in enumerate(earlier, start=1):
-            if one is not None:
-                _, records["mark"][:, p] = one(batch, persons)
-        yield records
+        usable = tuple(protocol if there.issuperset(protocol.attributes) else None for protocol in self.protocols)
+        keys = tuple(ledger.key.derived(f"draw {digest}") for digest in self.digests)
+        return Look(person, usable, keys, ledger.key.derived("person"), unseen)
 
 
 def _settled(
@@ -230,7 +175,7 @@ def _settled(
     return np.concatenate(others) if others else np.empty(0, dtype=kind_of(writer.blocks))
 
 
-def _allowed(past: _Protocols, ledger: Ledger, source: Source, tally: Tally) -> list[Level]:
+def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -> list[Level]:
     """What everything comes to, history by history; refused if that is more than the steward fixed, or not known."""
     if tally.stuck:
         raise OverLimit(
