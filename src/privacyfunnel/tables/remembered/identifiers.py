@@ -78,11 +78,12 @@ class Identifiers:
         return texts
 
     def _texts(self, array: pa.Array) -> Persons:
-        whole = array.cast(pa.large_string())
-        empty = pc.fill_null(pc.equal(pc.binary_length(whole), 0), False)
-        self.missing += whole.null_count + (pc.sum(empty).as_py() or 0)
-        self.odd += pc.sum(pc.greater(pc.binary_length(whole), LONGEST)).as_py() or 0
+        whole = array if pa.types.is_string(array.type) else array.cast(pa.large_string())
         whole = whole.fill_null("") if whole.null_count else whole
+        width = np.int32 if pa.types.is_string(whole.type) else np.int64
         _, offsets, data = whole.buffers()
-        ends = np.frombuffer(offsets, dtype=np.int64)[whole.offset : whole.offset + len(whole) + 1]
-        return Texts.of(np.frombuffer(data or b"", dtype=np.uint8), ends)
+        ends = np.frombuffer(offsets, dtype=width)[whole.offset : whole.offset + len(whole) + 1]
+        persons = Texts.of(np.frombuffer(data or b"", dtype=np.uint8), ends if len(ends) else np.zeros(1, dtype=width))
+        self.missing += int((persons.lengths == 0).sum())
+        self.odd += int((persons.lengths > LONGEST).sum())
+        return persons

@@ -26,7 +26,7 @@ Records = NDArray[np.void]
 MAGIC = b"privacyfunnel-people/1"
 HEADER_BYTES = 64
 """What comes before the records, filled up with spaces."""
-HELD_ROWS = 4_000_000
+HELD_ROWS = 1_000_000
 """Records that are held in memory; of larger tables, they are dealt into piles on disk first."""
 PILES = 256
 """By the first byte of the person: pile after pile, all are in order."""
@@ -89,7 +89,8 @@ def in_order(records: Records) -> Records:
     """Sorted by person: by the first half, which hardly ever is the same for two."""
     hi = np.ascontiguousarray(records["hi"])
     order = np.argsort(hi)
-    records = records[order]
+    rows = np.ascontiguousarray(records).view(np.uint32).reshape(len(records), -1)
+    records = np.take(rows, order, axis=0).view(records.dtype).reshape(-1)  # whole rows: far quicker than field by field
     hi = hi[order]
     if (hi[1:] == hi[:-1]).any():
         records = records[np.lexsort((records["lo"], records["hi"]))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,11 +87,19 @@ def settle(today: Records, earlier: Sequence[Earlier], changed: Changed, tally: 
 
 def _note(past: _Past, fresh: NDArray[np.bool_], mixed: NDArray[np.bool_], tally: Tally) -> None:
     """Count the histories of people of whom something new is told."""
-    draws = past.draws[fresh].copy()
+    draws = past.draws[fresh]
+    if not len(draws):
+        return
     draws[:, 0] += 1
-    rows, counts = np.unique(np.column_stack([draws, mixed[fresh] | past.mixed[fresh]]), axis=0, return_counts=True)
-    for row, people in zip(rows.tolist(), counts.tolist(), strict=True):
-        tally.histories[tuple(row[:-1]), bool(row[-1])] += people
+    mixed = mixed[fresh] | past.mixed[fresh]
+    code = mixed.astype(np.int64)
+    seen: list[tuple[Any, ...]] = [(False,), (True,)]
+    for column in draws.T:  # one protocol after the other: there are few different histories
+        most = int(column.max()) + 1
+        used, code = np.unique(code * most + column, return_inverse=True)
+        seen = [(*seen[place // most], place % most) for place in used.tolist()]
+    for history, people in zip(seen, np.bincount(code).tolist(), strict=True):
+        tally.histories[history[1:], history[0]] += people
 
 
 @dataclass(frozen=True, eq=False)
