@@ -95,7 +95,9 @@ def command(rows: int) -> list[dict[str, object]]:
             whole = pq.read_table(path)
             pq.write_table(whole.append_column("id", pa.array(np.arange(len(whole)) + 10_000_000)), path)
         protocol = folder / "protocol.json"
-        pf.optimise(pf.Joint.from_table(few, "secret", list(make_columns(few))), pf.LIP(0.5), time_limit=20).save(protocol)
+        pf.optimise(pf.Joint.from_table(few, "secret", list(make_columns(few))), pf.LIP(0.5), time_limit=20).save(
+            protocol
+        )
         found = []
         for name, work in WORK.items():
             begin = f"""
@@ -125,7 +127,6 @@ begin = time.perf_counter()
 def make_columns(path: Path) -> list[str]:
     """The attributes of a table."""
     return [name for name in pq.read_schema(path).names if name not in ("secret", "id")]
-
 
 
 if __name__ == "__main__":

@@ -36,7 +36,10 @@ def texts(persons):
     ("message", "tag"),
     [
         ("6bc1bee22e409f96e93d7e117393172a", "070a16b46b4d4144f79bdd9dd04a287c"),
-        ("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411", "dfa66747de9ae63030ca32611497c827"),
+        (
+            "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411",
+            "dfa66747de9ae63030ca32611497c827",
+        ),
         (
             "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51"
             "30c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710",
@@ -54,7 +57,11 @@ def test_the_examples_of_rfc_4493_come_out(message, tag):
         assert standard(bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c"), block, x, data[8:]).hex() == tag
 
 
-@given(st.lists(st.binary(min_size=1, max_size=70), min_size=1, max_size=30), st.integers(0, 999), st.binary(min_size=16, max_size=16))
+@given(
+    st.lists(st.binary(min_size=1, max_size=70), min_size=1, max_size=30),
+    st.integers(0, 999),
+    st.binary(min_size=16, max_size=16),
+)
 def test_a_mac_is_that_of_the_standard_for_every_length(persons, block, key):
     x = np.arange(len(persons), dtype=np.int32) * 7919
     found = Mac(key).of(texts(persons), x, block)
@@ -62,7 +69,13 @@ def test_a_mac_is_that_of_the_standard_for_every_length(persons, block, key):
         assert row.tobytes() == standard(key, block, number, person)
 
 
-@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200) | st.integers(0, 18).map(lambda e: 10**e), min_size=1, max_size=40))
+@given(
+    st.lists(
+        st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200) | st.integers(0, 18).map(lambda e: 10**e),
+        min_size=1,
+        max_size=40,
+    )
+)
 def test_a_number_is_the_person_whose_text_it_is(numbers):
     x = np.zeros(len(numbers), dtype=np.int32)
     as_texts = texts([str(number).encode() for number in numbers])

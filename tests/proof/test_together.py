@@ -40,7 +40,9 @@ def random_protocol(rng, joint):
     """A protocol, of no promise worth the name, on some or all columns."""
     names = [name for name in joint.attributes if rng.random() < 0.7] or [joint.attributes[0]]
     part = joint.over(names) if len(names) < len(joint.attributes) else joint
-    return Protocol(pf.LIP(9.0), (block_of(part, random_channel(rng, part.n_x), shared=True),), 0.0, 9.0, 9.0, "random", "s")
+    return Protocol(
+        pf.LIP(9.0), (block_of(part, random_channel(rng, part.n_x), shared=True),), 0.0, 9.0, 9.0, "random", "s"
+    )
 
 
 def by_hand(joint, quarters):

@@ -21,10 +21,14 @@ SHOWN = 8
 
 def ledger(
     action: Annotated[str, typer.Argument(help="show, verify (every line and file), or limit (fix what may be told).")],
-    key: Annotated[Path, typer.Argument(help="The key file, as given to sanitise --remember; its ledger lies beside it.")],
+    key: Annotated[
+        Path, typer.Argument(help="The key file, as given to sanitise --remember; its ledger lies beside it.")
+    ],
     epsilon: Annotated[float | None, typer.Option(help="limit: the ε that everything together must keep.")] = None,
     notion: options.NotionName = "lip",
-    head: Annotated[str | None, typer.Option(help="verify: a digest noted earlier, which must be in the chain.")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="verify: a digest noted earlier, which must be in the chain.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Show what was released with a key and what everything comes to, verify it, or fix what it may come to.

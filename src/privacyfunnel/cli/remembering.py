@@ -36,7 +36,9 @@ def asked(remember: Path | None, person: str | None, changed: str, other_use: bo
 def refuse_with_follow_up(remember: Path | None, changed: str) -> None:
     """A follow-up is drawn from what was released, which its own options give."""
     if remember is not None or changed != "keep":
-        raise InvalidInput("a follow-up is drawn from --released, without --remember and --changed; keep its --internal")
+        raise InvalidInput(
+            "a follow-up is drawn from --released, without --remember and --changed; keep its --internal"
+        )
 
 
 def words(found: Remembered) -> list[str]:

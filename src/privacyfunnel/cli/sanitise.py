@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privacyfunnel.cli import following, options, show
+from privacyfunnel.cli import following, options, remembering, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.emptied import Emptied, emptied
@@ -19,7 +19,6 @@ from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.release import COUNTING, Release
 from privacyfunnel.tables.release import sanitise as release_table
-from privacyfunnel.tables.remembered.memory import Remembered
 from privacyfunnel.tables.writing import check_output
 
 
@@ -50,16 +49,8 @@ def sanitise(
     released: following.Released = None,
     person: following.Person = None,
     internal: following.Internal = None,
-    remember: Annotated[
-        Path | None,
-        typer.Option(
-            "--remember", help="Draw with the key in this file (made if there is none): the same person, the same row."
-        ),
-    ] = None,
-    changed: Annotated[
-        str,
-        typer.Option(help="With --remember, people whose values changed: keep (their old row), drop, or redraw (risky)."),
-    ] = "keep",
+    remember: remembering.Remember = None,
+    changed: remembering.Changed = "keep",
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -67,14 +58,15 @@ def sanitise(
 
     Example: funnel sanitise people.csv --protocol protocol.json -o open.csv
     A follow-up: funnel sanitise people.csv --protocol second.json --released kept.parquet --person id -o open2.csv
-    The same people again: funnel sanitise people.csv --protocol protocol.json --remember people.key --person id -o open.csv
+    Again: funnel sanitise people.csv --protocol protocol.json --remember people.key --person id -o open.csv
     """
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
     cluster = options.cluster(engine, master)
     options.here_only(where, cluster)
     drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
-    drawing |= {"variant": not no_variant, "remember": remember, "person": person, "changed": changed}
+    drawing["variant"] = not no_variant
+    known_again = remembering.asked(remember, person, changed, bool(internal or released))
     release: Release
     if cluster is None:
         check_output(output, force, (table, protocol, remember, internal, *(released or ())))
@@ -83,13 +75,15 @@ def sanitise(
         layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
         with show.row_progress(None) as progress:
             if isinstance(loaded, FollowUp):
+                remembering.refuse_with_follow_up(remember, changed)
                 release = _following(loaded, table, output, released, person, kept, {**drawing, **layout}, progress)
             else:
                 _check_first(released)
-                release = release_table(loaded, table, output, **drawing, **layout, progress=progress, internal=kept)
+                drawing |= {**layout, **known_again}
+                release = release_table(loaded, table, output, **drawing, progress=progress, internal=kept)
     else:
         loaded = Protocol.load(protocol)
-        release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing)
+        release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing | known_again)
     empty = _emptied(loaded)
     if json:
         told = {"internal": str(internal) if internal is not None else None, "emptied": list(empty.columns)}
@@ -117,7 +111,7 @@ def sanitise(
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return
     if release.remembered is not None:
-        for line in _people(release.remembered):
+        for line in remembering.words(release.remembered):
             screen.print(line, markup=False)
     screen.print(_counting(loaded, release), markup=False)
     if isinstance(loaded, FollowUp):
@@ -179,21 +173,6 @@ def _emptied(protocol: Protocol) -> Emptied:
     if isinstance(protocol, FollowUp):
         return Emptied({})
     return emptied(protocol, published_joint(protocol) if protocol.noise and not protocol.likeness else None)
-def _people(found: Remembered) -> list[str]:
-    """Who was released, and what everything that was released of them comes to."""
-    again = f", {found.again:,} released by other protocols before" if found.again else ""
-    became = {"keep": "they keep their old row", "drop": "they were left out", "redraw": "they have a new row, too"}
-    lines = [
-        f"People: {found.new:,} new{again}, {found.unchanged:,} unchanged, who keep their row, {found.changed:,} changed"
-        + (f" ({became[found.changed_were]})" if found.changed else "")
-        + f", {found.left:,} left"
-        + (", whose old row stays out in the world." if found.left else ".")
-    ]
-    if found.new_key:
-        lines.append("A new key was made: back it up with its ledger, and let nobody have it.")
-    of = f", of {found.limit:g} that the ledger allows" if found.limit is not None else ""
-    told = f"is within {found.kind} level {found.level:.4g}{of}" if found.new + found.again else "is what it was before"
-    return [*lines, f"Everything released of anybody {told}. Ledger: {found.ledger}."]
 
 
 def _counting(protocol: Protocol, release: Release) -> str:

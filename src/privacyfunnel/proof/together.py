@@ -40,9 +40,7 @@ def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion
     >>> round(certify_together([first, second], joint, LIP(1.0)).level, 3)
     0.301
     """
-    whole = Entries(
-        np.arange(joint.n_x), np.zeros(joint.n_x, dtype=np.int64), np.full(joint.n_x, 1, dtype=object)
-    )
+    whole = Entries(np.arange(joint.n_x), np.zeros(joint.n_x, dtype=np.int64), np.full(joint.n_x, 1, dtype=object))
     for block in (block for protocol in protocols for block in protocol.blocks):
         own = Entries.of(block.channel).at(inputs_read(block, joint))
         _check_size(whole, own, joint)

@@ -49,7 +49,11 @@ MIND = (
 )
 """What must not be done with a released file."""
 KEYED = "AES-128-CMAC, keyed by person with a secret key: who is released again, unchanged, has the same row"
-MIND_KEYED = (MIND[0], "What several releases tell adds up; the steward's ledger accounts for those with this key.", MIND[2])
+MIND_KEYED = (
+    MIND[0],
+    "What several releases tell adds up; the steward's ledger accounts for those with this key.",
+    MIND[2],
+)
 """The same for rows that are drawn with a key, so that they can be published again."""
 
 

@@ -153,7 +153,9 @@ def test_new_unchanged_changed_and_gone_people_are_told_apart_and_keep_their_row
         release = protocol.sanitise(tmp_path / "later.csv", tmp_path / f"{k}.csv", **again)
         found = release.remembered
         assert (found.changed, found.left) == (moved.sum(), 50 * (k == 0))
-        assert (found.new, found.unchanged) == ((30, ROWS - 50 - moved.sum()) if k == 0 else (0, ROWS - 20 - moved.sum()))
+        assert (found.new, found.unchanged) == (
+            (30, ROWS - 50 - moved.sum()) if k == 0 else (0, ROWS - 20 - moved.sum())
+        )
         released = pd.read_csv(tmp_path / f"{k}.csv").set_index(later.id)
         assert released.iloc[:-30].equals(before.iloc[:-50])
     back = protocol.sanitise(table, **again)  # and who comes back to the old values is unchanged
@@ -175,7 +177,14 @@ def test_changed_people_are_redrawn_only_where_a_bound_is_known(again):
     N = np.full((4, 4), UNIT // 8)
     np.fill_diagonal(N, UNIT - 3 * (UNIT // 8))
     mild = Protocol(
-        pf.LIP(0.5), (block_of(joint, Channel.from_numerators(N)),), 0.0, 1.0, 1.0, "by hand", "ill", joint.secret_readings
+        pf.LIP(0.5),
+        (block_of(joint, Channel.from_numerators(N)),),
+        0.0,
+        1.0,
+        1.0,
+        "by hand",
+        "ill",
+        joint.secret_readings,
     )
     mild.sanitise(people(), **again)
     later = people().assign(town="A")
@@ -192,7 +201,9 @@ def level_by_hand(table, protocols):
     """The level of all releases, from every row's probabilities in plain integers."""
     values = table.groupby(["town", "sex", "ill"]).size()
     lifts, secrets = [], ["yes", "no"]
-    outputs = np.stack(np.meshgrid(*[range(p.blocks[0].channel.n_outputs) for p in protocols]), axis=-1).reshape(-1, len(protocols))
+    outputs = np.stack(np.meshgrid(*[range(p.blocks[0].channel.n_outputs) for p in protocols]), axis=-1).reshape(
+        -1, len(protocols)
+    )
     dense = [np.zeros((p.blocks[0].channel.n_outputs, p.blocks[0].channel.n_inputs), dtype=object) for p in protocols]
     for matrix, p in zip(dense, protocols, strict=True):
         channel = p.blocks[0].channel
@@ -336,7 +347,9 @@ def test_changed_or_missing_files_of_the_ledger_are_noticed(protocol, again):
 
 def test_a_row_without_the_variant_is_the_one_with_it(again):
     table = people()
-    protocol = pf.optimise(pf.Joint.from_table(table, "ill", ["town", "sex"]), pf.LIP(0.1), readers="shares", give_up=0.3)
+    protocol = pf.optimise(
+        pf.Joint.from_table(table, "ill", ["town", "sex"]), pf.LIP(0.1), readers="shares", give_up=0.3
+    )
     if protocol.variant is None:
         pytest.skip("this protocol has no variants")
     whole = protocol.sanitise(table, **again)

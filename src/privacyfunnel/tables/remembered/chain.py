@@ -177,4 +177,6 @@ class Chain:
 
 def _text(content: dict[str, Any]) -> bytes:
     """The only form of a line that is read back."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )

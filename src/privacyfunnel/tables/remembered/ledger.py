@@ -60,7 +60,9 @@ class Ledger:
         try:
             data = path.read_bytes()
         except OSError:
-            raise InvalidLedger(f"the ledger's file {path} is gone or cannot be read; get it from your backup") from None
+            raise InvalidLedger(
+                f"the ledger's file {path} is gone or cannot be read; get it from your backup"
+            ) from None
         if hashlib.sha256(data).hexdigest() != digest:
             raise InvalidLedger(f"the ledger's file {path} was changed; get the original")
         return from_text(data.decode("utf-8"), str(path))
@@ -133,5 +135,3 @@ def read_ledger(path: Path) -> Ledger:
 def _begin(chain: Chain) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds")
     chain.begin({"what": "begin", "at": at, "schema": SCHEMA, "key": chain.key.name})
-
-

@@ -34,7 +34,9 @@ class Look:
     @property
     def columns(self) -> list[str]:
         """The columns that are read, the person's last."""
-        names = dict.fromkeys(name for protocol in self.protocols if protocol is not None for name in protocol.attributes)
+        names = dict.fromkeys(
+            name for protocol in self.protocols if protocol is not None for name in protocol.attributes
+        )
         return [*names, self.person]
 
     @property

@@ -1,9 +1,9 @@
 """Memory: a table is gone through once to settle who gets what, and the ledger is asked; then rows can be drawn.
 
-    first pass     who is in the table, from which values, and what they would be drawn; compared with earlier releases
-    the ledger     what everything comes to, history by history; refused if that is too much, or not known
-    second pass    the rows, for the output
-    a line         on the disk, before the output has its name
+first pass     who is in the table, from which values, and what they would be drawn; compared with earlier releases
+the ledger     what everything comes to, history by history; refused if that is too much, or not known
+second pass    the rows, for the output
+a line         on the disk, before the output has its name
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Remember:
                 raise InvalidInput("changed is for people who are known again: give the key (remember) and the person")
             return None
         if key is None or person is None:
-            raise InvalidInput("to draw people the same again takes both: the key (--remember) and who they are (--person)")
+            raise InvalidInput(
+                "to draw people the same again takes both: the key (--remember) and who they are (--person)"
+            )
         if person in protocol.attributes or person in {reading.name for reading in protocol.secret_readings}:
             raise InvalidInput(f"column {person!r} says who people are, so it can be neither released nor the secret")
         return cls(Path(key), person, changed)
@@ -68,8 +70,10 @@ class Remembered:
     changed: int
     left: int
     changed_were: str
+    told_anew: int
+    """People of whom something new is told."""
     level: float
-    """The largest of people of whom something new is told; 0 if nothing new is told of anybody."""
+    """The largest of everything that was released of such people, this release included; 0 if there are none."""
     kind: str
     limit: float | None
     new_key: bool
@@ -184,7 +188,9 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -
             "leave them out (--changed drop), or see what --changed redraw comes to"
         )
     limit = ledger.limit
-    levels = Levels(past.protocols, past.digests, limit or kind_of_promise(past.protocols[0]), limit is not None, source)
+    levels = Levels(
+        past.protocols, past.digests, limit or kind_of_promise(past.protocols[0]), limit is not None, source
+    )
     found = [levels.of(history, people) for history, people in sorted(tally.histories.items())]
     over = [level for level in found if not level.kept or math.isinf(level.level)]
     if over:
@@ -216,6 +222,7 @@ def _summary(
         changed=tally.changed,
         left=len(own[-1].records) - tally.stayed if own else 0,
         changed_were=asked.changed,
+        told_anew=sum(level.people for level in levels),
         level=max((level.level for level in levels), default=0.0),
         kind=notion.name,
         limit=ledger.limit.epsilon if ledger.limit is not None else None,

@@ -90,7 +90,9 @@ def in_order(records: Records) -> Records:
     hi = np.ascontiguousarray(records["hi"])
     order = np.argsort(hi)
     rows = np.ascontiguousarray(records).view(np.uint32).reshape(len(records), -1)
-    records = np.take(rows, order, axis=0).view(records.dtype).reshape(-1)  # whole rows: far quicker than field by field
+    records = (
+        np.take(rows, order, axis=0).view(records.dtype).reshape(-1)
+    )  # whole rows: far quicker than field by field
     hi = hi[order]
     if (hi[1:] == hi[:-1]).any():
         records = records[np.lexsort((records["lo"], records["hi"]))]
@@ -118,7 +120,9 @@ class PeopleFile:
                 file.seek(0)
                 header = file.read(HEADER_BYTES)
         except OSError:
-            raise InvalidLedger(f"the ledger's file {path} is gone or cannot be read; get it from your backup") from None
+            raise InvalidLedger(
+                f"the ledger's file {path} is gone or cannot be read; get it from your backup"
+            ) from None
         kind = kind_of(blocks)
         rows, rest = divmod(path.stat().st_size - HEADER_BYTES, kind.itemsize)
         if found != digest or not header.startswith(MAGIC) or rest:
