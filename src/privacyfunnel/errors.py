@@ -9,7 +9,10 @@ PrivacyFunnelError
 │   ├── InvalidProtocol     a protocol file that is broken, edited or of another schema
 │   ├── InvalidTable        a table, column or bin specification that cannot be used
 │   ├── InvalidDomain       a domain file that is broken, or does not declare what is asked for
-│   └── UnseenValues        rows holding values the protocol was not fitted on
+│   ├── UnseenValues        rows holding values the protocol was not fitted on
+│   ├── InvalidKey          a key of draws that is missing, broken, or open to others
+│   ├── InvalidLedger       a ledger that is broken, changed, or of another key
+│   └── OverLimit           a release that would exceed the level that the steward fixed, or whose level is unknown
 ├── OutputRefused           a file we will not write, or could not write whole
 ├── NotCertified            a protocol that failed the exact check
 ├── SolverFailure           the linear-programming solver gave up
@@ -98,6 +101,18 @@ class InvalidDomain(InvalidInput):
 
 class UnseenValues(InvalidInput):
     """Rows hold values that the protocol was not fitted on."""
+
+
+class InvalidKey(InvalidInput):
+    """The key of the draws is missing, broken, or can be read by others."""
+
+
+class InvalidLedger(InvalidInput):
+    """The ledger is broken, was changed, or belongs to another key."""
+
+
+class OverLimit(InvalidInput):
+    """Everything that was released about some people would exceed the level that was fixed, or cannot be computed."""
 
 
 class OutputRefused(PrivacyFunnelError):

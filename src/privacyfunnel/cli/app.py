@@ -24,6 +24,9 @@ COMMANDS = {
     ),
     "fit": "Find the protocol that keeps the most of a table's columns without giving away its secret.",
     "sanitise": "Draw a released row for every row of a table. Only the protocol's attributes are released.",
+    "ledger": (
+        "Show what was released with a key and what everything comes to, verify it, or fix what it may come to."
+    ),
     "audit": "Check in exact arithmetic that a protocol keeps its promise. Exit code 0: kept, 1: broken.",
     "estimate": (
         "Estimate frequencies in the original table, with intervals, from a released table and its protocol alone."

@@ -41,7 +41,8 @@ Released = Annotated[
     ),
 ]
 Person = Annotated[
-    str | None, typer.Option("--person", help="For a follow-up: the column that says whose rows they are.")
+    str | None,
+    typer.Option("--person", help="For a follow-up, and for --remember: the column that says whose rows they are."),
 ]
 Internal = Annotated[
     Path | None,

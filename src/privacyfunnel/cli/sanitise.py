@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privacyfunnel.cli import following, options, show
+from privacyfunnel.cli import following, options, remembering, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.emptied import Emptied, emptied
@@ -49,6 +49,8 @@ def sanitise(
     released: following.Released = None,
     person: following.Person = None,
     internal: following.Internal = None,
+    remember: remembering.Remember = None,
+    changed: remembering.Changed = "keep",
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -56,6 +58,7 @@ def sanitise(
 
     Example: funnel sanitise people.csv --protocol protocol.json -o open.csv
     A follow-up: funnel sanitise people.csv --protocol second.json --released kept.parquet --person id -o open2.csv
+    Again: funnel sanitise people.csv --protocol protocol.json --remember people.key --person id -o open.csv
     """
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
@@ -63,21 +66,24 @@ def sanitise(
     options.here_only(where, cluster)
     drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
     drawing["variant"] = not no_variant
+    known_again = remembering.asked(remember, person, changed, bool(internal or released))
     release: Release
     if cluster is None:
-        check_output(output, force, (table, protocol, internal, *(released or ())))
+        check_output(output, force, (table, protocol, remember, internal, *(released or ())))
         loaded = Protocol.load(protocol)
         kept = _kept_inside(internal, person, force, (table, protocol, output, *(released or ())))
         layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
         with show.row_progress(None) as progress:
             if isinstance(loaded, FollowUp):
+                remembering.refuse_with_follow_up(remember, changed)
                 release = _following(loaded, table, output, released, person, kept, {**drawing, **layout}, progress)
             else:
                 _check_first(released)
-                release = release_table(loaded, table, output, **drawing, **layout, progress=progress, internal=kept)
+                drawing |= {**layout, **known_again}
+                release = release_table(loaded, table, output, **drawing, progress=progress, internal=kept)
     else:
         loaded = Protocol.load(protocol)
-        release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing)
+        release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing | known_again)
     empty = _emptied(loaded)
     if json:
         told = {"internal": str(internal) if internal is not None else None, "emptied": list(empty.columns)}
@@ -104,6 +110,9 @@ def sanitise(
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
         return
+    if release.remembered is not None:
+        for line in remembering.words(release.remembered):
+            screen.print(line, markup=False)
     screen.print(_counting(loaded, release), markup=False)
     if isinstance(loaded, FollowUp):
         screen.print(following.for_readers(protocol), markup=False)
@@ -112,7 +121,7 @@ def sanitise(
         "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
     )
     screen.print(
-        f"Publish it once. {needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
+        f"{'Publish it once. ' if release.remembered is None else ''}{needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
         markup=False,
     )
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.drawing.keyed import Mac, in_chunks
+from privacyfunnel.drawing.persons import HALVES, Persons
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidChannel, InvalidInput
 from privacyfunnel.numeric.compiled import compiled
@@ -70,6 +72,11 @@ class AliasTables:
         """The number of columns."""
         return len(self.first)
 
+    @property
+    def parts(self) -> tuple[Integers, NDArray[np.uint8], NDArray[np.uint32], NDArray[np.int32]]:
+        """What the compiled loop reads."""
+        return self.first, self.shift, self.cuts, self.choices
+
     def channel(self) -> Channel:
         """The channel that the tables draw from, counted bucket by bucket: exactly the one they were made of."""
         shift = self.shift.astype(np.int64)
@@ -112,6 +119,34 @@ def sample(
     return y
 
 
+def sample_keyed(
+    tables: AliasTables,
+    codes: NDArray[np.integer[Any]],
+    persons: Persons,
+    mac: Mac,
+    block: int = 0,
+    threads: int | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """y[i] drawn from Q[·, codes[i]] with the word that person i has for it, the same every time; and marks[i].
+
+    The word is the first 32 bits of AES-CMAC(k; block ‖ codes[i] ‖ person i), and the mark its last 64. Marks are
+    equal if a person's codes are, tell nothing else to who has no key, and are independent of the words.
+    """
+    y, marks = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.uint64)
+
+    def draw(low: int, high: int) -> int:
+        chunk, found = codes[low:high], np.empty((high - low, HALVES), dtype=np.uint64)
+        mac.fill(persons, low, chunk, block, found)
+        marks[low:high] = found[:, 1]
+        words = found[:, 0].astype(np.uint32)
+        return _draw(*tables.parts, _read_only(chunk), words, y[low:high])
+
+    outside = sum(in_chunks(draw, persons, codes, threads))
+    if outside:
+        raise InvalidInput(f"{outside} of {len(codes)} rows hold a code outside 0…{tables.n_inputs - 1}")
+    return y, marks
+
+
 def permutation(n: int, randomness: Randomness) -> Integers:
     """0, …, n-1 in an order drawn uniformly from all n! (Fisher–Yates, with rejection so that none is favoured)."""
     if not 0 <= n <= UNIT:
@@ -130,15 +165,21 @@ def _draw_block(
 ) -> int:
     """Draw one block of rows; the number of codes that are no column."""
     words = np.empty(min(CHUNK, len(codes) - start), dtype=np.uint32)
-    native = codes.dtype if codes.dtype in (np.int32, np.int64) else np.dtype(np.int64)
     outside = 0
     for low in range(start, min(start + BLOCK, len(codes)), CHUNK):
-        chunk = np.ascontiguousarray(codes[low : low + CHUNK], dtype=native)
-        chunk.setflags(write=False)  # one compiled version for arrays that may be written and that may not
+        chunk = _read_only(codes[low : low + CHUNK])
         stream.fill(words[: len(chunk)])
         y_chunk = y[low : low + CHUNK]
-        outside += _draw(tables.first, tables.shift, tables.cuts, tables.choices, chunk, words, y_chunk)
+        outside += _draw(*tables.parts, chunk, words, y_chunk)
     return outside
+
+
+def _read_only(codes: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """Codes as int32 or int64: one compiled version for arrays that may be written and that may not."""
+    native = codes.dtype if codes.dtype in (np.int32, np.int64) else np.dtype(np.int64)
+    view = np.ascontiguousarray(codes, dtype=native).view()
+    view.setflags(write=False)
+    return view
 
 
 @compiled

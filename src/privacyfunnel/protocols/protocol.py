@@ -266,6 +266,9 @@ class Protocol(Shown):
         seed: int | None = None,
         force: bool = False,
         variant: bool = True,
+        remember: str | Path | None = None,
+        person: str | None = None,
+        changed: Literal["keep", "redraw", "drop"] = "keep",
     ) -> Any:
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
@@ -277,11 +280,24 @@ class Protocol(Shown):
         A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are
         written as the same values, a column tells them apart unless `variant` is False, which makes estimates less
         sharp.
+        With `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are about,
+        somebody who was released by this protocol before has the same row again. What becomes of people whose values
+        have `changed` since is in docs/over-time.md.
         """
         from privacyfunnel.tables.release import sanitise
 
         return sanitise(
-            self, table, output, keep_order=keep_order, unseen=unseen, seed=seed, force=force, variant=variant
+            self,
+            table,
+            output,
+            keep_order=keep_order,
+            unseen=unseen,
+            seed=seed,
+            force=force,
+            variant=variant,
+            remember=remember,
+            person=person,
+            changed=changed,
         )
 
     def sanitise_spark(
@@ -295,6 +311,9 @@ class Protocol(Shown):
         force: bool = False,
         partition_by: Sequence[str] = (),
         variant: bool = True,
+        remember: str | Path | None = None,
+        person: str | None = None,
+        changed: Literal["keep", "redraw", "drop"] = "keep",
     ) -> Any:
         """Draw a released row for every row of a Spark DataFrame, on its cluster.
 
@@ -315,6 +334,9 @@ class Protocol(Shown):
             force=force,
             partition_by=partition_by,
             variant=variant,
+            remember=remember,
+            person=person,
+            changed=changed,
         )
 
     def sheet(self) -> Sheet:

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
-from privacyfunnel.errors import InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, kept_inside
+from privacyfunnel.tables.remembered.memory import Remember, Remembered, in_batches, people_of_table
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
@@ -46,6 +48,13 @@ MIND = (
     "Do not link its rows with other tables to find somebody.",
 )
 """What must not be done with a released file."""
+KEYED = "AES-128-CMAC, keyed by person with a secret key: who is released again, unchanged, has the same row"
+MIND_KEYED = (
+    MIND[0],
+    "What several releases tell adds up; the steward's ledger accounts for those with this key.",
+    MIND[2],
+)
+"""The same for rows that are drawn with a key, so that they can be published again."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +76,19 @@ class Release:
     """The column that tells outputs apart which are written as the same values, if there is one."""
     protocol: str | None = None
     """The digest of the protocol by which rows were drawn, for files that have a place for it."""
+    remembered: Remembered | None = None
+    """Where rows are drawn with a key: how many people are new, unchanged and changed, and what everything comes to."""
 
     def metadata(self) -> dict[str, Any]:
         """What is written into the released file about its making, and about reading it."""
-        randomness = "AES-128-CTR, key from the operating system"
+        randomness = KEYED if self.remembered is not None else "AES-128-CTR, key from the operating system"
         if not self.secure:
             randomness = f"INSECURE: seeded with {self.seed}; whoever knows the seed can undo the noise"
         return {
             "software": "privacyfunnel",
             "randomness": randomness,
             "counting": COUNTING[self.objective],
-            "mind": list(MIND),
+            "mind": list(MIND if self.remembered is None else MIND_KEYED),
             **({"protocol": self.protocol} if self.protocol is not None else {}),
             **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
         }
@@ -103,21 +114,34 @@ def sanitise(
     variant: bool = True,
     progress: Callable[[int], None] | None = None,
     internal: Internal | None = None,
+    remember: str | Path | None = None,
+    person: str | None = None,
+    changed: str = "keep",
 ) -> Any:
     """Draw a released row for every row of `table`, or for those `where` a condition is met.
 
     With `output`, rows stream into that file (.csv, .csv.gz or .parquet) and a `Release` comes back.
     Without, the released table comes back, of the same kind as `table` (Arrow, for a path). `internal` is a copy for
     the house, in which rows have the column that says whose they are: a follow-up is drawn from it.
+
+    With `remember`, the file of a key, and `person`, the column that says who rows are about, people who were released
+    before keep their row. The ledger beside the key is asked first, and written before the release is there.
     """
     check_unseen(protocol, unseen)
+    asked = Remember.asked(remember, person, changed, protocol)
+    if asked is not None and seed is not None:
+        raise InvalidInput("rows are drawn with a seed or with a key, not with both")
     digest = digest_of(protocol) if output is not None else None
-    protocol = protocol if variant else without_variants(protocol)
+    shown = protocol if variant else without_variants(protocol)
+    if output is not None:
+        check_target(table, output, force)
     secrets = [reading.name for reading in protocol.secret_readings]
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     source.require(protocol.attributes)
-    sanitiser = Sanitiser(protocol, unseen)
-    return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal, digest)
+    sanitiser, draws = Sanitiser(shown, unseen), None
+    if asked is not None:
+        draws = FromMemory(people_of_table(protocol, asked, source, unseen, in_batches(source)), shown)
+    return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal, digest, draws)
 
 
 def release_rows(
@@ -131,36 +155,59 @@ def release_rows(
     progress: Callable[[int], None] | None,
     internal: Internal | None = None,
     digest: str | None = None,
+    draws: Draws | None = None,
 ) -> Any:
-    """Draw a released row for every row of a source, which is that of `table`; `digest` is that of the protocol."""
+    """Draw a released row for every row of a source, which is that of `table`; `digest` is that of the protocol.
+
+    Rows are drawn by the sanitiser itself, with fresh randomness, unless there are `draws`.
+    """
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    draws = draws or Fresh(sanitiser, randomness)
     if output is None:
-        released = _in_memory(sanitiser, source, randomness, keep_order, progress, internal)
-        metadata = _summary(sanitiser, source, len(released), keep_order, seed).metadata()
+        released = _in_memory(draws, sanitiser, source, randomness, keep_order, progress, internal)
+        draws.commit()
+        metadata = _summary(draws, sanitiser, source, len(released), keep_order, seed).metadata()
         return _like(table, released, metadata)
-    target = Path(output)
-    format_of(target)
-    check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
+    target = check_target(table, output, force)
     note = None if format_of(target) == ".parquet" else target.with_name(target.name + ".metadata.json")
-    release = replace(_summary(sanitiser, source, 0, keep_order, seed), protocol=digest)
+    release = replace(_summary(draws, sanitiser, source, 0, keep_order, seed), protocol=digest)
     if note is not None and release.warns:
         check_output(note, force)
     rows = 0
     with _noted(note, release), table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
-        for y in _released_codes(sanitiser, source, randomness, keep_order, progress, internal):
+        for y in _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal):
             write(sanitiser.release(y))
             rows += len(y)
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
-    return replace(_summary(sanitiser, source, rows, keep_order, seed), protocol=digest)
+        draws.commit()
+    return replace(_summary(draws, sanitiser, source, rows, keep_order, seed), protocol=digest)
 
 
-def _summary(sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None) -> Release:
+def check_target(table: Any, output: str | Path, force: bool) -> Path:
+    """Where to write, if that can be: before a ledger is asked, and once more before it is written."""
+    target = Path(output)
+    format_of(target)
+    check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
+    return target
+
+
+def _summary(
+    draws: Draws, sanitiser: Sanitiser, source: Source, rows: int, keep_order: bool, seed: int | None
+) -> Release:
     protocol = sanitiser.protocol
-    attributes, objective = sanitiser.attributes, protocol.objective
-    dropped = tuple(name for name in source.columns if name not in protocol.attributes)
-    drawn = sanitiser.strangers.total()
-    return Release(rows, attributes, dropped, drawn, not keep_order, seed is None, seed, objective, protocol.variant)
+    return Release(
+        rows,
+        attributes=sanitiser.attributes,
+        dropped=tuple(name for name in source.columns if name not in protocol.attributes),
+        drawn=draws.drawn,
+        shuffled=not keep_order,
+        secure=seed is None,
+        seed=seed,
+        objective=protocol.objective,
+        variant=protocol.variant,
+        remembered=draws.remembered,
+    )
 
 
 @contextmanager
@@ -180,6 +227,7 @@ def _noted(note: Path | None, release: Release) -> Iterator[None]:
 
 
 def _released_codes(
+    draws: Draws,
     sanitiser: Sanitiser,
     source: Source,
     randomness: Randomness,
@@ -188,19 +236,19 @@ def _released_codes(
     internal: Internal | None = None,
 ) -> Iterator[NDArray[np.int32]]:
     """The outputs of all rows, in batches; refused as a whole if some rows must be."""
-    names = list(sanitiser.protocol.attributes)
+    names = [*draws.columns, *([internal.person] if internal is not None else [])]
 
     def drawn() -> Iterator[NDArray[np.int32]]:
         done = 0
         with kept_inside(internal, sanitiser, source) as keep:
-            for batch in source.batches(names if internal is None else [*names, internal.person]):
-                y = sanitiser.outputs(sanitiser.inputs(batch), randomness)
-                done += len(y)
+            for read in source.batches(list(dict.fromkeys(names)), plain=draws.plain):
+                batch, y = draws.outputs(read)
+                done += read.num_rows
                 keep(batch, y)
                 if progress is not None:
                     progress(done)
                 yield y
-            sanitiser.finish()
+            draws.finish()
 
     yield from drawn() if keep_order else shuffled(drawn(), randomness)
 
@@ -252,6 +300,7 @@ def _in_random_order(y: NDArray[np.int32], randomness: Randomness) -> Iterator[N
 
 
 def _in_memory(
+    draws: Draws,
     sanitiser: Sanitiser,
     source: Source,
     randomness: Randomness,
@@ -260,7 +309,7 @@ def _in_memory(
     internal: Internal | None = None,
 ) -> pa.Table:
     schema = sanitiser.schema()
-    codes = _released_codes(sanitiser, source, randomness, keep_order, progress, internal)
+    codes = _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal)
     return pa.Table.from_batches([plain(sanitiser.release(y), schema) for y in codes], schema=schema)
 
 

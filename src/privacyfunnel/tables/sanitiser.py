@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.raw import is_text
-from privacyfunnel.drawing.kernel import AliasTables, sample
+from privacyfunnel.drawing.kernel import AliasTables, sample, sample_keyed
+from privacyfunnel.drawing.keyed import Mac
+from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, UnseenValues
 from privacyfunnel.protocols.channel import Channel
@@ -66,6 +68,19 @@ class Sanitiser:
             y[:, k] = sample(tables, x[:, k], randomness, threads)
         return y
 
+    def keyed_outputs(
+        self, x: NDArray[np.int32], persons: Persons, mac: Mac, threads: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+        """y[i, k] as a function of mac's key, person i, k and x[i, k]; and marks[i], equal for a person's equal x[i, :].
+
+        A mark is the sum without carry of those of the blocks: for different x[i, :] of a person, independent and uniform.
+        """
+        y, marks = np.empty_like(x), np.zeros(len(x), dtype=np.uint64)
+        for k, (_, _, tables) in enumerate(self._blocks):
+            y[:, k], of_block = sample_keyed(tables, x[:, k], persons, mac, k, threads)
+            marks ^= of_block
+        return y, marks
+
     def _note(self, block: Block, codes: list[Integers], rows: int) -> None:
         by_column = {c.name: int((code == UNSEEN).sum()) for c, code in zip(block.columns, codes, strict=True)}
         self.strangers.update({name: n for name, n in by_column.items() if n})
@@ -75,12 +90,7 @@ class Sanitiser:
 
     def finish(self) -> None:
         """Refuse the whole table if it had strangers and they were not to be drawn."""
-        if self.strangers and self.unseen == "refuse":
-            counts = ", ".join(f"{n:,} rows in {name}" for name, n in self.strangers.items())
-            raise UnseenValues(
-                f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
-                "in Python unseen='draw'"
-            )
+        refuse_strangers(self.strangers, self.unseen)
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         """Released rows as values, one dictionary column for each attribute."""
@@ -95,6 +105,16 @@ class Sanitiser:
         """The schema of released tables, in plain types."""
         names = self.protocol.released_columns
         return pa.schema([(name, values.type) for name, (_, _, _, values) in zip(names, self._faces, strict=True)])
+
+
+def refuse_strangers(strangers: Counter[str], unseen: Unseen) -> None:
+    """Refuse a table with rows that the protocol was not fitted on, unless they are to be drawn."""
+    if strangers and unseen == "refuse":
+        counts = ", ".join(f"{n:,} rows in {name}" for name, n in strangers.items())
+        raise UnseenValues(
+            f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
+            "in Python unseen='draw'"
+        )
 
 
 def encoded(block: Block, batch: pa.RecordBatch) -> list[Integers]:

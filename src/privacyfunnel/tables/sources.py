@@ -58,18 +58,24 @@ class Source(Grouping):
                 yield self._sound(batch)
         self._read_well()
 
-    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The columns, batch by batch; a table without rows is refused."""
-        read = self._parquet_batches if self.parquet and self.view == VIEW else self._view_batches
+    def batches(
+        self, columns: Sequence[str], rows: int = BATCH_ROWS, plain: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns, batch by batch, those in `plain` without a dictionary; a table without rows is refused."""
         found = False
-        for batch in read(list(columns), rows):
+        if self.parquet and self.view == VIEW:
+            batches = self._parquet_batches(list(columns), rows, plain)
+        else:
+            batches = self._view_batches(list(columns), rows)
+        for batch in batches:
             found = found or batch.num_rows > 0
             yield batch
         if not found:
             raise InvalidTable(f"{self.name} has a header but no rows")
 
-    def _parquet_batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        with clear_errors(self.name), pq.ParquetFile(self.path, read_dictionary=columns, **AS_DUCKDB) as file:
+    def _parquet_batches(self, columns: list[str], rows: int, plain: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        packed = [column for column in columns if column not in plain]
+        with clear_errors(self.name), pq.ParquetFile(self.path, read_dictionary=packed, **AS_DUCKDB) as file:
             for batch in file.iter_batches(rows, columns=columns):
                 yield self._sound(batch.select(columns))
         self._read_well()

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -52,15 +53,15 @@ def check_output(path: Path, force: bool, inputs: tuple[Path | None, ...] = ()) 
 
 
 @contextmanager
-def whole_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
-    """A file that takes its name only when all of it is on the disk.
+def whole_file(path: Path, force: bool, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file that takes its name only when all of it is on the disk; if `private`, one that only its owner may read.
 
     It is written under a hidden name in the same folder, flushed, and renamed. A process that is
     killed leaves at most that hidden file, which ends in ".part".
     """
     part = path.parent / f".{path.name}.{secrets.token_hex(NAME_BYTES)}.part"
     try:
-        with part.open("xb") as file:
+        with open(part, "xb", opener=_opened_privately if private else None) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -71,6 +72,10 @@ def whole_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _opened_privately(name: str, flags: int) -> int:
+    return os.open(name, flags, stat.S_IRUSR | stat.S_IWUSR)
 
 
 def _name(part: Path, path: Path, force: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -42,11 +42,12 @@ class ConnectFolder:
         if any((_path(name) + "/").startswith(own) for name in self.inputs):
             raise OutputRefused(f"{self.place} holds the input itself; choose another output")
 
-    def write(self, released: Any, partition_by: tuple[str, ...], force: bool) -> int:
-        """Write rows, all of which have been computed; their number."""
+    def write(self, released: Any, partition_by: tuple[str, ...], force: bool, before: Callable[[], None]) -> int:
+        """Write rows, all of which have been computed; their number. `before` is done when that is known."""
         with self._kept(released) as rows:
             if not rows:
                 raise InvalidTable("the table has no rows")
+            before()
             writer = released.write.partitionBy(*partition_by).mode("overwrite" if force else "error")
             try:
                 writer.parquet(self.place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -48,13 +48,14 @@ class SparkFolder:
         if self._exists(self.path) and not force:
             raise OutputRefused(f"{self} exists; pass --force to replace it")
 
-    def write(self, released: Any, partition_by: tuple[str, ...], force: bool) -> int:
-        """Write rows, and give their number; a table without rows leaves nothing."""
+    def write(self, released: Any, partition_by: tuple[str, ...], force: bool, before: Callable[[], None]) -> int:
+        """Write rows, and give their number; a table without rows leaves nothing. `before` is done when they are named."""
         with self.appearing(force) as part:
             released.write.partitionBy(*partition_by).parquet(part)
             rows = self.rows(part)
             if not rows:
                 raise InvalidTable("the table has no rows")
+            before()
             return rows
 
     @contextmanager

@@ -23,8 +23,8 @@ import hashlib
 import hmac
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,7 +36,11 @@ from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.tables.draws import merged
 from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.remembered.looking import Given, Look, Looker
+from privacyfunnel.tables.remembered.memory import Memory, Reader, Remember, people_of_table
+from privacyfunnel.tables.remembered.records import Records
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.spark.connect_folder import ConnectFolder
 from privacyfunnel.tables.spark.folder import SparkFolder
@@ -68,22 +72,45 @@ class Drawing:
     key: bytes = field(repr=False)
     keep_order: bool
     unseen: Unseen
+    given: Given | None = None
+    """What people are given who are known again: then rows are drawn with their keys, and only shuffled with this."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the table that are read."""
+        return [*self.protocol.attributes, *([self.given.look.person] if self.given is not None else [])]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sanitiser = Sanitiser(self.protocol, self.unseen)
+        read = sanitiser.inputs if self.given is None else self._given(self.given)
         parts, partition = [], 0
-        for batch in _larger(batches, (*self.protocol.attributes, PLACE)):
-            parts.append(sanitiser.inputs(batch))
+        for batch in _larger(batches, (*self.columns, PLACE)):
+            parts.append(read(batch))
             partition = batch.column(PLACE)[0].as_py()
         sanitiser.finish()
         if parts:
             yield from self._released(sanitiser, np.concatenate(parts), partition)
 
+    def _given(self, given: Given) -> Callable[[pa.RecordBatch], NDArray[np.int32]]:
+        """The outputs of people who are known again, as this protocol shows them."""
+        giver = given.opened()
+        shown = merged(giver.sanitiser.protocol, self.protocol)
+
+        def outputs(batch: pa.RecordBatch) -> NDArray[np.int32]:
+            y = giver.outputs(batch, threads=1)
+            y = y[y[:, 0] >= 0]
+            return y if shown is None else shown[y]
+
+        return outputs
+
     def _released(self, sanitiser: Sanitiser, x: NDArray[np.int32], partition: int) -> Iterator[pa.RecordBatch]:
+        """The rows for inputs x; or, for people who are known again, for outputs x."""
         if not self.keep_order:
             x = in_sorted_order(x)
         randomness = Randomness.keyed(partition_key(self.key, partition, x))
-        y = sanitiser.outputs(x, randomness, threads=1)  # Spark gives a task one core
+        y = x
+        if self.given is None:
+            y = sanitiser.outputs(x, randomness, threads=1)  # Spark gives a task one core
         ranks = np.empty(0 if self.keep_order else len(y), dtype=np.int64)
         randomness.fill(ranks)
         if not self.keep_order:  # whatever becomes of them later, rows do not leave in the order of their inputs
@@ -114,6 +141,45 @@ class StrangerCount:
             sanitiser.inputs(batch)
         names, rows = list(sanitiser.strangers), list(sanitiser.strangers.values())
         yield pa.RecordBatch.from_arrays([pa.array(names, pa.string()), pa.array(rows, pa.int64())], ["name", "rows"])
+
+
+@dataclass(frozen=True, eq=False)
+class FirstLook:
+    """The work of a task that only looks who is in its partition: records, and rows that must be refused."""
+
+    look: Look
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        looker = self.look.opened()
+        for batch in _larger(batches, self.look.columns):
+            yield _looked([looker(batch, threads=1).tobytes()], [""], [0])
+        counts = {f"column {name}": n for name, n in looker.strangers.items()}
+        counts |= {"missing": looker.identifiers.missing, "odd": looker.identifiers.odd}
+        yield _looked([b""] * len(counts), list(counts), list(counts.values()))
+
+
+def _looked(records: list[bytes], names: list[str], rows: list[int]) -> pa.RecordBatch:
+    arrays = [pa.array(records, pa.binary()), pa.array(names, pa.string()), pa.array(rows, pa.int64())]
+    return pa.RecordBatch.from_arrays(arrays, ["records", "name", "rows"])
+
+
+def on_cluster(source: SparkSource, told: Callable[[], AbstractContextManager[None]]) -> Reader:
+    """Go through a table on the cluster; records come to the driver partition by partition."""
+
+    def read(look: Look, looker: Looker) -> Iterator[Records]:
+        frame = source.frame.select(*(f"c{source.columns.index(name)}" for name in look.columns))
+        with told():
+            for row in frame.mapInArrow(FirstLook(look), "records binary, name string, rows bigint").toLocalIterator():
+                if not row["name"]:
+                    yield np.frombuffer(bytes(row["records"]), dtype=look.kind)
+                elif row["name"] == "missing":
+                    looker.identifiers.missing += row["rows"]
+                elif row["name"] == "odd":
+                    looker.identifiers.odd += row["rows"]
+                else:
+                    looker.strangers[row["name"].removeprefix("column ")] += row["rows"]
+
+    return read
 
 
 def partition_key(key: bytes, partition: int, x: NDArray[np.int32]) -> bytes:
@@ -157,14 +223,21 @@ def sanitise_spark(
     force: bool = False,
     partition_by: Sequence[str] = (),
     variant: bool = True,
+    remember: str | os.PathLike[str] | None = None,
+    person: str | None = None,
+    changed: str = "keep",
 ) -> Any:
     """Draw a released row for every row of a DataFrame, on the cluster.
 
     With `output`, the rows are written to that folder as Parquet files and a `Release` comes back. Without,
     a DataFrame comes back that has been computed and persisted, so that using it twice shows the same rows.
+    With `remember` and `person`, people who were released before keep their row; key and ledger lie with the driver.
     """
     check_unseen(protocol, unseen)
-    protocol = protocol if variant else without_variants(protocol)
+    asked = Remember.asked(remember, person, changed, protocol)
+    if asked is not None and seed is not None:
+        raise InvalidInput("rows are drawn with a seed or with a key, not with both")
+    whole, protocol = protocol, protocol if variant else without_variants(protocol)
     strange = [name for name in partition_by if name not in protocol.attributes]
     if strange or len(partition_by) >= len(protocol.attributes):
         raise InvalidInput("a release is partitioned by some of its attributes, and not by all")
@@ -181,13 +254,30 @@ def sanitise_spark(
     dropped = tuple(name for name in source.columns if name not in protocol.attributes)
     objective, column = protocol.objective, protocol.variant
     release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed, objective, column)
-    drawing = Drawing(protocol, _release_key(seed), keep_order, unseen)
-    released = _plan(drawing, rows_in, release)
+    memory = _memory(whole, asked, source, unseen) if asked is not None else None
+    drawing = Drawing(protocol, _release_key(seed), keep_order, unseen, memory.given if memory is not None else None)
+    release = replace(release, remembered=memory.summary if memory is not None else None)
+    commit = memory.commit if memory is not None else _nothing
+    told_apart = source.frame.select(*(f"c{source.columns.index(name)}" for name in drawing.columns))
+    released = _plan(drawing, told_apart, release)
     with _told(protocol, rows_in, source.name):
         if folder is None:
-            return _computed(released, source.name)
-        rows = folder.write(released, tuple(partition_by), force)
+            computed = _computed(released, source.name)
+            commit()
+            return computed
+        rows = folder.write(released, tuple(partition_by), force, commit)
     return replace(release, rows=rows)
+
+
+def _nothing() -> None:
+    """There is no ledger to be written."""
+
+
+def _memory(protocol: Protocol, asked: Remember, source: SparkSource, unseen: Unseen) -> Memory:
+    """Settle who gets what; the cluster looks at the rows, and the ledger lies with the driver."""
+    attributes = source.frame.select(*(f"c{source.columns.index(name)}" for name in protocol.attributes))
+    reader = on_cluster(source, lambda: _told(protocol, attributes, source.name))
+    return people_of_table(protocol, asked, source, unseen, reader)
 
 
 def _release_key(seed: int | None) -> bytes:

@@ -1,0 +1,57 @@
+"""Options for releasing the same people again, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.tables.remembered.memory import Remembered
+
+Remember = Annotated[
+    Path | None,
+    typer.Option(
+        "--remember", help="Draw with the key in this file (made if there is none): the same person, the same row."
+    ),
+]
+Changed = Annotated[
+    str,
+    typer.Option(
+        "--changed", help="With --remember, people whose values changed: keep (their old row), drop, or redraw (risky)."
+    ),
+]
+BECAME = {"keep": "they keep their old row", "drop": "they were left out", "redraw": "they have a new row, too"}
+"""What became of people whose values changed."""
+
+
+def asked(remember: Path | None, person: str | None, changed: str, other_use: bool) -> dict[str, Any]:
+    """What is asked of `sanitise`; --person may be there for something else."""
+    if remember is None and person is not None and not other_use:
+        raise InvalidInput("--person goes with --remember, --internal, or the --released of a follow-up")
+    return {"remember": remember, "person": person if remember is not None else None, "changed": changed}
+
+
+def refuse_with_follow_up(remember: Path | None, changed: str) -> None:
+    """A follow-up is drawn from what was released, which its own options give."""
+    if remember is not None or changed != "keep":
+        raise InvalidInput(
+            "a follow-up is drawn from --released, without --remember and --changed; keep its --internal"
+        )
+
+
+def words(found: Remembered) -> list[str]:
+    """Who was released, and what everything that was released of them comes to."""
+    again = f", {found.again:,} released by other protocols before" if found.again else ""
+    became = f" ({BECAME[found.changed_were]})" if found.changed else ""
+    left = ", whose old row stays out in the world" if found.left else ""
+    people = f"{found.new:,} new{again}, {found.unchanged:,} unchanged, who keep their row, {found.changed:,} changed"
+    lines = [f"People: {people}{became}, {found.left:,} left{left}."]
+    if found.new_key:
+        lines.append("A new key was made: back it up together with its ledger, and let nobody have it.")
+    if found.told_anew:
+        of = f", of {found.limit:g} that the ledger allows" if found.limit is not None else ""
+        told = f"{found.told_anew:,} people are told of anew, and all that was ever released of them keeps {found.kind} level"
+        return [*lines, f"{told} {found.level:.4g}{of}. Ledger: {found.ledger}."]
+    return [*lines, f"Nothing new is told of anybody. Ledger: {found.ledger}."]

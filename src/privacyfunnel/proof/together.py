@@ -1,0 +1,121 @@
+"""Together: the exact level of several releases of the same people, each drawn by itself.
+
+Given x, releases are independent: P(y₁, …, y_k|x) = Π P(y_i|x). Given s they are not, since each narrows down x. So their
+levels do not add up. All of them are one channel on the values of X, in whole numbers, and the exact check of a single
+release applies to it as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput, InvalidJoint
+from privacyfunnel.promises.limits import Limits
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import Certificate, certify_entries, log_above
+from privacyfunnel.proof.lifts import Entries, Factor
+from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.typing import Integers
+
+MOST_OUTCOMES = 4_000_000
+"""Pairs of an x and of what is released of it that are gone through: exact integers take some 100 bytes each."""
+
+
+def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion) -> Certificate:
+    """Whether releases of the same people by each of these protocols, drawn independently, keep a promise together.
+
+    A protocol that was drawn from twice is listed twice. Columns are found in `joint` by how they read a table, so that it
+    may hold a column of one name more than once, cut in different ways.
+
+    >>> joint = Joint([[30, 10], [10, 50]])
+    >>> first, second = (optimise(joint, LIP(epsilon)) for epsilon in (0.1, 0.2))
+    >>> round(certify_together([first], joint, LIP(1.0)).level, 3)
+    0.1
+    >>> round(certify_together([first, second], joint, LIP(1.0)).level, 3)
+    0.301
+    """
+    whole = Entries(np.arange(joint.n_x), np.zeros(joint.n_x, dtype=np.int64), np.full(joint.n_x, 1, dtype=object))
+    for block in (block for protocol in protocols for block in protocol.blocks):
+        own = Entries.of(block.channel).at(inputs_read(block, joint))
+        _check_size(whole, own, joint)
+        whole = _renumbered(whole.times(own, block.channel.n_outputs))
+    return certify_entries(whole, joint, notion)
+
+
+def inputs_read(block: Block, joint: Joint) -> Integers:
+    """For every value of X in `joint`, the input of the block, by the columns that read a table alike."""
+    places = [joint.columns.index(column) for column in block.columns]
+    codes = joint.codes[:, places]
+    known = {values: x for x, values in enumerate(map(tuple, block.codes.tolist()))}
+    found = np.array([known.get(values, -1) for values in map(tuple, codes.tolist())], dtype=np.int64)
+    strange = found < 0
+    if block.nearest and strange.any():
+        found[strange] = block.nearest_to(codes[strange])
+    if (found < 0).any():
+        raise InvalidJoint(f"{int((found < 0).sum())} of {joint.n_x} values of X are unknown to one of the protocols")
+    return found
+
+
+def _check_size(whole: Entries, own: Entries, joint: Joint) -> None:
+    counts = [np.bincount(entries.inputs, minlength=joint.n_x).astype(np.float64) for entries in (whole, own)]
+    outcomes = int(counts[0] @ counts[1])
+    if outcomes > MOST_OUTCOMES:
+        raise InvalidInput(f"{outcomes:,} outcomes of all releases together are too many to go through exactly")
+
+
+def _renumbered(entries: Entries) -> Entries:
+    """Outputs numbered from 0, so that the next release's cannot overflow."""
+    _, outputs = np.unique(entries.outputs, return_inverse=True)
+    return Entries(entries.inputs, outputs.ravel(), entries.numerators)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far a protocol's outputs move any belief at all, whoever is believed to have which value."""
+
+    factor: Fraction | None
+    """The largest P(y|x) / P(y|x′) over all outputs and values of X; None if it is infinite."""
+
+    @classmethod
+    def of(cls, protocol: Protocol) -> Spread:
+        factor = Fraction(1)
+        for block in protocol.blocks:
+            own = Factor(np.arange(block.channel.n_inputs), block.channel).own_spread()
+            if own is None:
+                return cls(None)
+            factor *= own
+        return cls(factor)
+
+    @property
+    def log(self) -> float:
+        """Its logarithm, rounded up."""
+        return math.inf if self.factor is None else log_above(self.factor)
+
+
+def promised(protocol: Protocol, notion: Notion) -> Limits | None:
+    """What a protocol by itself keeps to, of this kind of promise: its own limits, or None if its promise is another."""
+    own = getattr(protocol.notion, "promise", protocol.notion)  # what holds for many distributions does for one
+    alike = type(own) is type(notion) and getattr(own, "known", None) == getattr(notion, "known", None)
+    return protocol.notion.limits.granted() if alike else None
+
+
+def bound_when_changed(protocols: Sequence[Protocol], notion: Notion) -> float:
+    """A level that holds for releases from values of X that changed in between, however these go together.
+
+    P(y|anything) is a mean of P(y|x), so every further release moves any belief by at most its own spread. What the
+    first one tells is limited by its promise, and any of them may count as the first.
+    """
+    spreads = [Spread.of(protocol).log for protocol in protocols]
+    levels = []
+    for first, protocol in enumerate(protocols):
+        own = promised(protocol, notion) or Limits(spreads[first], spreads[first], spreads[first])
+        more = math.fsum(spread for i, spread in enumerate(spreads) if i != first)
+        more += len(spreads) * math.ulp(more) if math.isfinite(more) else 0.0
+        levels.append(notion.level_of(Limits(own.lower + more, own.upper + more, own.spread + more)))
+    return min(levels)

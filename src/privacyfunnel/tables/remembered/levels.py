@@ -1,0 +1,111 @@
+"""Levels: what everything that has been released of people comes to, history by history, and whether it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput, OverLimit
+from privacyfunnel.promises.limits import PERFECT_LEVEL
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.proof.together import bound_when_changed, certify_together, promised
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.counting import count
+from privacyfunnel.tables.fitting import fit_reading
+from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.tables.remembered.settling import History
+
+PROMISED = "as promised, proven when it was fitted"
+PUBLISHED = "exact, on the protocol's own noisy counts"
+EXACT = "exact, on this table"
+BOUNDED = "at most, since values changed in between"
+SHOWN = 12
+"""Digits of a digest that tell protocols apart for people."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a history comes to, for how many people, and how that is known."""
+
+    draws: tuple[tuple[str, int], ...]
+    """Protocols, by their drawing's digest, and how often each was drawn from."""
+    people: int
+    level: float
+    kept: bool
+    """Whether it is within what the steward fixed."""
+    how: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for the ledger."""
+        draws = [{"protocol": digest, "draws": n} for digest, n in self.draws]
+        return {"people": self.people, "level": _finite(self.level), "how": self.how, "draws": draws}
+
+
+@dataclass(eq=False)
+class Levels:
+    """Computes the levels of histories of these protocols, today's first."""
+
+    protocols: Sequence[Protocol]
+    digests: Sequence[str]
+    notion: Notion
+    """The kind of promise that levels are of, at the ε that the steward fixed, if one was."""
+    limited: bool
+    source: Grouping
+    _joints: dict[tuple[int, ...], Joint] = field(default_factory=dict)
+
+    def of(self, history: History, people: int) -> Level:
+        """The level of a history; refused if it cannot be known."""
+        draws, mixed = history
+        used = tuple(p for p, n in enumerate(draws) if n)
+        listed = [self.protocols[p] for p in used for _ in range(draws[p])]
+        level, kept, how = self._known(used, listed, mixed, people)
+        return Level(tuple((self.digests[p], draws[p]) for p in used), people, level, kept or not self.limited, how)
+
+    def _known(
+        self, used: tuple[int, ...], listed: list[Protocol], mixed: bool, people: int
+    ) -> tuple[float, bool, str]:
+        if mixed:
+            return self._compared(bound_when_changed(listed, self.notion), BOUNDED)
+        own = promised(listed[0], self.notion)
+        if len(listed) == 1 and own is not None:
+            return self._compared(self.notion.level_of(own), PROMISED)
+        if len(listed) == 1 and listed[0].noise is not None:
+            certificate = certify(listed[0], published_joint(listed[0]), self.notion)
+            return certificate.level, certificate.holds, PUBLISHED
+        try:
+            certificate = certify_together(listed, self._joint(used), self.notion)
+        except OverLimit:
+            raise
+        except InvalidInput as reason:
+            raise OverLimit(
+                f"what everything that was released of {people:,} people comes to cannot be computed: {reason}"
+            ) from None
+        return certificate.level, certificate.holds, EXACT
+
+    def _compared(self, level: float, how: str) -> tuple[float, bool, str]:
+        return level, level <= max(self.notion.epsilon, PERFECT_LEVEL), how
+
+    def _joint(self, used: tuple[int, ...]) -> Joint:
+        """p(s, x) of today's table, x being all columns of these protocols, each as it is cut by any of them."""
+        if used not in self._joints:
+            protocols = [self.protocols[p] for p in used]
+            readings = protocols[0].secret_readings
+            if not readings or any(protocol.secret_readings != readings for protocol in protocols):
+                raise OverLimit("what was released cannot be put together: the protocols are not about the same secret")
+            columns = dict.fromkeys(column for p in protocols for block in p.blocks for column in block.columns)
+            names = [column.name for column in columns]
+            if getattr(self.notion, "known", None) is not None and len(set(names)) < len(names):
+                raise OverLimit(
+                    "what attackers know is not clear where protocols cut a column differently; promise it for all columns"
+                )
+            secrets = [fit_reading(self.source, reading) for reading in readings]
+            self._joints[used] = count(self.source, secrets, list(columns))
+        return self._joints[used]
+
+
+def _finite(level: float) -> float | None:
+    return level if level < float("inf") else None

@@ -1,0 +1,79 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.errors import InvalidTable, UnseenValues
+from privacyfunnel.tables.remembered.ledger import read_ledger
+from spark_parts import spark
+
+pytestmark = pytest.mark.long
+ROWS = 1000
+
+
+@pytest.fixture(scope="module")
+def session():
+    with spark() as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"id": rng.permutation(ROWS), "town": rng.choice(list("ABCD"), ROWS)})
+    return people.assign(ill=np.where(rng.random(ROWS) < 0.2 + 0.2 * (people.town == "A"), "yes", "no"))
+
+
+@pytest.fixture(scope="module")
+def protocol(table):
+    return pf.optimise(pf.Joint.from_table(table, "ill", ["town"]), pf.LIP(0.1), objective="faithful")
+
+
+def collected(frame):
+    return pd.DataFrame([row.asDict() for row in frame.collect()], columns=frame.columns)
+
+
+def test_spark_pandas_and_files_give_the_same_people_the_same_rows(session, table, protocol, tmp_path):
+    again = {"remember": tmp_path / "people.key", "person": "id", "keep_order": True}
+    first = protocol.sanitise(table, **again)
+    frame = session.createDataFrame(table).repartition(3).persist()  # else it deals rows anew for every query
+    people = collected(frame.select("id")).id  # in the order of its partitions
+    released = collected(protocol.sanitise_spark(frame, **again))
+    assert released.set_index(people).loc[table.id].reset_index(drop=True).equals(first)
+    in_order = session.createDataFrame(table).coalesce(1)
+    release = protocol.sanitise_spark(in_order, tmp_path / "open.parquet", **again)
+    assert release.remembered.unchanged == ROWS
+    assert pd.read_parquet(tmp_path / "open.parquet").equals(first)
+    assert "keyed" in release.metadata()["randomness"]
+    shuffled = collected(protocol.sanitise_spark(frame, **again | {"keep_order": False}))
+    assert shuffled.value_counts().equals(first.value_counts())
+    lines = read_ledger(again["remember"]).releases
+    assert len({line["records"] for line in lines}) == 1
+    assert len(lines) == 4
+
+
+def test_spark_tells_new_changed_and_gone_people_apart(session, table, protocol, tmp_path):
+    again = {"remember": tmp_path / "people.key", "person": "id", "keep_order": True}
+    first = collected(protocol.sanitise_spark(session.createDataFrame(table).coalesce(1), **again))
+    later = table.assign(town=np.where(np.arange(ROWS) < 100, "B", table.town)).iloc[:-20]
+    changed = (later.town != table.town.iloc[:-20]).sum()
+    later = pd.concat([later, later.iloc[:5].assign(id=lambda rows: rows.id + 10_000)])
+    release = protocol.sanitise_spark(session.createDataFrame(later).coalesce(1), tmp_path / "o.parquet", **again)
+    found = release.remembered
+    assert (found.new, found.unchanged, found.changed, found.left) == (5, ROWS - 20 - changed, changed, 20)
+    assert pd.read_parquet(tmp_path / "o.parquet").iloc[:-5].equals(first.iloc[:-20])
+    left_out = protocol.sanitise_spark(session.createDataFrame(later), **again, changed="drop")
+    assert left_out.count() == len(later) - changed
+
+
+def test_spark_refuses_people_twice_rows_about_nobody_and_values_never_seen(session, table, protocol, tmp_path):
+    again = {"remember": tmp_path / "people.key", "person": "id"}
+    with pytest.raises(InvalidTable, match="2 rows of the DataFrame are about somebody who has a row already"):
+        protocol.sanitise_spark(session.createDataFrame(pd.concat([table, table.iloc[:2]])), **again)
+    with pytest.raises(InvalidTable, match="1 rows have no entry in 'id'"):
+        ids = [None, *map(str, table.id[1:])]
+        protocol.sanitise_spark(session.createDataFrame(table.assign(id=ids)), **again)
+    with pytest.raises(UnseenValues, match="3 rows in town"):
+        towns = ["Z"] * 3 + table.town.tolist()[3:]
+        protocol.sanitise_spark(session.createDataFrame(table.assign(town=towns)), **again)
+    assert not read_ledger(again["remember"]).releases
