@@ -1,7 +1,7 @@
-"""python -m tools.documentation FOLDER [ROOT]: build the documentation strictly, set its formulas, and put it into FOLDER.
+"""python -m tools.documentation FOLDER [ROOT]: build the documentation strictly, set formulas, put it into FOLDER.
 
-Zensical builds beside its configuration, so that happens in a folder of its own, to which what it reads is copied. The
-site appears whole or not at all.
+Zensical builds beside its configuration, so that happens in a folder of its own, to which what it reads is copied.
+The site appears whole or not at all.
 """
 
 from __future__ import annotations
