@@ -115,7 +115,7 @@ $(VENV)/.docs: $(READY)
 	touch $@
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m tools.documentation site
 
 $(VENV)/.release: $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[release]'

@@ -44,15 +44,18 @@ class Page(HTMLParser):
         self.prose += "" if self._code else data
 
 
+def build(folder, root=ROOT):
+    command = [sys.executable, "-m", "tools.documentation", str(folder), str(root)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The built site."""
-    pytest.importorskip("mkdocs", reason="mkdocs is not installed: make docs installs it")
-    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed: make docs installs it")
-    pytest.importorskip("material", reason="mkdocs-material is not installed: make docs installs it")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    for name in ("mkdocstrings", "zensical"):
+        pytest.importorskip(name, reason=f"{name} is not installed: make docs installs it")
+    folder = tmp_path_factory.mktemp("built") / "site"
+    done = build(folder)
     assert done.returncode == 0, done.stderr
     return {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
 
@@ -93,6 +96,21 @@ def test_every_public_name_has_a_heading_in_the_reference(site):
     (reference,) = [parsed for page, parsed in site.items() if page.parent.name == "reference"]
     homes = {anchor.rsplit(".", 1)[-1] for anchor in reference.anchors if anchor.startswith("privacyfunnel.")}
     assert set(pf.__all__) - homes == set()
+
+
+@pytest.mark.parametrize("link", ["[dead](nowhere.md)", "[dead](index.md#nowhere)"])
+def test_a_dead_link_or_anchor_fails_the_build_and_leaves_no_site(link, tmp_path):
+    pytest.importorskip("zensical")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text(f"# Here\n\n{link}\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: small\ntheme: { name: material, font: false }\n")
+    done = build(tmp_path / "site", tmp_path)
+    assert done.returncode != 0
+    assert "does not exist" in done.stdout + done.stderr
+    assert not (tmp_path / "site").exists()
+    (tmp_path / "docs" / "index.md").write_text("# Here\n\n[alive](index.md#here) and p_X\n")
+    assert build(tmp_path / "site", tmp_path).returncode == 0
+    assert "p<sub>X</sub>" in (tmp_path / "site" / "index.html").read_text()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""For the site: p_X and e^ε in sentences become indices and exponents when pages are built. No script, no fonts.
+"""For the site: p_X and e^ε in sentences become indices and exponents once pages are built. No script, no fonts.
 
 The pages themselves stay readable as plain text, where formulas are written as people type them.
 """
@@ -6,12 +6,14 @@ The pages themselves stay readable as plain text, where formulas are written as 
 from __future__ import annotations
 
 import re
-from typing import Any
+from pathlib import Path
 
 AS_THEY_ARE = ("code", "pre", "script", "style", "svg")
 """Elements whose text is not prose."""
-REFERENCE = "reference.md"
+REFERENCE = "reference"
 """Docstrings speak of names such as n_x."""
+ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
+"""What a page says; around it are menus, whose names have no formulas."""
 BASE = r"(?<![A-Za-z0-9_])(max|min|[A-Za-zΑ-Ωα-ωΣΠ][ⁱʲ′]?)"
 INDEX = re.compile(BASE + r"_(?:\{([^{}]*)\}|(∞|[A-Za-z0-9α-ω][₀-₉]?)(?![A-Za-z0-9_]))")
 EXPONENT = re.compile(
@@ -19,9 +21,13 @@ EXPONENT = re.compile(
 )
 
 
-def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Called by mkdocs for every page."""
-    return html if page.file.src_uri == REFERENCE else typeset(html)
+def typeset_site(folder: Path) -> int:
+    """Set the formulas in the articles of all pages of a built site; how many pages there are."""
+    pages = [page for page in sorted(folder.rglob("*.html")) if page.parent.name != REFERENCE]
+    for page in pages:
+        html = page.read_text(encoding="utf-8")
+        page.write_text(ARTICLE.sub(lambda found: typeset(found[0]), html), encoding="utf-8")
+    return len(pages)
 
 
 def typeset(html: str) -> str:

@@ -21,7 +21,7 @@ COARSER: dict[str, Kind] = {"day": "month", "month": "year"}
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class Coarsened:
     """A column, as finely as it would be released."""
 
     fitted: FittedColumn
@@ -55,14 +55,14 @@ def argument(name: str) -> str:
     return f'"{name}"' if "," in name or name != name.strip() else name
 
 
-def levels(fitted: FittedColumn, people: Vector, declared: bool) -> tuple[Level, ...]:
+def levels(fitted: FittedColumn, people: Vector, declared: bool) -> tuple[Coarsened, ...]:
     """The column as it is read, then coarser ones; people[code] have each value.
 
     Which texts are kept goes by how many people have them, as with --top. So texts of a `declared` column are left as
     they are: nothing that is said to be declared may come from the table.
     """
     column = fitted.column
-    first = Level(fitted, np.arange(len(column)))
+    first = Coarsened(fitted, np.arange(len(column)))
     if column.kind == "text":
         return (first, *([] if declared else _fewer_texts(fitted, people)))
     if column.kind in COARSER:
@@ -76,7 +76,7 @@ def _halves(values: int) -> Iterator[int]:
         yield values
 
 
-def _fewer_texts(fitted: FittedColumn, people: Vector) -> Iterator[Level]:
+def _fewer_texts(fitted: FittedColumn, people: Vector) -> Iterator[Coarsened]:
     column = fitted.column
     own = [i for i, label in enumerate(column.labels) if label is not None and label != OTHER]
     frequent = sorted(own, key=lambda i: (-people[i], str(column.labels[i])))
@@ -89,10 +89,10 @@ def _fewer_texts(fitted: FittedColumn, people: Vector) -> Iterator[Level]:
         coarse = Column(**column.reading().model_dump(), labels=tuple(labels), other=True)
         notice = f"the {kept} most frequent of {len(own)} values kept, the rest is {OTHER!r}"
         words = f"top {kept}"
-        yield Level(replace(fitted, column=coarse, notice=notice, chosen=True), of, words, ("top", kept))
+        yield Coarsened(replace(fitted, column=coarse, notice=notice, chosen=True), of, words, ("top", kept))
 
 
-def _wider_ranges(fitted: FittedColumn) -> Iterator[Level]:
+def _wider_ranges(fitted: FittedColumn) -> Iterator[Coarsened]:
     """Neighbouring ranges, or numbers, merged by two, four …; missing stays apart."""
     column = fitted.column
     present = [label for label in column.labels if label is not None]
@@ -111,7 +111,7 @@ def _wider_ranges(fitted: FittedColumn) -> Iterator[Level]:
         coarse = Column(name=column.name, kind="bins", edges=edges, missing=column.missing, labels=tuple(labels))
         words = f"{len(edges) - 1} ranges"
         notice = f"{words}, merged of {len(present)}"
-        yield Level(replace(fitted, column=coarse, notice=notice), of, words, ("bins", edges))
+        yield Coarsened(replace(fitted, column=coarse, notice=notice), of, words, ("bins", edges))
 
 
 def _edge(edge: float) -> str:
@@ -119,7 +119,7 @@ def _edge(edge: float) -> str:
     return f"{edge:g}" if abs(edge) >= OPEN else short(edge)
 
 
-def _shorter_dates(fitted: FittedColumn) -> Iterator[Level]:
+def _shorter_dates(fitted: FittedColumn) -> Iterator[Coarsened]:
     column, kind = fitted.column, COARSER.get(fitted.column.kind)
     while kind is not None:
         cut = [None if label is None else str(label)[: raw.LETTERS[kind]] for label in column.labels]
@@ -131,5 +131,5 @@ def _shorter_dates(fitted: FittedColumn) -> Iterator[Level]:
         coarse = Column(**content, labels=tuple(labels), other=column.other)
         words = f"dates kept by {kind}"
         if len(labels) < len(column):
-            yield Level(replace(fitted, column=coarse, notice=words), of, words, ("dates", kind))
+            yield Coarsened(replace(fitted, column=coarse, notice=words), of, words, ("dates", kind))
         kind = COARSER.get(kind)

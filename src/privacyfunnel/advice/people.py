@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privacyfunnel.advice.levels import Level, levels
+from privacyfunnel.advice.levels import Coarsened, levels
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.too_fine import FEW
 from privacyfunnel.typing import Integers, Vector
@@ -34,7 +34,7 @@ class People:
     """How many its columns may have."""
     codes: Integers
     """codes[g, j], of the columns as they are read."""
-    levels: tuple[tuple[Level, ...], ...]
+    levels: tuple[tuple[Coarsened, ...], ...]
     """For each column, as it is read first, then coarser."""
     _read: dict[Place, Integers] = field(default_factory=dict)
     _entropies: dict[tuple[tuple[Place, ...], bool], tuple[float, int]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class People:
         """The number of people."""
         return int(self.people.sum())
 
-    def level(self, place: Place) -> Level:
+    def level(self, place: Place) -> Coarsened:
         """A column at a level."""
         j, fineness = place
         return self.levels[j][fineness]

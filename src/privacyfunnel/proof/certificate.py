@@ -112,9 +112,10 @@ class Certificate(Shown):
 
     def sheet(self) -> Sheet:
         """What a notebook shows: whether it holds, and how near the level comes to what was promised."""
-        promised = self.notion.epsilon
-        rows = [["ε", number(self.level), number(promised)]]
-        grid = Grid("Level", ("", "reached", "promised"), rows, [Mark(self.level, limit=promised)])
+        parts = self.levels or (Level("ε", self.level, self.notion.epsilon, self.holds),)
+        rows = [[one.subject, number(one.level), number(one.promised)] for one in parts]
+        marks = [Mark(one.level, limit=one.promised) for one in parts]
+        grid = Grid("Level", ("", "reached", "promised"), rows, marks)
         title = "The promise holds" if self else "The promise is broken"
         return Sheet(title, [self.notion.words(), self.reason], [grid])
 
