@@ -186,7 +186,8 @@ class Sweep:
                 if improving > n / ENOUGH and np.isfinite(threshold):
                     break
         least = min([least, *(self._least_of_vague(board, y) for board in boards)])
-        columns = [_columns(board, threshold, self._order) for board in boards]
+        kept = KEPT_FOR_EACH if comb(n, self.faces.rank) <= QUICKLY_SWEPT or not np.isfinite(threshold) else 1
+        columns = [_columns(board, threshold, self._order, kept) for board in boards]
         singles = self._singles[-y[self._singles] < threshold]
         columns.append(Columns(singles[:, None], np.ones((len(singles), 1))))
         return _distinct(Columns.join(columns)), least if seen == len(self._portions) else None
@@ -221,9 +222,10 @@ def _empty(n: int, rank: int) -> Boards:
     )
 
 
-def _columns(board: Boards, threshold: float, order: Integers) -> Columns:
-    """The posteriors written down that cost less than a threshold."""
+def _columns(board: Boards, threshold: float, order: Integers, kept: int) -> Columns:
+    """The posteriors written down that cost less than a threshold, the best of each value."""
     at = np.isfinite(board.best) & (board.best < threshold)
+    at[:, kept:] = False
     mass = board.masses[at]
     return Columns(order[board.supports[at]], mass / mass.sum(axis=1, keepdims=True))
 
