@@ -35,6 +35,7 @@ def main() -> None:
     _save("beliefs", _beliefs(joint))
     _save("kinds", _kinds())
     _save("kept", _kept(joint))
+    _save("choosing", _choosing())
 
 
 def _save(name: str, drawn: Any) -> None:
@@ -120,3 +121,32 @@ def _kept(joint: pf.Joint) -> Any:
 
 if __name__ == "__main__":
     main()
+
+
+CHOICES = (
+    ("one value is worse than others", "levels for values", "--epsilon ill=0.1,well=1"),
+    ("how much anybody may be suspected", "belief", "--notion belief --epsilon ill=0.05"),
+    ("several secrets, each for itself", "several secrets", "--secret income --secret illness"),
+    ("several secrets and how they go together", "one joint secret", "--secret income,illness"),
+    ("a number: near is not far", "borders", "--ordered"),
+    ("a column must be true in every row", "exact columns", "--exact town"),
+)
+"""What matters, the promise for it, and how to ask for it."""
+
+
+def _choosing() -> Any:
+    """What is to be protected, and the promise that does it."""
+    rows = [{"matters": a, "promise": b, "ask": c, "row": i} for i, (a, b, c) in enumerate(CHOICES)]
+    base = alt.Chart(alt.Data(values=rows)).encode(y=alt.Y("row:O", axis=None))
+    width = {"width": 640, "height": 240}
+    parts = [
+        base.mark_text(align="left", fontSize=14, color=INK).encode(x=alt.value(0), text="matters:N"),
+        base.mark_text(align="left", fontSize=14, color=GREY).encode(x=alt.value(290), text=alt.value("→")),
+        base.mark_text(align="left", fontSize=14, fontWeight="bold", color=BLUE).encode(
+            x=alt.value(315), text="promise:N"
+        ),
+        base.mark_text(align="left", fontSize=12, font="monospace", color=ORANGE).encode(
+            x=alt.value(450), text="ask:N"
+        ),
+    ]
+    return alt.layer(*parts).properties(**width)

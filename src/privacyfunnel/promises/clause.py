@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -84,6 +84,7 @@ def not_less(value: float) -> float:
 
 def rows_of(clauses: Sequence[Clause]) -> Matrix:
     """G with G v ≤ 0 exactly when the posterior v[x] = P(x|y) keeps every clause."""
+    clauses = without_repetition(clauses)
     parts = [clause.limits.rows(clause.joint, clause.views, clause.about, at_once=len(clauses)) for clause in clauses]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -93,9 +94,40 @@ def outer_rows_of(clauses: Sequence[Clause]) -> OuterRows:
 
     All are widened by different shares of a hair, and no two clauses compare the same numbers.
     """
-    wider = hair_widths()
+    wider, clauses = hair_widths(), without_repetition(clauses)
     parts = [clause.limits.outer_rows(clause.joint, clause.views, clause.about, wider) for clause in clauses]
     return parts[0] if len(parts) == 1 else OuterRows.join(parts)
+
+
+def without_repetition(clauses: Sequence[Clause]) -> Sequence[Clause]:
+    """The same without what another clause says as strictly of the same event, to the same attackers.
+
+    Rows that say the same would be told apart by rounding errors alone.
+    """
+    if len(clauses) == 1:
+        return clauses
+    said = [
+        (i, s, (frozenset(view.known for view in clause.views), tuple(clause.joint.weights[s].tolist())))
+        for i, clause in enumerate(clauses)
+        if not math.isfinite(clause.limits.spread)
+        for s in (range(clause.joint.n_s) if clause.about is None else clause.about)
+    ]
+    idle: dict[int, set[int]] = {}
+    kept: dict[object, list[int]] = {}
+    for i, s, event in sorted(said, key=lambda one: clauses[one[0]].limits.upper + clauses[one[0]].limits.lower):
+        if any(clauses[other].limits.within(clauses[i].limits) for other in kept.get(event, ())):
+            idle.setdefault(i, set()).add(s)
+        else:
+            kept.setdefault(event, []).append(i)
+    found = []
+    for i, clause in enumerate(clauses):
+        events = range(clause.joint.n_s) if clause.about is None else clause.about
+        left = tuple(s for s in events if s not in idle.get(i, ()))
+        if left == tuple(events):
+            found.append(clause)
+        elif left:
+            found.append(replace(clause, about=left))
+    return found
 
 
 def spans_of(clauses: Sequence[Clause]) -> Exact:

@@ -42,6 +42,8 @@ QUICKLY_SWEPT = 10_000_000
 """Up to this many choices of values, a first sweep goes through all."""
 ANY = 1e300
 """A threshold that all posteriors are below: a sweep for them ends when some are known for many values."""
+STEADINESS = 0.7
+"""How much of the last prices is kept, in steady ones."""
 LONGEST_SWEEP = 2e10
 """About a minute of one core for a complete sweep."""
 
@@ -73,8 +75,9 @@ def _generate(state: Search, faces: Faces, around: Faces | None, master: Master,
     """
     sweep = Sweep(state.polytope, faces)
     surely = None if around is None else Sweep(state.outer, around)
-    new, _ = sweep.under(y, np.inf if comb(state.polytope.n_x, faces.rank) <= QUICKLY_SWEPT else ANY, state.stopped)
-    worth = -max(IMPROVES, OF_THE_GAP * state.gap)
+    many = comb(state.polytope.n_x, faces.rank) > QUICKLY_SWEPT
+    new, _ = sweep.under(y, ANY if many else np.inf, state.stopped)
+    worth, steady = -max(IMPROVES, OF_THE_GAP * state.gap), y
     rounds = complete = 0
     while not state.stopped() and not state.closed():
         rounds += 1
@@ -83,14 +86,17 @@ def _generate(state: Search, faces: Faces, around: Faces | None, master: Master,
         q, y, artificial = master.solve()
         if artificial <= 0:
             state.keep(master.columns, q)
-        new, least = sweep.under(y, worth, state.stopped)
-        if least is not None and least > -state.gap and surely is not None and not state.stopped():
-            _, least = surely.under(y, -np.inf, state.stopped)
+        # Where sweeps are long, prices that follow those of the master slowly need fewer: the master's own leap about.
+        steady = STEADINESS * steady + (1 - STEADINESS) * y if many and artificial <= 0 and len(new) else y
+        new, least = sweep.under(steady, worth, state.stopped)
+        near = least is not None and (not many or least > -state.gap)
+        if near and surely is not None and not state.stopped():
+            _, least = surely.under(steady, -np.inf, state.stopped)
             if least is not None:
                 complete += 1
-                state.bound(y, least)
+                state.bound(steady, least)
         state.report()
-        if not len(new) and (artificial <= 0 or not master.raise_penalty()):
+        if not len(new) and steady is y and (artificial <= 0 or not master.raise_penalty()):
             break
     return rounds, complete, y
 
@@ -172,7 +178,7 @@ class Sweep:
             while seen < len(self._portions) and not stopped():
                 portion = self._portions[self._next]
                 parts = [portion[i::threads] for i in range(threads)]
-                found = pool.map(lambda board, part: self._run(board, part, sorted_y), boards, parts)
+                found = pool.map(lambda board, part: self._run(board, part, sorted_y, threshold), boards, parts)
                 least = min(least, *found)
                 self._next = (self._next + 1) % len(self._portions)
                 seen += 1
@@ -180,7 +186,8 @@ class Sweep:
                 if improving > n / ENOUGH and np.isfinite(threshold):
                     break
         least = min([least, *(self._least_of_vague(board, y) for board in boards)])
-        columns = [_columns(board, threshold, self._order) for board in boards]
+        kept = KEPT_FOR_EACH if comb(n, self.faces.rank) <= QUICKLY_SWEPT or not np.isfinite(threshold) else 1
+        columns = [_columns(board, threshold, self._order, kept) for board in boards]
         singles = self._singles[-y[self._singles] < threshold]
         columns.append(Columns(singles[:, None], np.ones((len(singles), 1))))
         return _distinct(Columns.join(columns)), least if seen == len(self._portions) else None
@@ -195,9 +202,9 @@ class Sweep:
                 least = min(least, -float(y[support].max()))
         return least
 
-    def _run(self, board: Boards, tasks: list[tuple[int, int]], y: Vector) -> float:
+    def _run(self, board: Boards, tasks: list[tuple[int, int]], y: Vector, threshold: float) -> float:
         least = np.inf
-        faces, task = self.faces, SweepTask(self._G, self._size, y, FEASIBLE)
+        faces, task = self.faces, SweepTask(self._G, self._size, y, FEASIBLE, threshold)
         for k, first in tasks:
             if k == faces.rank:
                 found = sweep_points(first, self._U, faces.points, faces.doubt, faces.tight, task, board)
@@ -215,9 +222,10 @@ def _empty(n: int, rank: int) -> Boards:
     )
 
 
-def _columns(board: Boards, threshold: float, order: Integers) -> Columns:
-    """The posteriors written down that cost less than a threshold."""
+def _columns(board: Boards, threshold: float, order: Integers, kept: int) -> Columns:
+    """The posteriors written down that cost less than a threshold, the best of each value."""
     at = np.isfinite(board.best) & (board.best < threshold)
+    at[:, kept:] = False
     mass = board.masses[at]
     return Columns(order[board.supports[at]], mass / mass.sum(axis=1, keepdims=True))
 

@@ -13,6 +13,8 @@ from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR
 from privacyfunnel.optimiser.program.supports import HALF_ULP, STEEPEST, UNCERTAIN
 from privacyfunnel.typing import Integers, Matrix, Vector
 
+NEARLY = 1e-8
+"""What masses that are certain only to CERTAIN, and float64, may change in a cost: far less than this."""
 CERTAIN = 1e-11
 """Masses that are this certain need no second look."""
 
@@ -28,6 +30,8 @@ class SweepTask(NamedTuple):
     size: Matrix
     y: Vector
     slack: float
+    ceiling: float
+    """Posteriors that surely cost more than this, and more than the least so far, need not be looked at further."""
 
 
 class Boards(NamedTuple):
@@ -124,7 +128,9 @@ def sweep_points(
                 support[: k - 1] = chosen
                 support[k - 1] = last
                 if sure:
-                    least = min(least, _judged(support, v, task, boards))
+                    floor = _floor(support, v, task.y) - NEARLY
+                    if floor < task.ceiling or floor < least:
+                        least = min(least, _judged(support, v, task, boards))
                 else:
                     least = min(least, _reconsidered(support, tight[t], v, task, boards))
         if not _advance(chosen, n - 1):
@@ -255,6 +261,16 @@ def _cost(support: Integers, v: Vector, y: Vector) -> float:
         if v[i] > 0:
             cost -= v[i] * (math.log(v[i]) + y[support[i]])
     return cost
+
+
+@compiled
+def _floor(support: Integers, v: Vector, y: Vector) -> float:
+    """Less than H(v) − y·v, without logarithms: −ln v ≥ (1 − v) + (1 − v)²/2, the first terms of its series."""
+    floor = 0.0
+    for i in range(len(v)):
+        rest = 1.0 - v[i]
+        floor += v[i] * (rest * (1.0 + 0.5 * rest) - y[support[i]])
+    return floor
 
 
 @compiled
