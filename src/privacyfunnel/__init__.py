@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         population_findings,
         sharpness,
     )
+    from privacyfunnel.protocols.follow_up import FollowUp
     from privacyfunnel.protocols.protocol import Protocol
     from privacyfunnel.tables.domain import Domain
     from privacyfunnel.transformer import PrivacyFunnel
@@ -67,6 +68,7 @@ __all__ = [
     "Estimates",
     "ExpectedErrors",
     "Figure",
+    "FollowUp",
     "Joint",
     "Notion",
     "Ordered",
@@ -144,6 +146,7 @@ _HOMES = {
     "promises.notion": ("Notion",),
     "promises.ordered": ("Ordered",),
     "promises.several": ("Promises",),
+    "protocols.follow_up": ("FollowUp",),
     "protocols.protocol": ("Protocol",),
     "promises.robust": ("Robust", "robust"),
     "attacks.repetition": ("Repeated", "repeated"),

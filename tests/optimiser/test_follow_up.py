@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import brute
@@ -10,7 +10,7 @@ import history_brute
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.protocols.follow_up import FollowUp
-from strategies import arrays, joints
+from strategies import UNIT, arrays, joints
 
 pytestmark = pytest.mark.usefixtures("compiled_loops")
 
@@ -66,9 +66,10 @@ def test_both_releases_together_keep_no_more_than_the_best_single_one_and_the_fi
     assert second.gap <= 1e-6
 
 
-def test_the_same_promise_again_is_kept_and_follows_a_release_at_its_limit():
-    first = pf.optimise(JOINT, pf.LIP(0.3))
-    second = pf.optimise(JOINT, pf.LIP(0.3), after=first)
+@pytest.mark.parametrize("objective", ["information", "faithful"])
+def test_the_same_promise_again_is_kept_and_follows_a_release_at_its_limit(objective):
+    first = pf.optimise(JOINT, pf.LIP(0.3), objective=objective)
+    second = pf.optimise(JOINT, pf.LIP(0.3), after=first, objective=objective)
     assert pf.certify(second, JOINT).holds
     assert brute.keeps(pf.LIP(0.3), history_brute.lifts(JOINT, second))
 
@@ -162,3 +163,74 @@ def test_what_is_about_a_single_release_refuses_a_follow_up_in_a_line():
         _ = second.channel
     with pytest.raises(InvalidInput, match="follows an earlier release"):
         pf.attack(JOINT, second)
+
+
+@given(
+    joints(max_s=3, max_x=4, min_s=2, min_x=2),
+    st.floats(0.05, 0.5),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.05, 1.0),
+)
+def test_fresh_releases_that_keep_the_promise_together_tell_no_more_than_the_follow_up(joint, epsilon, seed, share):
+    """A second channel that looks at x alone is one of the channels among which the follow-up is the best."""
+    first = pf.optimise(joint, pf.LIP(epsilon))
+    fresh = np.random.default_rng(seed).dirichlet(np.ones(3), size=joint.n_x).T
+    fresh = share * fresh + (1 - share) / 3
+    N = np.floor(fresh * UNIT).astype(np.int64)
+    N[0] += UNIT - N.sum(axis=0)
+    lifts = history_brute.fresh_lifts(joint, [(first.channel * UNIT).astype(np.int64).tolist(), N.tolist()])
+    level = float(max(brute.levels(lifts)[0][1], brute.levels(lifts)[1][1])) * (1 + 1e-12) + 1e-12
+    assume(np.isfinite(level) and level < 20)
+    second = pf.optimise(joint, pf.LIP(max(level, epsilon)), after=first)
+    told = information_after(first.channel, N / UNIT, joint.p_x)
+    assert second.upper_bound >= told - EXTRA
+    assert second.utility >= told - 1e-6 - EXTRA
+
+
+def information_after(first, second, p_x):
+    """I(X;Y₂|Y₁) of fresh releases through two channels."""
+    told = 0.0
+    for q in first:
+        mass = p_x * q
+        if mass.sum() > 0:
+            told += mass.sum() * brute.information((mass / mass.sum()).tolist(), second.tolist())
+    return told
+
+
+def test_two_fresh_releases_at_half_the_level_can_tell_everything():
+    joint = pf.Joint([[40, 10, 1], [10, 40, 9]])
+    half = pf.optimise(joint, pf.LIP(0.2))
+    assert pf.repeated(joint, half, (2,))[0].level > 0.4
+    second = pf.optimise(joint, pf.LIP(0.4), after=half)
+    assert pf.certify(second, joint).level <= 0.4
+
+
+def test_levels_of_single_values_and_of_several_secrets_hold_for_everything_together():
+    from privacyfunnel.distribution.noise import with_at_least
+
+    counts = np.random.default_rng(8).integers(0, 30, size=(3, 4, 3))
+    people = pf.Joint(counts, attributes=["town", "age"], secret_values=["ill", "well", "unknown"])
+    for joint in (people, with_at_least(people, 20)):
+        first = pf.optimise(joint, pf.LIP({"ill": 0.1, "well": 0.3, "unknown": 0.3}))
+        second = pf.optimise(joint, pf.LIP({"ill": 0.15, "well": 0.8, "unknown": 0.6}), after=first)
+        assert pf.certify(second, people).holds
+        assert second.utility > 0.01
+
+
+@pytest.mark.long
+@settings(max_examples=2000)
+@given(joints(max_s=3, max_x=3, min_s=2, min_x=2), st.sampled_from(KINDS), st.tuples(*[st.floats(0.02, 1.0)] * 2))
+def test_two_thousand_histories_of_two_releases_keep_their_promise_in_fractions(joint, kind, steps):
+    *_, protocol = followed(joint, kind, [(more, "information") for more in steps])
+    assert brute.keeps(protocol.notion, history_brute.lifts(joint, protocol))
+
+
+@pytest.mark.long
+@settings(max_examples=60)
+@given(joints(max_s=3, max_x=3, min_s=2, min_x=2), chains(5), st.floats(0.01, 0.3))
+def test_histories_of_three_and_five_releases_keep_their_promise_in_fractions(joint, chain, last):
+    kind, steps = chain
+    steps = [*steps, (last, "information")]
+    *_, protocol = followed(joint, kind, steps)
+    assert protocol.releases == len(steps)
+    assert brute.keeps(protocol.notion, history_brute.lifts(joint, protocol))

@@ -1,0 +1,180 @@
+"""Follow-ups on the command line: fit --after, sanitise --released, audit and estimate for everything together."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.cli.app import run
+
+ROWS = 3_000
+
+
+def people(n=ROWS, seed=0):
+    rng = np.random.default_rng(seed)
+    town, age = rng.choice(3, n, p=[0.5, 0.3, 0.2]), rng.integers(18, 90, n)
+    sick = rng.random(n) < 0.1 + 0.3 * (town == 0) + 0.4 * (age > 60)
+    towns = np.array(["Ash", "Birch", "Cole"])[town]
+    return pa.table({"id": 7000 + rng.permutation(n), "sick": sick, "town": towns, "age": age})
+
+
+def funnel(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table, its first protocol and release, and the follow-up to it."""
+    folder = tmp_path_factory.mktemp("following")
+    table, first = folder / "people.csv", folder / "first.json"
+    pa_csv.write_csv(people(), table)
+    kept = ["--person", "id", "--internal", folder / "kept.parquet"]
+    assert funnel("fit", table, "--secret", "sick", "--attributes", "town", "--epsilon", "0.2", "-o", first) == 0
+    assert funnel("sanitise", table, "--protocol", first, *kept, "-o", folder / "open.csv") == 0
+    assert funnel(*followed(folder), "-o", folder / "second.json", "--json") == 0
+    again = ["--released", folder / "kept.parquet", "--person", "id", "--internal", folder / "kept2.csv"]
+    made = folder / "open2.csv"
+    assert funnel("sanitise", table, "--protocol", folder / "second.json", *again, "-o", made, "--json") == 0
+    return folder
+
+
+def followed(folder, epsilon="0.7"):
+    """The fit of a follow-up with one column more."""
+    asked = ["--secret", "sick", "--attributes", "town,age", "--bins", "age=18,40,60,90", "--epsilon", epsilon]
+    past = ["--after", folder / "first.json", "--released", folder / "kept.parquet", "--person", "id"]
+    return ["fit", folder / "people.csv", *asked, *past]
+
+
+def told(capsys, *arguments):
+    """What a command tells machines."""
+    capsys.readouterr()
+    assert funnel(*arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys, *arguments):
+    """The one line with which a command refuses."""
+    capsys.readouterr()
+    assert funnel(*arguments) == 2
+    said = capsys.readouterr().err.strip()
+    assert "\n" not in said
+    return said
+
+
+def test_fit_finds_a_follow_up_that_keeps_its_promise_together_with_the_first(folder, capsys):
+    found = told(capsys, *followed(folder), "-o", folder / "again.json", "--force")
+    assert found["holds"] is True
+    assert found["level"] <= 0.7
+    assert [level["releases"] for level in found["levels"]] == [1, 2]
+    assert found["levels"][0]["level"] < 0.7
+    assert found["everything_published"]["fit"] == 2.0  # both fits told something
+    assert found["people_released_before"] == ROWS
+    assert isinstance(pf.Protocol.load(folder / "again.json"), pf.FollowUp)
+
+
+def test_columns_that_were_released_before_are_read_as_then(folder, capsys):
+    found = told(capsys, *followed(folder), "-o", folder / "again.json", "--force")
+    assert found["columns"][1]["done"] == "as it was released before"
+
+
+def test_fit_tells_people_what_everything_comes_to(folder, capsys):
+    assert funnel(*followed(folder), "-o", folder / "again.json", "--force") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "for everything released together" in said
+    assert "The first 2 releases together: lip level 0." in said
+    assert "outcomes that 3,000 people had before" in said
+
+
+def test_what_is_published_says_nothing_of_persons(folder):
+    assert (folder / "open2.csv").read_text().splitlines()[0] == "town,age"
+    assert (folder / "kept2.csv").read_text().splitlines()[0] == "id,town,age"
+    assert len((folder / "open2.csv").read_text().splitlines()) == ROWS + 1
+
+
+def test_audit_checks_everything_together_and_what_it_follows(folder, capsys):
+    found = told(capsys, "audit", folder / "second.json", "--after", folder / "first.json")
+    assert found["certificate"]["holds"] is True
+    assert found["release"] == 2
+    found = told(capsys, "audit", folder / "second.json", "--table", folder / "people.csv")
+    assert len(found["exact_counts"]["levels"]) == 2
+    assert funnel("audit", folder / "second.json", "--table", folder / "people.csv") == 0
+    assert "KEPT, in exact arithmetic" in capsys.readouterr().out
+
+
+def test_audit_refuses_what_does_not_follow_the_protocol_that_is_named(folder, capsys):
+    other = folder / "other.json"
+    asked = ["--secret", "sick", "--attributes", "town", "--epsilon", "0.3"]
+    assert funnel("fit", folder / "people.csv", *asked, "-o", other, "--force") == 0
+    assert "does not follow" in refusal(capsys, "audit", folder / "second.json", "--after", other)
+    assert "follows no earlier release" in refusal(capsys, "audit", other, "--after", folder / "first.json")
+
+
+def test_a_broken_promise_is_found_on_other_people(folder, capsys):
+    table = people(seed=5)
+    sick = pa.array(np.asarray(table["town"]) == "Ash")
+    pa_csv.write_csv(table.set_column(1, "sick", sick), folder / "others.csv")
+    first, strict = folder / "exact.json", folder / "exact2.json"
+    asked = ["--secret", "sick", "--attributes", "town", "--exact-fit"]
+    assert funnel("fit", folder / "people.csv", *asked, "--epsilon", "0.2", "-o", first) == 0
+    assert funnel("fit", folder / "people.csv", *asked, "--epsilon", "0.5", "--after", first, "-o", strict) == 0
+    assert funnel("audit", strict, "--table", folder / "people.csv") == 0
+    assert funnel("audit", strict, "--table", folder / "others.csv") == 1
+    assert "BROKEN" in capsys.readouterr().out
+
+
+def test_estimates_are_made_from_both_releases(folder, capsys):
+    both = ["--released", folder / "kept.parquet", "--person", "id"]
+    found = told(capsys, "estimate", folder / "kept2.csv", "--protocol", folder / "second.json", *both, "--of", "town")
+    assert found["rows"] == ROWS
+    rows = {row["values"][0][0]: row for row in found["tables"][0]["estimates"]}
+    assert rows["Ash"]["low"] < 0.5 < rows["Ash"]["high"]
+    assert found["why"].startswith("All releases together")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--released", "kept.parquet"], "name it with --person"),
+        (["--keep", "0.9"], "without --keep|choose one|epsilon"),
+        (["--blocks", "each"], "goes without --blocks"),
+        (["--confidence", "0.95"], "goes without --confidence"),
+        (["--epsilon", "0.05"], "no follow-up takes that back"),
+    ],
+)
+def test_what_a_follow_up_is_not_for_is_refused_in_a_line(folder, capsys, more, words, monkeypatch):
+    import re
+
+    monkeypatch.chdir(folder)
+    asked = ["--secret", "sick", "--attributes", "town,age", "--bins", "age=18,40,60,90"]
+    epsilon = [] if "--epsilon" in more else ["--epsilon", "0.7"]
+    said = refusal(capsys, "fit", "people.csv", *asked, *epsilon, "--after", "first.json", *more, "-o", "x.json")
+    assert re.search(words, said), said
+    assert not (folder / "x.json").exists()
+
+
+def test_sanitise_refuses_a_follow_up_without_what_was_released_and_the_other_way_round(folder, capsys):
+    table, made = folder / "people.csv", folder / "x.csv"
+    said = refusal(capsys, "sanitise", table, "--protocol", folder / "second.json", "-o", made)
+    assert "give what was released then" in said
+    past = ["--released", folder / "kept.parquet", "--person", "id"]
+    said = refusal(capsys, "sanitise", table, "--protocol", folder / "first.json", *past, "-o", made)
+    assert "follows no earlier release" in said
+    said = refusal(
+        capsys, "sanitise", table, "--protocol", folder / "first.json", "--internal", made, "-o", folder / "y.csv"
+    )
+    assert "name it with --person" in said
+    assert not made.exists()
+
+
+def test_fit_refuses_the_past_without_a_protocol(folder, capsys):
+    asked = ["--secret", "sick", "--attributes", "town", "--epsilon", "0.2"]
+    said = refusal(capsys, "fit", folder / "people.csv", *asked, "--person", "id", "-o", folder / "x.json")
+    assert "need --after" in said
+
+
+def test_other_commands_refuse_a_follow_up_in_a_line(folder, capsys):
+    said = refusal(capsys, "report", folder / "second.json", "--table", folder / "people.csv", "-o", folder / "r.html")
+    assert "follows an earlier release" in said
