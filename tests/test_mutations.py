@@ -438,6 +438,45 @@ MUTATIONS = {
         "unchanged = text ==",
         ("protocols/test_file.py::test_every_changed_digit_is_refused",),
     ),
+    "what was released before left out of the exact check": Mutation(
+        "proof/histories.py",
+        "own.numerators.astype(object) * numerators[known][own.inputs]",
+        "own.numerators.astype(object) * 1",
+        ("optimiser/test_follow_up.py::test_the_certified_level_is_that_of_brute_force",),
+    ),
+    "a follow-up to a release that breaks its promise": Mutation(
+        "optimiser/follow_up.py",
+        "if not before.holds:",
+        "if before is None:",
+        ("optimiser/test_follow_up.py::test_a_weaker_first_release_cannot_be_followed_by_a_stricter_promise",),
+    ),
+    "a follow-up that takes the prior for what is left": Mutation(
+        "optimiser/follow_up.py",
+        "return self.problems[i].given(values, own.p_x)",
+        "return self.problems[i].given(values, self.joint.p_x[values] / self.joint.p_x[values].sum())",
+        (
+            "optimiser/test_follow_up.py"
+            "::test_fresh_releases_that_keep_the_promise_together_tell_no_more_than_the_follow_up",
+        ),
+    ),
+    "a row drawn for another history": Mutation(
+        "tables/earlier_releases.py",
+        'pa.table({**known, "h": np.arange(len(steps.histories))})',
+        'pa.table({**known, "h": np.arange(len(steps.histories))[::-1]})',
+        ("tables/test_following.py::test_rows_are_drawn_from_the_channel_of_their_history",),
+    ),
+    "people with a history that nobody fitted": Mutation(
+        "tables/earlier_releases.py",
+        "if known < rows:",
+        "if known < 0:",
+        ("tables/test_following.py::test_a_history_that_was_not_fitted_is_refused_with_the_number_of_people",),
+    ),
+    "a follow-up that carries another protocol than it names": Mutation(
+        "protocols/follow_up_file.py",
+        'if found.follows != found.before.get("digest"):',
+        "if found.follows is None:",
+        ("protocols/test_follow_up_file.py::test_parts_that_do_not_fit_are_refused_in_a_line",),
+    ),
 }
 
 

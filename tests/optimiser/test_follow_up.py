@@ -234,3 +234,11 @@ def test_histories_of_three_and_five_releases_keep_their_promise_in_fractions(jo
     *_, protocol = followed(joint, kind, steps)
     assert protocol.releases == len(steps)
     assert brute.keeps(protocol.notion, history_brute.lifts(joint, protocol))
+
+
+def test_a_follow_up_about_another_secret_is_refused_since_the_first_would_be_unguarded():
+    counts = np.random.default_rng(1).integers(1, 20, size=(2, 4))
+    first = pf.optimise(pf.Joint(counts, secret="illness"), pf.LIP(0.3))
+    with pytest.raises(InvalidPromise, match="a promise about illness"):
+        pf.optimise(pf.Joint(counts, secret="income"), pf.LIP(0.9), after=first)
+    assert pf.optimise(pf.Joint(counts, secret="income and illness"), pf.LIP(0.9), after=first).utility >= 0

@@ -63,10 +63,21 @@ def follow_up(
         raise InvalidPromise("a follow-up is for the counts as they are; robust promises are for single releases")
     if not isinstance(after, Protocol):
         raise InvalidInput(f"after= is the protocol of the release before, not {type(after).__name__}")
+    _check_secret(joint, after)
     with interruptible() as interrupted:
         task = _Task.of(joint, notion, after, histories, objective, dict(weights or {}), gap, interrupted)
         task.run(time_limit, progress)
     return task.protocol()
+
+
+def _check_secret(joint: Joint, after: Protocol) -> None:
+    """Refuse another secret: that of the earlier promise would no longer be looked at."""
+    before, now = after.secret.split(" and "), joint.secret.split(" and ")
+    if not set(before) <= set(now):
+        raise InvalidPromise(
+            f"the earlier release made a promise about {after.secret}, and a follow-up for {joint.secret} would not "
+            "look at that: make all of them the secret, together or each with a promise of its own"
+        )
 
 
 @dataclass(frozen=True, eq=False)
