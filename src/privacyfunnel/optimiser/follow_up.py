@@ -18,6 +18,7 @@ import numpy as np
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.given import faithful_given
@@ -163,7 +164,7 @@ class _Task:
                 f"what was released before reaches {notion.name} level {before.level:.6g} for these columns and this "
                 f"secret, above ε = {notion.epsilon:g}, and no follow-up takes that back; promise at least that much"
             )
-        read = inputs_read(joint.columns, joint.codes, joint.nearest, people)
+        read = np.arange(joint.n_x) if people is joint else _read_as(joint, people)
         gathered = people is not joint
         problems = [] if gathered else [Problem.of(joint, notion, share) for share in _shares(joint, notion)]
         return cls(joint, notion, past, found, objective, weights, gap, interrupted, read, problems)
@@ -185,6 +186,10 @@ class _Task:
             if progress is not None:
                 kept, bound, _ = self._totals()
                 progress(Progress(kept, bound, time.monotonic() - started))
+
+    @property
+    def faithful(self) -> bool:
+        return self.objective == "faithful"
 
     def _scale(self) -> int:
         """What P(h, x) is an integer over: all people, and 2³² for every draw."""
@@ -219,7 +224,11 @@ class _Task:
 
     def _solved(self, given: _Given, share: float, seconds: float | None) -> _Step:
         """The best channel for a history that passes the exact check."""
-        if self.objective == "faithful":
+        if given.own.n_x == 1:  # nothing is left to tell
+            likeness = Likeness(1.0, 1.0, 1.0, 1.0, tuple(self.weights.items())) if self.faithful else None
+            same = _constant(1, int(given.values[0]), self.joint.n_x)
+            return _Step(given.values, same, share, 0.0, 0.0, 0.0, "", np.ones(1), likeness)
+        if self.faithful:
             return self._faithful(given, share, seconds)
         search = Mixing(given.problem, self.gap, seconds, None, self.interrupted, time.monotonic())
         found = search.solved()
@@ -323,8 +332,14 @@ class _Task:
         return Likeness(fidelity, bound, mean("cells_unchanged"), mean("rows_unchanged"), told[0][1].weights)
 
 
-def _constant(n: int) -> Channel:
-    return Channel(1, np.arange(n + 1), np.zeros(n, dtype=np.int64), np.full(n, UNIT))
+def _read_as(joint: Joint, people: Joint) -> Integers:
+    """For every combination that people have, the value of `joint` that it is read as."""
+    return inputs_read(joint.columns, joint.codes, lambda codes: nearest(codes, joint.codes, joint.columns), people)
+
+
+def _constant(inputs: int, output: int = 0, outputs: int = 1) -> Channel:
+    """The channel that always puts out the same."""
+    return Channel(outputs, np.arange(inputs + 1), np.full(inputs, output), np.full(inputs, UNIT))
 
 
 def _mass(channel: Channel, own: Joint) -> Vector:

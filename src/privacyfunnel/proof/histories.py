@@ -31,8 +31,10 @@ class Past:
         if isinstance(protocol, FollowUp):
             self._inputs = [protocol.steps.values_of(joint)]
         else:
-            parts = ((block.columns, block.codes, block.nearest) for block in protocol.blocks)
-            self._inputs = [inputs_read(*part, joint) for part in parts]
+            self._inputs = [
+                inputs_read(block.columns, block.codes, block.nearest_to if block.nearest else None, joint)
+                for block in protocol.blocks
+            ]
             self._rows = [_by_output(block.channel) for block in protocol.blocks]
 
     def strangers(self) -> int:

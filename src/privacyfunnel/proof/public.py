@@ -29,7 +29,7 @@ def published_joint(protocol: Protocol) -> Joint:
         )
     columns = {column.name: column for column in protocol.columns}
     own = tuple(columns[name] for name in protocol.noise.attributes)
-    exact = tuple(name for block in protocol.blocks for name in block.exact)
+    exact = () if isinstance(protocol, FollowUp) else tuple(name for block in protocol.blocks for name in block.exact)
     joint = noisy_joint(protocol.noise, own, protocol.secret, protocol.at_least, exact=exact)
     for one in (joint, joint.before_gathering):
         if one is not None:

@@ -6,7 +6,7 @@ of its own for every history: its input is a pair, a value of X and a history, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,7 +109,11 @@ class Steps:
 
     def values_of(self, joint: Joint) -> Integers:
         """For every value of X in `joint`, the value here that it is read as; −1 if there is none."""
-        return inputs_read(self.columns, self.codes, self.nearest, joint)
+        return inputs_read(self.columns, self.codes, self.nearest_to if self.nearest else None, joint)
+
+    def nearest_to(self, codes: Integers) -> Integers:
+        """The value that each combination of known values which is none is read as."""
+        return nearest(codes, self.codes, self.columns)
 
 
 def _anything(outputs: int) -> Integers:
@@ -119,8 +123,13 @@ def _anything(outputs: int) -> Integers:
     return marginal
 
 
-def inputs_read(columns: tuple[Column, ...], codes: Integers, near: bool, joint: Joint) -> Integers:
-    """For every value of X in `joint`, whose columns may be more and finer, the row of `codes` it is read as, or −1."""
+def inputs_read(
+    columns: tuple[Column, ...], codes: Integers, near: Callable[[Integers], Integers] | None, joint: Joint
+) -> Integers:
+    """For every value of X in `joint`, whose columns may be more and finer, the row of `codes` it is read as, or −1.
+
+    `near` says which row a combination of known values that is none is read as; without it, none.
+    """
     absent = [column.name for column in columns if column.name not in joint.attributes]
     if absent:
         raise InvalidInput(
@@ -132,9 +141,9 @@ def inputs_read(columns: tuple[Column, ...], codes: Integers, near: bool, joint:
     known = {row: x for x, row in enumerate(map(tuple, codes.tolist()))}
     found = np.array([known.get(row, -1) for row in map(tuple, own.tolist())], dtype=np.int64)
     strange = np.flatnonzero((found < 0) & (own >= 0).all(axis=1))
-    if near and strange.size:
+    if near is not None and strange.size:
         different, of = np.unique(own[strange], axis=0, return_inverse=True)
-        found[strange] = nearest(different, codes, columns)[of.ravel()]
+        found[strange] = near(different)[of.ravel()]
     return found
 
 
