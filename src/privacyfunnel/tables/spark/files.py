@@ -37,11 +37,12 @@ def spark_session(master: str) -> Iterator[Any]:
     if re.fullmatch(MASTER, master) is None:
         raise InvalidInput(f"--master is local[2], spark://host:7077, sc://host:15002, yarn or k8s://…; got {master!r}")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    refusals: tuple[type[Exception], ...] = (*troubles(), OSError)
     warnings.filterwarnings("ignore", category=FutureWarning, message="PySpark does not yet fully support pandas")
     try:
         with _silent_children():
             session = _started(SparkSession.builder, master)
-    except (*troubles(), OSError):
+    except refusals:
         raise InvalidInput(f"Spark did not start at {master}; is Java 17 installed, and the cluster up?") from None
     try:
         yield session
