@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -54,6 +54,6 @@ def between(low: float | None, high: float | None, percent: bool = False) -> str
     return f"{words(low)} to {words(high)}"
 
 
-def in_group(group: dict[str, object]) -> str:
+def in_group(group: Mapping[str, object]) -> str:
     """Among whom, in words."""
     return "".join(f", {name} = {value}" for name, value in group.items())
