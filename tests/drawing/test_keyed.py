@@ -130,7 +130,8 @@ def chance(y, channel, x):
 def test_draws_of_people_follow_the_channel_and_a_slightly_other_one_is_rejected():
     right = np.array([[0.2, 0.5], [0.3, 0.25], [0.5, 0.25]])
     channel = Channel.from_dense((np.round(right * UNIT)).astype(np.int64) / UNIT)
-    wrong = Channel.from_dense(np.round((right + [[0.003, 0], [-0.003, 0], [0, 0]]) * UNIT) / UNIT)
+    shift = np.array([[0.003, 0], [-0.003, 0], [0, 0]])
+    wrong = Channel.from_dense(np.round((right + shift) * UNIT) / UNIT)
     n = 2_000_000
     y, _ = sample_keyed(AliasTables.of(channel), np.zeros(n, dtype=np.int32), Numbers(np.arange(n)), Mac(KEY))
     assert chance(y, channel, 0) > PLAUSIBLE

@@ -64,7 +64,7 @@ def folder(tmp_path):
 
 @pytest.mark.long
 def test_kill_9_at_random_moments_loses_nothing_of_the_ledger(folder):
-    moments, told, digests, outputs = random.Random(1), 0, (), {}
+    moments, told, digests, outputs = random.Random(1), 0, (), {}  # noqa: S311 - when, not what
     command = [sys.executable, "-c", RELEASES, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=unwatched(), text=True) as parent:
 

@@ -52,6 +52,7 @@ def words(found: Remembered) -> list[str]:
         lines.append("A new key was made: back it up together with its ledger, and let nobody have it.")
     if found.told_anew:
         of = f", of {found.limit:g} that the ledger allows" if found.limit is not None else ""
-        told = f"{found.told_anew:,} people are told of anew, and all that was ever released of them keeps {found.kind} level"
-        return [*lines, f"{told} {found.level:.4g}{of}. Ledger: {found.ledger}."]
+        level = f"{found.kind} level {found.level:.4g}{of}"
+        told = f"Of {found.told_anew:,} people something new is told, and all that was ever released of them keeps"
+        return [*lines, f"{told} {level}. Ledger: {found.ledger}."]
     return [*lines, f"Nothing new is told of anybody. Ledger: {found.ledger}."]

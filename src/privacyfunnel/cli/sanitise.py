@@ -117,11 +117,12 @@ def sanitise(
     if isinstance(loaded, FollowUp):
         screen.print(following.for_readers(protocol), markup=False)
         return
+    once = "Publish it once. " if release.remembered is None else ""
     needed = (
         "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
     )
     screen.print(
-        f"{'Publish it once. ' if release.remembered is None else ''}{needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
+        f"{once}{needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
         markup=False,
     )
 

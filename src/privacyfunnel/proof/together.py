@@ -1,8 +1,8 @@
 """Together: the exact level of several releases of the same people, each drawn by itself.
 
-Given x, releases are independent: P(y₁, …, y_k|x) = Π P(y_i|x). Given s they are not, since each narrows down x. So their
-levels do not add up. All of them are one channel on the values of X, in whole numbers, and the exact check of a single
-release applies to it as it stands.
+Given x, releases are independent: P(y₁, …, y_k|x) = Π P(y_i|x). Given s they are not, since each narrows down x. So
+their levels do not add up. All of them are one channel on the values of X, in whole numbers, and the exact check of a
+single release applies to it as it stands.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MOST_OUTCOMES = 4_000_000
 def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion) -> Certificate:
     """Whether releases of the same people by each of these protocols, drawn independently, keep a promise together.
 
-    A protocol that was drawn from twice is listed twice. Columns are found in `joint` by how they read a table, so that it
-    may hold a column of one name more than once, cut in different ways.
+    A protocol that was drawn from twice is listed twice. Columns are found in `joint` by how they read a table, so that
+    it may hold a column of one name more than once, cut in different ways.
 
     >>> joint = Joint([[30, 10], [10, 50]])
     >>> first, second = (optimise(joint, LIP(epsilon)) for epsilon in (0.1, 0.2))
@@ -99,7 +99,7 @@ class Spread:
 
 
 def promised(protocol: Protocol, notion: Notion) -> Limits | None:
-    """What a protocol by itself keeps to, of this kind of promise: its own limits, or None if its promise is another."""
+    """What a protocol by itself keeps to, of this kind of promise; None if its promise is of another kind."""
     own = getattr(protocol.notion, "promise", protocol.notion)  # what holds for many distributions does for one
     alike = type(own) is type(notion) and getattr(own, "known", None) == getattr(notion, "known", None)
     return protocol.notion.limits.granted() if alike else None

@@ -1,4 +1,4 @@
-"""What a draw depends on: how a protocol reads, draws and writes rows, as a digest that outlives versions of the file."""
+"""What a draw depends on: how a protocol reads, draws and writes rows, as a digest that outlives its file."""
 
 from __future__ import annotations
 

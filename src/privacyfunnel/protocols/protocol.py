@@ -280,9 +280,9 @@ class Protocol(Shown):
         A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are
         written as the same values, a column tells them apart unless `variant` is False, which makes estimates less
         sharp.
-        With `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are about,
-        somebody who was released by this protocol before has the same row again. What becomes of people whose values
-        have `changed` since is in docs/over-time.md.
+        With `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are
+        about, somebody who was released by this protocol before has the same row again. What becomes of people whose
+        values have `changed` since is in docs/over-time.md.
         """
         from privacyfunnel.tables.release import sanitise
 

@@ -42,7 +42,7 @@ class Draws(ABC):
         """Refuse the whole table if some of its rows must be."""
         self.sanitiser.finish()
 
-    def commit(self) -> None:
+    def commit(self) -> None:  # noqa: B027 - most have nothing to do
         """What must be done before the release is there."""
 
 
@@ -58,7 +58,7 @@ class Fresh(Draws):
 
 
 class FromMemory(Draws):
-    """People who were released before keep their row. Rows are drawn by the whole protocol, and shown as `shown` does."""
+    """People who were released before keep their row. Rows are drawn by the whole protocol, and shown by `shown`."""
 
     def __init__(self, memory: Memory, shown: Protocol) -> None:
         self.memory, self.remembered = memory, memory.summary

@@ -71,9 +71,9 @@ class Sanitiser:
     def keyed_outputs(
         self, x: NDArray[np.int32], persons: Persons, mac: Mac, threads: int | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-        """y[i, k] as a function of mac's key, person i, k and x[i, k]; and marks[i], equal for a person's equal x[i, :].
+        """y[i, k] as a function of mac's key, person i, k and x[i, k]; and marks[i], equal if a person's x[i, :] are.
 
-        A mark is the sum without carry of those of the blocks: for different x[i, :] of a person, independent and uniform.
+        A mark is the sum without carry of those of the blocks: for different x[i, :], independent and uniform.
         """
         y, marks = np.empty_like(x), np.zeros(len(x), dtype=np.uint64)
         for k, (_, _, tables) in enumerate(self._blocks):

@@ -58,7 +58,7 @@ def test_lines_that_are_left_out_moved_repeated_or_cut_off_are_noticed(tmp_path)
 
 def test_a_line_sealed_with_another_key_is_noticed(tmp_path):
     chain = chain_of(tmp_path, 1)
-    with pytest.raises(InvalidLedger, match="line 1 .* another key"):
+    with pytest.raises(InvalidLedger, match=r"line 1 .* another key"):
         Chain(chain.path, Key(bytes(32))).read()
 
 

@@ -244,7 +244,7 @@ def test_a_release_over_the_limit_is_refused_with_the_number_of_people_and_leave
     before = ledger_of(again["remember"]).read_bytes()
     files = sorted(ledger.chain.folder.iterdir())
     table.to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(OverLimit, match="1,000 people would reach lip level .*the ledger allows 0.12"):
+    with pytest.raises(OverLimit, match=r"1,000 people would reach lip level .*the ledger allows 0.12"):
         second.sanitise(tmp_path / "t.csv", tmp_path / "o.csv", **again)
     assert not (tmp_path / "o.csv").exists()
     assert ledger_of(again["remember"]).read_bytes() == before
@@ -258,7 +258,7 @@ def test_a_limit_below_the_promise_lets_nobody_new_in_but_rows_can_be_had_again(
     protocol.sanitise(table.iloc[:100], **again)
     read_ledger(again["remember"]).fix(pf.LIP(0.05))
     protocol.sanitise(table.iloc[:100], **again)
-    with pytest.raises(OverLimit, match="1 people would reach lip level 0.1, and the ledger allows 0.05"):
+    with pytest.raises(OverLimit, match=r"1 people would reach lip level 0.1, and the ledger allows 0.05"):
         protocol.sanitise(table.iloc[:101], **again)
 
 
@@ -266,9 +266,9 @@ def test_what_cannot_be_computed_is_refused(protocol, again):
     table = people()
     protocol.sanitise(table, **again)
     towns = pf.optimise(pf.Joint.from_table(table, "ill", ["town"]), pf.LIP(0.1))
-    with pytest.raises(OverLimit, match="3,000 people cannot be computed|of 3,000 people comes to cannot be computed"):
+    with pytest.raises(OverLimit, match="of 3,000 people comes to cannot be computed"):
         towns.sanitise(table.drop(columns="ill"), **again)
-    with pytest.raises(OverLimit, match="3,000 people changed .* or the table lacks its columns"):
+    with pytest.raises(OverLimit, match=r"3,000 people changed .* or the table lacks its columns"):
         towns.sanitise(table.drop(columns="sex"), **again)
     other = pf.optimise(pf.Joint.from_table(table, "sex", ["town"]), pf.LIP(0.1))
     with pytest.raises(OverLimit, match="not about the same secret"):

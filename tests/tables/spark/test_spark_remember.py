@@ -70,10 +70,9 @@ def test_spark_refuses_people_twice_rows_about_nobody_and_values_never_seen(sess
     again = {"remember": tmp_path / "people.key", "person": "id"}
     with pytest.raises(InvalidTable, match="2 rows of the DataFrame are about somebody who has a row already"):
         protocol.sanitise_spark(session.createDataFrame(pd.concat([table, table.iloc[:2]])), **again)
+    ids, towns = [None, *map(str, table.id[1:])], ["Z"] * 3 + table.town.tolist()[3:]
     with pytest.raises(InvalidTable, match="1 rows have no entry in 'id'"):
-        ids = [None, *map(str, table.id[1:])]
         protocol.sanitise_spark(session.createDataFrame(table.assign(id=ids)), **again)
     with pytest.raises(UnseenValues, match="3 rows in town"):
-        towns = ["Z"] * 3 + table.town.tolist()[3:]
         protocol.sanitise_spark(session.createDataFrame(table.assign(town=towns)), **again)
     assert not read_ledger(again["remember"]).releases

@@ -1,9 +1,9 @@
 """The chain: an append-only file of JSON lines, each with the digest of the one before and a seal of the key.
 
-A line is written at once, with its end last, and is on the disk before anything that it tells of is done. What a crash
-leaves of a line has no end, so it is never taken for whole: it is reported, and cut off when the next line is written. A
-line that was changed, left out or moved breaks the chain. Lines cut off at the end are noticed by the head, a small file
-beside it that says how far the chain had come.
+A line is written at once, with its end last, and is on the disk before anything that it tells of is done. What a
+crash leaves of a line has no end, so it is never taken for whole: it is reported, and cut off when the next line is
+written. A line that was changed, left out or moved breaks the chain. Lines cut off at the end are noticed by the head,
+a small file beside it that says how far the chain had come.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ class Chain:
             )
         if content.get("before") != before:
             raise InvalidLedger(
-                f"line {number} of the ledger {self.path} does not follow the one before: lines were left out or moved; "
-                "get the original"
+                f"line {number} of the ledger {self.path} does not follow the one before: lines were left out or "
+                "moved; get the original"
             )
         return dict(content)
 

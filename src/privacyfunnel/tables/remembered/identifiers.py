@@ -1,7 +1,7 @@
 """Identifiers: who a row is about, as one text, whatever type of column it comes in.
 
-17 in a Parquet file, 17.0 in a pandas column that had to be of floats and "17" in a CSV are the same person. Texts count
-letter by letter: "017", " 17" and "17.0" are others.
+17 in a Parquet file, 17.0 in a pandas column that had to be of floats and "17" in a CSV are the same person. Texts
+count letter by letter: "017", " 17" and "17.0" are others.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ MOST_BYTES = 10_000
 SCHEMA = "privacyfunnel-key/1"
 LINE = re.compile(rf"{re.escape(SCHEMA)} ([0-9a-f]{{{2 * SECRET_BYTES}}}) ([0-9a-f]{{{CHECK_DIGITS}}})")
 COMMENT = (
-    "# The key with which people's released rows are drawn (funnel sanitise --remember). Keep it: without it they cannot "
-    "be drawn\n# the same again. Keep it secret: with it, and somebody's identifier, rows can be checked against guesses.\n"
+    "# The key with which people's released rows are drawn (funnel sanitise --remember). Keep it: without it they "
+    "cannot be\n# drawn the same again. Keep it secret: with it, and somebody's identifier, guesses can be checked.\n"
 )
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 """What nobody but the owner should be allowed."""

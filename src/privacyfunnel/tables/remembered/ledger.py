@@ -1,7 +1,7 @@
 """The ledger of a key: what was released about whom, by which protocol, when, and what all of it comes to.
 
-It lies beside the key: "people.key.ledger" is a chain of lines, and "people.key.ledger.files" holds the protocols and the
-records of people that they refer to, each under its digest.
+It lies beside the key: "people.key.ledger" is a chain of lines, and "people.key.ledger.files" holds the protocols and
+the records of people that they refer to, each under its digest.
 """
 
 from __future__ import annotations

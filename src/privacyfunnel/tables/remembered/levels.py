@@ -100,7 +100,7 @@ class Levels:
             names = [column.name for column in columns]
             if getattr(self.notion, "known", None) is not None and len(set(names)) < len(names):
                 raise OverLimit(
-                    "what attackers know is not clear where protocols cut a column differently; promise it for all columns"
+                    "what attackers know is not clear where protocols cut a column differently; promise it for all"
                 )
             secrets = [fit_reading(self.source, reading) for reading in readings]
             self._joints[used] = count(self.source, secrets, list(columns))

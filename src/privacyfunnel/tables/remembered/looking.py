@@ -56,10 +56,10 @@ class Looker:
     def __init__(self, look: Look) -> None:
         self.identifiers, self.kind = Identifiers(look.person), look.kind
         self._who = Mac(look.who)
-        unseen: list[Unseen] = [look.unseen, *["refuse" for _ in look.protocols[1:]]]
+        rest: list[Unseen] = ["refuse"] * (len(look.protocols) - 1)
         self._drawers = [
             (Sanitiser(protocol, wish), Mac(key)) if protocol is not None else None
-            for protocol, key, wish in zip(look.protocols, look.keys, unseen, strict=True)
+            for protocol, key, wish in zip(look.protocols, look.keys, [look.unseen, *rest], strict=True)
         ]
 
     @property

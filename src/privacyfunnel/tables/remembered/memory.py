@@ -19,8 +19,8 @@ import numpy as np
 
 from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.any_file import digest_of
+from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger
@@ -173,8 +173,8 @@ def _settled(
             others.append(other)
     if again:
         raise InvalidTable(
-            f"{again:,} rows of {name} are about somebody who has a row already ({asked.person!r} is the same): what a "
-            "person's rows tell together is promised nowhere; keep one row for each"
+            f"{again:,} rows of {name} are about somebody who has a row already ({asked.person!r} is the same): what "
+            "several rows tell of a person is promised nowhere; keep one row for each"
         )
     return np.concatenate(others) if others else np.empty(0, dtype=kind_of(writer.blocks))
 
@@ -183,9 +183,8 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -
     """What everything comes to, history by history; refused if that is more than the steward fixed, or not known."""
     if tally.stuck:
         raise OverLimit(
-            f"{tally.stuck:,} people changed since another protocol released them, or the table lacks its columns, so that "
-            "what both tell is not known; "
-            "leave them out (--changed drop), or see what --changed redraw comes to"
+            f"{tally.stuck:,} people changed since another protocol released them, or the table lacks its columns, so "
+            "that what both tell is not known; leave them out (--changed drop), or see what --changed redraw comes to"
         )
     limit = ledger.limit
     levels = Levels(

@@ -1,7 +1,7 @@
 """Records of people: who, from which values, got which output. Sorted by who, in memory or on disk.
 
-Nobody is named. A person is 128 bits of AES-CMAC(k; identifier), and a mark, 64 more bits with which the same person from
-the same values is known again. To who has no key, records tell how many people there were, and outputs.
+Nobody is named. A person is 128 bits of AES-CMAC(k; identifier), and a mark, 64 more bits with which the same person
+from the same values is known again. To who has no key, records tell how many people there were, and outputs.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class Piles:
 
     def _deal(self) -> None:
         if not self._piles:
-            self._piles = [self._stack.enter_context(TemporaryFile()) for _ in range(PILES)]
+            files = (TemporaryFile() for _ in range(PILES))  # noqa: SIM115 - the stack closes them
+            self._piles = [self._stack.enter_context(file) for file in files]
         records = np.concatenate(self._held) if self._held else np.empty(0, dtype=self._kind)
         first = (records["hi"] >> np.uint64(LARGEST_SHIFT)).astype(np.uint8)
         order, ends = np.argsort(first, kind="stable"), np.cumsum(np.bincount(first, minlength=PILES))
@@ -191,7 +192,7 @@ class PeopleWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         digest = str(self._digest.hexdigest())
-        os.replace(self._file.name, self.folder / f"{digest}.people")
+        Path(self._file.name).replace(self.folder / f"{digest}.people")
         sync_folder(self.folder)
         return digest
 

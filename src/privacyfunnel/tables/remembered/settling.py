@@ -145,4 +145,5 @@ class _Past:
                 own_mark[found], own_y[found] = mark[found], records["y"]
             else:
                 moved |= found & (mark != today["mark"][:, p])
-        return cls(known, own, own_mark, own_y, moved, (draws > 1).any(axis=1), stayed, draws)
+        mixed = np.asarray((draws > 1).any(axis=1))
+        return cls(known, own, own_mark, own_y, moved, mixed, stayed, draws)

@@ -49,7 +49,7 @@ class SparkFolder:
             raise OutputRefused(f"{self} exists; pass --force to replace it")
 
     def write(self, released: Any, partition_by: tuple[str, ...], force: bool, before: Callable[[], None]) -> int:
-        """Write rows, and give their number; a table without rows leaves nothing. `before` is done when they are named."""
+        """Write rows, and give their number; a table without rows leaves nothing. `before` is done before the last."""
         with self.appearing(force) as part:
             released.write.partitionBy(*partition_by).parquet(part)
             rows = self.rows(part)
