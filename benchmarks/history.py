@@ -56,12 +56,21 @@ def history(name: str, joint: pf.Joint, epsilon: float, k: int) -> dict[str, obj
         protocol = pf.optimise(joint, pf.LIP(epsilon * i / k), after=protocol, gap=GAP)
         seconds = time.process_time() - started
     fresh = pf.optimise(joint, pf.LIP(epsilon / k), gap=GAP)
-    row = told(name, joint, epsilon, protocol, seconds) | {"fresh level": pf.repeated(joint, fresh, (k,))[0].level}
+    row = told(name, joint, epsilon, protocol, seconds) | {"fresh level": fresh_level(joint, fresh, k)}
     if k == 2:
         share, kept = within(joint, epsilon)
         row |= {"fresh kept": second_of_two(fresh, fresh.channel_on(joint), joint)}
         row |= {"fresh share": f"{share:.2f}: {kept:.4g}", "response kept": responded(fresh, joint, epsilon / 2)}
     return row
+
+
+def fresh_level(joint: pf.Joint, protocol: pf.Protocol, k: int) -> float:
+    """Of k fresh releases together. What two rule out stays ruled out: further ones are not gone through then."""
+    for releases in range(2, k + 1):
+        level = pf.repeated(joint, protocol, (releases,))[0].level
+        if math.isinf(level):
+            break
+    return level
 
 
 def growing(name: str, joint: pf.Joint, epsilon: float) -> dict[str, object]:
