@@ -55,6 +55,42 @@ MUTATIONS = {
         "if False:",
         FILES_ALIKE,
     ),
+    "exact fits published": Mutation(
+        "publishing/belongs.py",
+        'if protocol.fitted == "exact counts":',
+        "if False:",
+        ("publishing/test_publish.py::test_an_exact_fit_is_refused",),
+    ),
+    "columns published that no protocol released": Mutation(
+        "publishing/belongs.py",
+        "extra = [name for name in source.columns if name not in protocol_here.released_columns]",
+        "extra: list[str] = []",
+        ("publishing/test_publish.py::test_other_columns_and_other_values_are_refused",),
+    ),
+    "rows published that were drawn with a seed": Mutation(
+        "publishing/belongs.py",
+        'if str(told.get("randomness", "")).startswith("INSECURE"):',
+        "if False:",
+        ("publishing/test_publish.py::test_a_table_drawn_by_another_protocol_or_with_a_seed_is_refused",),
+    ),
+    "rows published under another protocol": Mutation(
+        "publishing/belongs.py",
+        'if told.get("protocol") not in (None, digest_of(protocol)):',
+        "if False:",
+        ("publishing/test_publish.py::test_a_table_drawn_by_another_protocol_or_with_a_seed_is_refused",),
+    ),
+    "somebody else's folder replaced": Mutation(
+        "tables/whole_folder.py",
+        "    if strange:\n",
+        "    if False:\n",
+        ("publishing/test_publish.py::test_an_existing_folder_needs_force_and_only_our_own_is_ever_replaced",),
+    ),
+    "a run that goes on after a broken promise": Mutation(
+        "cli/run.py",
+        "    if code:\n",
+        "    if False:\n",
+        ("recipes/test_run.py::test_a_promise_that_is_broken_ends_the_run_with_nothing",),
+    ),
     "half the noise": Mutation(
         "drawing/laplace.py",
         "CHANGED = 2\n",
