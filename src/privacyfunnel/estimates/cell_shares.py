@@ -211,7 +211,7 @@ class _Corrected(CellShares):
 def _spread(h: Matrix, weights: Vector) -> Matrix:
     """Cov[i, j] of h[i, ·] and h[j, ·] under a distribution, or nearly one."""
     mean = h @ weights
-    return _moments(h, weights) - np.outer(mean, mean) / weights.sum()
+    return np.asarray(_moments(h, weights) - np.outer(mean, mean) / weights.sum())
 
 
 def _moments(h: Matrix, weights: Vector) -> Matrix:
