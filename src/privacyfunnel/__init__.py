@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         population_findings,
         sharpness,
     )
+    from privacyfunnel.proof.together import certify_together
     from privacyfunnel.protocols.follow_up import FollowUp
     from privacyfunnel.protocols.protocol import Protocol
     from privacyfunnel.tables.domain import Domain
@@ -93,6 +94,7 @@ __all__ = [
     "associate",
     "attack",
     "certify",
+    "certify_together",
     "compare",
     "compose",
     "epsilon_for",
@@ -117,6 +119,7 @@ _HOMES = {
     "attacks.attack": ("Attack", "attack"),
     "attacks.bayes": ("Attacker",),
     "proof.certificate": ("Certificate", "certify"),
+    "proof.together": ("certify_together",),
     "optimiser.blocks.compose": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),

@@ -11,7 +11,7 @@ import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.proof import together
 from privacyfunnel.proof.certificate import log_above
-from privacyfunnel.proof.together import Spread, bound_when_changed, certify_together
+from privacyfunnel.proof.together import certify_together
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of
 
@@ -122,32 +122,6 @@ def test_columns_cut_in_two_ways_are_told_apart():
     fine = [by_hand(expected, [[3, 3, 1, 1], [1, 1, 3, 3]]), by_hand(expected, [[2, 2, 1, 1], [2, 2, 3, 3]])]
     found = certify_together(protocols, joint, pf.LIP(0.4)).level
     assert found == level_by_brute_force(fine, expected) > 0
-
-
-def test_bounds_for_changed_values_hold_for_every_way_in_which_they_go_together():
-    """Old and new values with any joint distribution: beliefs stay within the promise and the other's own spread."""
-    rng = np.random.default_rng(5)
-    joint = pf.Joint([[30, 10, 5], [10, 50, 20]])
-    first = pf.optimise(joint, pf.LIP(0.3))
-    second = by_hand(joint, [[2, 1, 1], [1, 2, 1], [1, 1, 2]])
-    assert Spread.of(second).factor == 2
-    bound = bound_when_changed([first, second], pf.LIP(1.0))
-    assert bound == pytest.approx(0.3 + math.log(2))
-    Q1, Q2 = first.channel, second.channel
-    worst = 0.0
-    for _ in range(2000):
-        after = rng.dirichlet([0.05] * 3, size=(2, 3))  # P(new x | s, old x): anything
-        p = joint.p[:, :, None] * after
-        seen = np.einsum("sxz,yx,uz->syu", p, Q1, Q2).reshape(2, -1)
-        lifts = seen / seen.sum(axis=0) / joint.p_s[:, None]
-        worst = max(worst, np.abs(np.log(lifts)).max())
-    assert 0.5 < worst <= bound
-
-
-def test_a_channel_that_rules_values_out_has_no_bound_when_values_change():
-    joint = pf.Joint([[30, 10, 5], [10, 50, 20]])
-    protocol = by_hand(joint, [[4, 2, 2], [0, 2, 2]])
-    assert math.isinf(bound_when_changed([protocol, protocol], pf.LIP(1.0)))
 
 
 def test_too_many_outcomes_and_unknown_values_are_refused(monkeypatch):

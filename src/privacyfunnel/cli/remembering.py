@@ -19,10 +19,10 @@ Remember = Annotated[
 Changed = Annotated[
     str,
     typer.Option(
-        "--changed", help="With --remember, people whose values changed: keep (their old row), drop, or redraw (risky)."
+        "--changed", help="With --remember, people whose values changed: keep (their old row), or drop (no row)."
     ),
 ]
-BECAME = {"keep": "they keep their old row", "drop": "they were left out", "redraw": "they have a new row, too"}
+BECAME = {"keep": "they keep their old row", "drop": "they were left out"}
 """What became of people whose values changed."""
 
 

@@ -7,10 +7,7 @@ single release applies to it as it stands.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -18,8 +15,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof.certificate import Certificate, certify_entries, log_above
-from privacyfunnel.proof.lifts import Entries, Factor
+from privacyfunnel.proof.certificate import Certificate, certify_entries
+from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.typing import Integers
 
@@ -75,47 +72,8 @@ def _renumbered(entries: Entries) -> Entries:
     return Entries(entries.inputs, outputs.ravel(), entries.numerators)
 
 
-@dataclass(frozen=True)
-class Spread:
-    """How far a protocol's outputs move any belief at all, whoever is believed to have which value."""
-
-    factor: Fraction | None
-    """The largest P(y|x) / P(y|x′) over all outputs and values of X; None if it is infinite."""
-
-    @classmethod
-    def of(cls, protocol: Protocol) -> Spread:
-        factor = Fraction(1)
-        for block in protocol.blocks:
-            own = Factor(np.arange(block.channel.n_inputs), block.channel).own_spread()
-            if own is None:
-                return cls(None)
-            factor *= own
-        return cls(factor)
-
-    @property
-    def log(self) -> float:
-        """Its logarithm, rounded up."""
-        return math.inf if self.factor is None else log_above(self.factor)
-
-
 def promised(protocol: Protocol, notion: Notion) -> Limits | None:
     """What a protocol by itself keeps to, of this kind of promise; None if its promise is of another kind."""
     own = getattr(protocol.notion, "promise", protocol.notion)  # what holds for many distributions does for one
     alike = type(own) is type(notion) and getattr(own, "known", None) == getattr(notion, "known", None)
     return protocol.notion.limits.granted() if alike else None
-
-
-def bound_when_changed(protocols: Sequence[Protocol], notion: Notion) -> float:
-    """A level that holds for releases from values of X that changed in between, however these go together.
-
-    P(y|anything) is a mean of P(y|x), so every further release moves any belief by at most its own spread. What the
-    first one tells is limited by its promise, and any of them may count as the first.
-    """
-    spreads = [Spread.of(protocol).log for protocol in protocols]
-    levels = []
-    for first, protocol in enumerate(protocols):
-        own = promised(protocol, notion) or Limits(spreads[first], spreads[first], spreads[first])
-        more = math.fsum(spread for i, spread in enumerate(spreads) if i != first)
-        more += len(spreads) * math.ulp(more) if math.isfinite(more) else 0.0
-        levels.append(notion.level_of(Limits(own.lower + more, own.upper + more, own.spread + more)))
-    return min(levels)

@@ -268,7 +268,7 @@ class Protocol(Shown):
         variant: bool = True,
         remember: str | Path | None = None,
         person: str | None = None,
-        changed: Literal["keep", "redraw", "drop"] = "keep",
+        changed: Literal["keep", "drop"] = "keep",
     ) -> Any:
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
@@ -313,7 +313,7 @@ class Protocol(Shown):
         variant: bool = True,
         remember: str | Path | None = None,
         person: str | None = None,
-        changed: Literal["keep", "redraw", "drop"] = "keep",
+        changed: Literal["keep", "drop"] = "keep",
     ) -> Any:
         """Draw a released row for every row of a Spark DataFrame, on its cluster.
 

@@ -87,7 +87,7 @@ def test_neither_order_nor_company_changes_a_persons_row(protocol, again):
     assert protocol.sanitise(mixed, **again).set_index(mixed.id).equals(by_id.loc[mixed.id])
     shuffled = protocol.sanitise(table, **again | {"keep_order": False})
     assert not shuffled.equals(by_id.reset_index(drop=True))
-    assert shuffled.value_counts().equals(by_id.value_counts())
+    assert shuffled.value_counts().sort_index().equals(by_id.value_counts().sort_index())
 
 
 def test_another_key_draws_other_rows(protocol, again, tmp_path):
@@ -170,31 +170,6 @@ def test_changed_people_can_be_left_out(protocol, again, tmp_path):
     stayed = table.town == "A"
     assert (release.rows, release.remembered.changed) == (stayed.sum(), (~stayed).sum())
     assert pd.read_csv(tmp_path / "o.csv").equals(before[stayed].reset_index(drop=True))
-
-
-def test_changed_people_are_redrawn_only_where_a_bound_is_known(again):
-    joint = pf.Joint.from_table(people(), "ill", ["town"])
-    N = np.full((4, 4), UNIT // 8)
-    np.fill_diagonal(N, UNIT - 3 * (UNIT // 8))
-    mild = Protocol(
-        pf.LIP(0.5),
-        (block_of(joint, Channel.from_numerators(N)),),
-        0.0,
-        1.0,
-        1.0,
-        "by hand",
-        "ill",
-        joint.secret_readings,
-    )
-    mild.sanitise(people(), **again)
-    later = people().assign(town="A")
-    first = mild.sanitise(later, **again, changed="redraw")
-    assert levels(again["remember"])[-1] == pytest.approx(0.5 + math.log(5))
-    assert mild.sanitise(later, **again, changed="redraw").equals(first)
-    strict = pf.optimise(joint, pf.LIP(0.1), objective="faithful")
-    strict.sanitise(people(), **again | {"remember": again["remember"].with_name("b.key")})
-    with pytest.raises(OverLimit, match="people would be told without any limit"):
-        strict.sanitise(later, **again | {"remember": again["remember"].with_name("b.key")}, changed="redraw")
 
 
 def level_by_hand(table, protocols):
@@ -385,7 +360,7 @@ def test_values_never_seen_are_drawn_the_same_again(again):
         ({"remember": "k.key", "person": "id", "seed": 1}, "a seed or with a key"),
         ({"remember": "k.key", "person": "town"}, "neither released nor the secret"),
         ({"remember": "k.key", "person": "ill"}, "neither released nor the secret"),
-        ({"remember": "k.key", "person": "id", "changed": "forget"}, "keep, redraw, drop"),
+        ({"remember": "k.key", "person": "id", "changed": "redraw"}, "keep, drop"),
         ({"changed": "drop"}, "known again"),
         ({"remember": "k.key", "person": "nobody"}, "nobody"),
         ({"remember": "none/k.key", "person": "id"}, "no folder"),

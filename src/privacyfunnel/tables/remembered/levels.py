@@ -12,7 +12,7 @@ from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
-from privacyfunnel.proof.together import bound_when_changed, certify_together, promised
+from privacyfunnel.proof.together import certify_together, promised
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count
 from privacyfunnel.tables.fitting import fit_reading
@@ -22,7 +22,6 @@ from privacyfunnel.tables.remembered.settling import History
 PROMISED = "as promised, proven when it was fitted"
 PUBLISHED = "exact, on the protocol's own noisy counts"
 EXACT = "exact, on this table"
-BOUNDED = "at most, since values changed in between"
 SHOWN = 12
 """Digits of a digest that tell protocols apart for people."""
 
@@ -59,17 +58,13 @@ class Levels:
 
     def of(self, history: History, people: int) -> Level:
         """The level of a history; refused if it cannot be known."""
-        draws, mixed = history
+        draws = history
         used = tuple(p for p, n in enumerate(draws) if n)
         listed = [self.protocols[p] for p in used for _ in range(draws[p])]
-        level, kept, how = self._known(used, listed, mixed, people)
+        level, kept, how = self._known(used, listed, people)
         return Level(tuple((self.digests[p], draws[p]) for p in used), people, level, kept or not self.limited, how)
 
-    def _known(
-        self, used: tuple[int, ...], listed: list[Protocol], mixed: bool, people: int
-    ) -> tuple[float, bool, str]:
-        if mixed:
-            return self._compared(bound_when_changed(listed, self.notion), BOUNDED)
+    def _known(self, used: tuple[int, ...], listed: list[Protocol], people: int) -> tuple[float, bool, str]:
         own = promised(listed[0], self.notion)
         if len(listed) == 1 and own is not None:
             return self._compared(self.notion.level_of(own), PROMISED)

@@ -184,7 +184,7 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -
     if tally.stuck:
         raise OverLimit(
             f"{tally.stuck:,} people changed since another protocol released them, or the table lacks its columns, so "
-            "that what both tell is not known; leave them out (--changed drop), or see what --changed redraw comes to"
+            "that what both tell is not known; leave them out (--changed drop)"
         )
     limit = ledger.limit
     levels = Levels(

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.tables.remembered.records import PeopleFile, Records, kind_of
 
-Changed = Literal["keep", "redraw", "drop"]
-CHANGED: tuple[Changed, ...] = ("keep", "redraw", "drop")
-History = tuple[tuple[int, ...], bool]
-"""How often somebody was drawn by each protocol, and whether from values that changed in between."""
+Changed = Literal["keep", "drop"]
+CHANGED: tuple[Changed, ...] = ("keep", "drop")
+History = tuple[int, ...]
+"""How often somebody was drawn by each protocol, always from the same values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,31 +75,25 @@ def settle(today: Records, earlier: Sequence[Earlier], changed: Changed, tally: 
     if changed == "keep":
         released["y"][differs], released["mark"][differs, 0] = past.own_y[differs], past.own_mark[differs]
         other = differs
-    elif changed == "drop":
-        released["y"][other] = -1
     else:
-        other = np.zeros(n, dtype=bool)
-    fresh = ~past.own | (differs & (changed == "redraw"))
-    fresh &= ~(moved & (changed != "redraw"))
-    _note(past, fresh, past.moved | differs, tally)
+        released["y"][other] = -1
+    _note(past.draws[~past.own & ~moved], tally)
     return released[released["y"][:, 0] >= 0], released[other]
 
 
-def _note(past: _Past, fresh: NDArray[np.bool_], mixed: NDArray[np.bool_], tally: Tally) -> None:
-    """Count the histories of people of whom something new is told."""
-    draws = past.draws[fresh]
+def _note(draws: NDArray[np.int64], tally: Tally) -> None:
+    """Count the histories of people of whom something new is told: what they had, and one draw by today's protocol."""
     if not len(draws):
         return
     draws[:, 0] += 1
-    mixed = mixed[fresh] | past.mixed[fresh]
-    code = mixed.astype(np.int64)
-    seen: list[tuple[Any, ...]] = [(False,), (True,)]
+    code = np.zeros(len(draws), dtype=np.int64)
+    seen: list[History] = [()]
     for column in draws.T:  # one protocol after the other: there are few different histories
         most = int(column.max()) + 1
         used, code = np.unique(code * most + column, return_inverse=True)
         seen = [(*seen[place // most], place % most) for place in used.tolist()]
     for history, people in zip(seen, np.bincount(code).tolist(), strict=True):
-        tally.histories[history[1:], history[0]] += people
+        tally.histories[history] += people
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +108,6 @@ class _Past:
     own_y: NDArray[np.int32]
     moved: NDArray[np.bool_]
     """Released by another protocol, from other values than today's."""
-    mixed: NDArray[np.bool_]
-    """Released from values that changed in between, even before today."""
     stayed: int
     """How many were in the last release by today's protocol."""
     draws: NDArray[np.int64]
@@ -145,5 +137,4 @@ class _Past:
                 own_mark[found], own_y[found] = mark[found], records["y"]
             else:
                 moved |= found & (mark != today["mark"][:, p])
-        mixed = np.asarray((draws > 1).any(axis=1))
-        return cls(known, own, own_mark, own_y, moved, mixed, stayed, draws)
+        return cls(known, own, own_mark, own_y, moved, stayed, draws)
