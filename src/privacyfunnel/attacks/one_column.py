@@ -55,7 +55,9 @@ class OneColumn:
                 "What somebody learns who knows one column beforehand was too much to compute here; the promise is not "
                 f"made to them. If that matters: --notion {self.notion}{PRICE}."
             )
-        remedy = f"If they matter: --notion {self.notion} --known {self.column}, or --known 1 for any one column{PRICE}."
+        remedy = (
+            f"If they matter: --notion {self.notion} --known {self.column}, or --known 1 for any one column{PRICE}."
+        )
         if math.isinf(self.level):
             return (
                 f"Knowing just {self.column} beforehand, a released row may rule out a value of the secret, "

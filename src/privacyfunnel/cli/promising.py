@@ -78,11 +78,7 @@ class Asked:
         """The promise about one secret."""
         if kind == Belief.name:
             return self._belief(level)
-        if level is not None and "=" in level:
-            promise = self._by_value(kind, level)
-        else:
-            epsilon = None if level is None else number(level, "--epsilon")
-            promise = options.promise(kind, epsilon, self.lower, self.upper, self.known, self.keep, self.error)
+        promise = self._sought(kind, level)
         if not self.ordered:
             return promise
         per_range = None if self.per_range is None else LIP(self.per_range)
@@ -91,6 +87,12 @@ class Asked:
         if per_range is not None:
             raise InvalidPromise("--keep and --error find one ε, so they go without --per-range")
         return lambda epsilon: Ordered(promise(epsilon))
+
+    def _sought(self, kind: str, level: str | None) -> Sought:
+        if level is not None and "=" in level:
+            return self._by_value(kind, level)
+        epsilon = None if level is None else number(level, "--epsilon")
+        return options.promise(kind, epsilon, self.lower, self.upper, self.known, self.keep, self.error)
 
     def _by_value(self, kind: str, level: str) -> Notion:
         if self.keep is not None or self.error:
