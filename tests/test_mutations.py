@@ -171,6 +171,24 @@ MUTATIONS = {
         "fit_columns(source, secrets, wishes, secret=True), _declared(domain, attributes)",
         ("tables/test_domain.py::test_whoever_is_in_the_table_the_columns_are_those_declared",),
     ),
+    "a certificate that looks at the first secret only": Mutation(
+        "proof/certificate.py",
+        "for clause in notion.clauses(joint):\n        on =",
+        "for clause in notion.clauses(joint)[:1]:\n        on =",
+        ("promises/test_clauses.py::test_no_channel_past_a_limit_is_certified[several]",),
+    ),
+    "a limit on belief that is not what was typed": Mutation(
+        "proof/certificate.py",
+        "return clause.most * Fraction(",
+        "return clause.most * Fraction(11, 10) * Fraction(",
+        ("promises/test_clauses.py::test_a_belief_is_compared_with_the_number_that_was_typed",),
+    ),
+    "an exact column that nobody checks in a file": Mutation(
+        "protocols/file.py",
+        "or not found.stays_exact()",
+        "or False",
+        ("optimiser/test_exact_columns.py::test_a_file_whose_exact_column_does_not_stay_exact_is_refused",),
+    ),
     "e^ε rounded up": Mutation(
         "proof/certificate.py",
         "value * (1 - Fraction(1, 10 ** (PRECISION - 1)))",

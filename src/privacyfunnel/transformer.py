@@ -57,11 +57,11 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     notion : the kind of promise, such as "lip", or a promise such as pf.ALIP(0.5, 1.0)
-    epsilon : its ε; not used where `notion` is a promise itself
+    epsilon : its ε, or one for each value of the secret; not used where `notion` is a promise itself
     known : for "srlip" and "srldp", what attackers may know
     objective : "faithful", as above, or "information", the most of I(X;Y)
     weights : by column, how much it counts that its cells stay as they are, 1 unless given; for "faithful"
-    secret : the column of X that is the secret; None: y is
+    secret : the column of X that is the secret, or several of them; None: y is
     blocks : lists of columns, each released on its own: pf.compose(…, blocks=blocks, method=method)
     bins : by column, or one for all columns of numbers: edges, a number, "width:5", "each"
     top, dates, missing : as for Joint.from_table
@@ -74,6 +74,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     unseen : "refuse" rows that were not there when fitting, or "draw" them such that the promise is kept whoever
         they are; where no such draw is known (side channels, several blocks), `fit` refuses
     gap, time_limit : as for pf.optimise; a gap of None is that of the objective
+    exact : columns that are released as they are
     random_state : None, for the operating system's randomness; a number is for tests and is insecure
 
     Attributes
@@ -91,12 +92,12 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         notion: str | Notion = "lip",
-        epsilon: float = 0.5,
+        epsilon: float | Mapping[Any, float] = 0.5,
         *,
         known: int | Sequence[str] | None = None,
         objective: Objective = "faithful",
         weights: Mapping[str, float] | None = None,
-        secret: str | None = None,
+        secret: str | Sequence[str] | None = None,
         blocks: Sequence[Sequence[str]] | None = None,
         method: Method = "tuned",
         bins: Mapping[str, Bins] | Bins | None = None,
@@ -111,6 +112,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         gap: float | None = None,
         time_limit: float | None = 60.0,
         random_state: int | None = None,
+        exact: Sequence[str] | None = None,
     ) -> None:
         self.notion = notion
         self.epsilon = epsilon
@@ -132,6 +134,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.gap = gap
         self.time_limit = time_limit
         self.random_state = random_state
+        self.exact = exact
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the best protocol for the rows of X and their secret."""
@@ -140,16 +143,15 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         if self.unseen not in ("refuse", "draw"):
             raise InvalidInput(f"unseen is 'refuse' or 'draw', not {self.unseen!r}")
         table = self._read(X, reset=True)
-        if self.secret is None:
+        secrets = self._secrets
+        if not secrets:
             secret = SECRET
             while secret in table.column_names:
                 secret += "'"
-            table = table.append_column(secret, self._secret_of(y, table))
-        else:
-            secret = self.secret
-        attributes = [name for name in table.column_names if name != secret]
+            table, secrets = table.append_column(secret, self._secret_of(y, table)), [secret]
+        attributes = [name for name in table.column_names if name not in secrets]
         wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
-        counted = count_table(table, secret, attributes, wishes=wishes, domain=self.domain)
+        counted = count_table(table, secrets, attributes, wishes=wishes, domain=self.domain)
         protocol = self._best(counted.safely(self.private, at_least=self.at_least).joint)
         check_unseen(protocol, self.unseen)
         self.protocol_ = protocol
@@ -194,7 +196,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     def _read(self, X: Any, reset: bool) -> pa.Table:
         """The columns of X under their names, x0, x1, … if it has none."""
         if is_frame(X):
-            if self.secret is not None and not reset and self.secret not in X.columns:
+            if self._secrets and not reset and not set(self._secrets) <= set(X.columns):
                 return _table(X)  # tomorrow's rows may come without the secret
             validate_data(self, X, reset=reset, skip_check_array=True)
             check_array(np.zeros((len(X), len(X.columns))))  # as many rows and columns as it takes
@@ -218,6 +220,13 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             return self.bins or {}
         return {name: self.bins for name in attributes if is_numeric(table.schema.field(name).type)}
 
+    @property
+    def _secrets(self) -> list[str]:
+        """The columns of X that are secret."""
+        if self.secret is None:
+            return []
+        return [self.secret] if isinstance(self.secret, str) else list(self.secret)
+
     def _promise(self) -> Notion:
         if isinstance(self.notion, Notion):
             return self.notion
@@ -233,9 +242,10 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     def _best(self, joint: Joint) -> Protocol:
         promise, limit = self._promise(), self.time_limit
         if self.blocks is None:
-            return optimise(
-                joint, promise, objective=self.objective, weights=self.weights, gap=self.gap, time_limit=limit
-            )
+            kept = {"objective": self.objective, "weights": self.weights, "exact": self.exact}
+            return optimise(joint, promise, gap=self.gap, time_limit=limit, **kept)
+        if self.exact:
+            raise InvalidInput("exact columns are for one protocol for all columns; leave out blocks")
         return compose(
             joint, promise, self.blocks, self.method, objective=self.objective, weights=self.weights, time_limit=limit
         )

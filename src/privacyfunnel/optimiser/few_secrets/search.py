@@ -42,6 +42,8 @@ QUICKLY_SWEPT = 10_000_000
 """Up to this many choices of values, a first sweep goes through all."""
 ANY = 1e300
 """A threshold that all posteriors are below: a sweep for them ends when some are known for many values."""
+BOUND_EVERY = 16
+"""Rounds after which a bound is sought, where sweeps are long, although posteriors that improve are still found."""
 STEADINESS = 0.7
 """How much of the last prices is kept, in steady ones."""
 LONGEST_SWEEP = 2e10
@@ -89,7 +91,7 @@ def _generate(state: Search, faces: Faces, around: Faces | None, master: Master,
         # Where sweeps are long, prices that follow those of the master slowly need fewer: the master's own leap about.
         steady = STEADINESS * steady + (1 - STEADINESS) * y if many and artificial <= 0 and len(new) else y
         new, least = sweep.under(steady, worth, state.stopped)
-        near = least is not None and (not many or least > -state.gap)
+        near = rounds % BOUND_EVERY == 0 if many and least is None else least is not None
         if near and surely is not None and not state.stopped():
             _, least = surely.under(steady, -np.inf, state.stopped)
             if least is not None:

@@ -14,7 +14,7 @@ from privacyfunnel.optimiser.program.supports import HALF_ULP, STEEPEST, UNCERTA
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARLY = 1e-8
-"""What masses that are certain only to CERTAIN, and float64, may change in a cost: far less than this."""
+"""What masses that are certain only to CERTAIN, and float64, may change in an entropy: far less than this."""
 CERTAIN = 1e-11
 """Masses that are this certain need no second look."""
 
@@ -269,7 +269,7 @@ def _floor(support: Integers, v: Vector, y: Vector) -> float:
     floor = 0.0
     for i in range(len(v)):
         rest = 1.0 - v[i]
-        floor += v[i] * (rest * (1.0 + 0.5 * rest) - y[support[i]])
+        floor += v[i] * (rest * (1.0 + 0.5 * rest) - y[support[i]]) - 4 * CERTAIN * abs(y[support[i]])
     return floor
 
 

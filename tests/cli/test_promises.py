@@ -1,0 +1,121 @@
+"""Promises that fit can be asked for: several secrets, levels for values, beliefs, borders, exact columns."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import privacyfunnel as pf
+from privacyfunnel.cli.app import app
+from privacyfunnel.cli.promising import Asked
+
+run = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(1)
+    n = 4000
+    income, ill = rng.integers(0, 3, n), rng.random(n) < 0.3
+    town = np.where(rng.random(n) < 0.1 + 0.2 * ill, "Ashford", np.where(rng.random(n) < 0.5, "Birch", "Colby"))
+    sport = (income + rng.integers(0, 3, n)) % 4
+    frame = pd.DataFrame({"income": income, "illness": np.where(ill, "ill", "well"), "town": town, "sport": sport})
+    path = tmp_path_factory.mktemp("promises") / "people.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def fit(table, tmp_path, *options, attributes="town,sport"):
+    path = tmp_path / "protocol.json"
+    done = run.invoke(
+        app, ["fit", str(table), "--attributes", attributes, "-o", str(path), "--json", "--force", *options]
+    )
+    return done, path
+
+
+CASES = {
+    "several": (
+        ("--secret", "income", "--secret", "illness", "--epsilon", "income=0.3,illness=0.2"),
+        {"income": 0.3, "illness": 0.2},
+    ),
+    "kinds": (
+        ("--secret", "income", "--secret", "illness", "--epsilon", "0.3", "--notion", "income=lip,illness=ldp"),
+        {"income": 0.3, "illness": 0.3},
+    ),
+    "values": (
+        ("--secret", "illness", "--epsilon", "ill=0.1,well=1"),
+        {"illness = ill": 0.1, "illness = well": 1.0},
+    ),
+    "belief": (("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.4"), {"illness = ill": 0.4}),
+    "ordered": (("--secret", "income", "--ordered", "--epsilon", "0.2"), {"income, by borders": 0.2}),
+    "both": (
+        ("--secret", "income", "--ordered", "--epsilon", "0.2", "--per-range", "0.5"),
+        {"income, by borders": 0.2, "income": 0.5},
+    ),
+    "exact": (("--secret", "illness", "--epsilon", "1.5", "--exact", "town"), {"illness": 1.5}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name):
+    options, promised = CASES[name]
+    done, path = fit(table, tmp_path, *options)
+    assert done.exit_code == 0, done.output
+    audited = run.invoke(app, ["audit", str(path), "--json"])
+    assert audited.exit_code == 0, audited.output
+    levels = {one["subject"]: one for one in json.loads(audited.stdout)["certificate"]["levels"]}
+    assert {subject: one["promised"] for subject, one in levels.items()} == promised
+    assert all(one["holds"] and one["level"] <= one["promised"] for one in levels.values())
+    assert json.loads(path.read_text())["guarantee"] == pf.Protocol.load(path).notion.words()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--secret", "income", "--secret", "illness", "--epsilon", "income=0.3"), "name each"),
+        (("--secret", "income", "--secret", "income", "--epsilon", "0.3"), "once will do"),
+        (("--secret", "income,illness", "--secret", "sport", "--epsilon", "0.3"), "name one column in each"),
+        (("--secret", "illness", "--epsilon", "ill=0.1"), "has no level"),
+        (("--secret", "illness", "--epsilon", "ill=much,well=1"), "takes a number"),
+        (("--secret", "illness", "--epsilon", "ill=0.1,well=1", "--notion", "ldp"), "compares values"),
+        (("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.1"), "in the statistics"),
+        (("--secret", "illness", "--notion", "belief", "--epsilon", "0.1"), "needs the most belief"),
+        (("--secret", "illness", "--ordered", "--epsilon", "0.1"), "no order"),
+        (("--secret", "income", "--epsilon", "0.1", "--per-range", "1"), "goes with --ordered"),
+        (("--secret", "illness", "--epsilon", "0.001", "--exact", "town"), "town cannot stay exact"),
+        (("--secret", "illness", "--epsilon", "0.5", "--exact", "village"), "none of the released columns"),
+        (("--secret", "illness", "--epsilon", "0.5", "--exact", "town", "--blocks", "each"), "--exact goes with"),
+        (("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--blocks", "each"), "blocks share one"),
+        (
+            ("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
+            "one promise about",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, options, why):
+    done, path = fit(table, tmp_path, *options)
+    assert done.exit_code == 2, done.output
+    assert why in " ".join(done.output.split())
+    assert not path.exists()
+
+
+def test_keep_finds_one_epsilon_for_all_secrets():
+    asked = Asked(["income", "illness"], "lip", None, None, None, None, 0.9, None, False, None)
+    assert asked.promise()(0.25) == pf.Promises(income=pf.LIP(0.25), illness=pf.LIP(0.25))
+    asked = Asked(["income"], "lip", None, None, None, None, 0.9, None, True, None)
+    assert asked.promise()(0.25) == pf.Ordered(pf.LIP(0.25))
+
+
+def test_scikit_learn_knows_several_secrets_levels_and_exact_columns(table):
+    from privacyfunnel.transformer import PrivacyFunnel
+
+    frame = pd.read_csv(table)
+    promise = pf.Promises(income=pf.LIP(0.5), illness=pf.LIP(0.9))
+    funnel = PrivacyFunnel(promise, secret=["income", "illness"], exact=["town"]).fit(frame)
+    assert (funnel.transform(frame)["town"] == frame["town"]).all()
+    by_value = PrivacyFunnel(epsilon={"ill": 0.1, "well": 1.0}).fit(frame[["town", "sport"]], frame["illness"])
+    assert by_value.protocol_.notion.levels == (("ill", 0.1), ("well", 1.0))
