@@ -15,7 +15,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.recipes import recipe as recipes
 from privacyfunnel.recipes.beginning import beginning
 from privacyfunnel.recipes.recipe import Recipe, from_content
-from privacyfunnel.recipes.steps import RUN_SAYS, steps
+from privacyfunnel.recipes.steps import RUN_SAYS, inputs, steps
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import suggest
@@ -75,6 +75,25 @@ def test_every_option_of_fit_reaches_the_command_as_it_was_said():
     assert options.names(found["attributes"]) == said["fit"]["attributes"]
     assert options.wishes(found["bins"], found["top"], found["dates"], found["missing"]).top == {"Name, first": 3}
     assert options.weights(found["weight"]) == {"age": 2.5}
+
+
+def test_paths_are_seen_from_the_recipe_and_what_is_for_the_house_stays_in_the_folder():
+    follow = {"after": "old/first.json", "released": ["old/kept.parquet", "/abs.parquet"], "person": "id"}
+    content = least(**follow, exact=["town", "a,b"])
+    content["sanitise"] = {"released": ["old/kept.parquet"], "person": "id", "internal": "kept.parquet"}
+    content["audit"] = {"after": "old/first.json"}
+    found = typed(content)
+    assert str(found["after"]) == "/here/old/first.json"
+    assert [str(path) for path in found["released"]] == ["/here/old/kept.parquet", "/abs.parquet"]
+    assert found["exact"] == ["town", '"a,b"']
+    assert str(typed(content, "sanitise")["internal"]) == "kept.parquet"
+    assert str(typed(content, "audit")["after"]) == "/here/old/first.json"
+    made = from_content(content, "recipe")
+    assert "kept.parquet" in made.own
+    assert {"fit.after", "fit.released.1", "audit.after"} <= set(inputs(made, recipes.Path("/here")))
+    content["sanitise"]["internal"] = "open.csv"
+    with pytest.raises(InvalidInput, match=r"sanitise\.internal is for the house"):
+        from_content(content, "recipe")
 
 
 def test_what_is_not_said_is_left_to_the_command():

@@ -66,6 +66,9 @@ class Fit(BaseModel):
 
     secret: Annotated[Any, AfterValidator(_secret)]
     attributes: list[Name] | None = Field(default=None, min_length=1)
+    columns: Text | None = None
+    coarsen: Text | None = None
+    exact: list[Name] | None = None
     notion: Text | None = None
     epsilon: float | None = None
     lower: float | None = None
@@ -76,6 +79,11 @@ class Fit(BaseModel):
     confidence: float | None = None
     within: Text | None = None
     chain: list[list[Name]] | None = None
+    ordered: bool | None = None
+    per_range: float | None = None
+    after: Name | None = None
+    released: list[Name] | None = None
+    person: Name | None = None
     private: float | None = None
     exact_fit: bool | None = None
     delta: float | None = None
@@ -106,6 +114,12 @@ class Sanitise(BaseModel):
     unseen: Text | None = None
     seed: int | None = None
     no_variant: bool | None = None
+    remember: Name | None = None
+    changed: Text | None = None
+    released: list[Name] | None = None
+    person: Name | None = None
+    internal: Annotated[str, AfterValidator(_file_name)] | None = None
+    """A file of the folder, for the house."""
 
 
 class Audit(BaseModel):
@@ -114,6 +128,7 @@ class Audit(BaseModel):
     model_config = STRICT
 
     attack: bool | None = None
+    after: Name | None = None
 
 
 class Report(BaseModel):
@@ -164,13 +179,16 @@ class Recipe(BaseModel):
             raise ValueError("fit.exact-fit is not for publication; take it out, or take out [publish]")
         if self.publish is not None and self.sanitise.seed is not None:
             raise ValueError("sanitise.seed can be undone by who knows it; take it out, or take out [publish]")
+        if self.sanitise.internal == self.sanitise.output:
+            raise ValueError("sanitise.internal is for the house, and needs another name than sanitise.output")
         return self
 
     @property
     def own(self) -> frozenset[str]:
         """All that the folder of its run may hold."""
-        table = self.sanitise.output
-        return frozenset({PROTOCOL, table, f"{table}.metadata.json", REPORT, PUBLISHED, LOG, RECIPE})
+        table, kept = self.sanitise.output, self.sanitise.internal
+        inside = {kept} if kept is not None else set()
+        return frozenset({PROTOCOL, table, f"{table}.metadata.json", *inside, REPORT, PUBLISHED, LOG, RECIPE})
 
 
 def load(path: Path) -> Recipe:

@@ -44,20 +44,29 @@ def steps(recipe: Recipe, place: Path) -> list[Step]:
     table, released = _seen(recipe.table, place), recipe.sanitise.output
     reading = _words({name: getattr(recipe, name) for name in READING})
     seen = recipe.fit.exact_fit or recipe.audit.attack
+    drawing = _seen_from(recipe.sanitise, place, "remember", "released")
+    kept = (recipe.sanitise.internal,) if recipe.sanitise.internal is not None else ()
     found = [
         Step("fit", ("fit", table, *reading, *_fit(recipe, place), "-o", PROTOCOL), (PROTOCOL,)),
         Step(
             "sanitise",
-            ("sanitise", table, *reading, *_part(recipe.sanitise, "output"), "--protocol", PROTOCOL, "-o", released),
-            (released,),
+            ("sanitise", table, *reading, *_words(drawing), "--protocol", PROTOCOL, "-o", released),
+            (released, *kept),
         ),
-        Step("audit", ("audit", PROTOCOL, *(("--table", table, *reading) if seen else ()), *_part(recipe.audit)), ()),
+        Step(
+            "audit",
+            (
+                *("audit", PROTOCOL, *(("--table", table, *reading) if seen else ())),
+                *_words(_seen_from(recipe.audit, place, "after")),
+            ),
+            (),
+        ),
     ]
     if recipe.report is not None:
         whole = () if recipe.report.public else ("--table", table, *reading)
         found.append(Step("report", ("report", PROTOCOL, *whole, *_part(recipe.report), "-o", REPORT), (REPORT,)))
     if recipe.publish is not None:
-        words = _words(_of(recipe.publish) | _path(recipe.publish.details, "details", place))
+        words = _words(_seen_from(recipe.publish, place, "details"))
         found.append(
             Step("publish", ("publish", released, "--protocol", PROTOCOL, *words, "-o", PUBLISHED), (PUBLISHED,))
         )
@@ -66,15 +75,18 @@ def steps(recipe: Recipe, place: Path) -> list[Step]:
 
 def inputs(recipe: Recipe, place: Path) -> dict[str, Path]:
     """The files that a recipe names, by its keys."""
-    named = {"table": recipe.table, "fit.domain": recipe.fit.domain}
+    fit = recipe.fit
+    named = {"table": recipe.table, "fit.domain": fit.domain, "fit.after": fit.after, "audit.after": recipe.audit.after}
     named["publish.details"] = recipe.publish.details if recipe.publish is not None else None
+    for key, paths in (("fit.released", fit.released), ("sanitise.released", recipe.sanitise.released)):
+        named |= {f"{key}.{i}": path for i, path in enumerate(paths or ())}
     return {key: place / path for key, path in named.items() if path is not None}
 
 
 def _fit(recipe: Recipe, place: Path) -> list[str]:
     """Options of fit: lists of names are joined by commas, and what is said of columns becomes column=value."""
     fit = recipe.fit
-    said = _of(fit) | _path(fit.domain, "domain", place)
+    said = _seen_from(fit, place, "domain", "after", "released")
     secrets = [fit.secret] if isinstance(fit.secret, str) else fit.secret
     said["secret"] = _joined(secrets, "fit.secret")
     if fit.attributes is not None:
@@ -83,6 +95,8 @@ def _fit(recipe: Recipe, place: Path) -> list[str]:
         said["known"] = _joined(fit.known, "fit.known")
     if fit.chain is not None:
         said["chain"] = [_joined(one, "fit.chain") for one in fit.chain]
+    if fit.exact is not None:
+        said["exact"] = [_typed(name, "fit.exact") for name in fit.exact]
     if fit.missing is not None:
         said["missing"] = [_typed(text, "fit.missing") for text in fit.missing]
     if fit.error is not None:
@@ -97,12 +111,19 @@ def _of(part: BaseModel) -> dict[str, Any]:
     return {name: getattr(part, name) for name in type(part).model_fields}
 
 
-def _part(part: BaseModel, *without: str) -> list[str]:
-    return _words({name: value for name, value in _of(part).items() if name not in without})
+def _part(part: BaseModel) -> list[str]:
+    return _words(_of(part))
 
 
-def _path(path: str | None, name: str, place: Path) -> dict[str, str]:
-    return {} if path is None else {name: _seen(path, place)}
+def _seen_from(part: BaseModel, place: Path, *paths: str) -> dict[str, Any]:
+    """What a part says, with its paths as they are from anywhere; what it writes is said elsewhere."""
+    said = {name: value for name, value in _of(part).items() if name != "output"}
+    for name in paths:
+        if isinstance(said[name], list):
+            said[name] = [_seen(path, place) for path in said[name]]
+        elif said[name] is not None:
+            said[name] = _seen(said[name], place)
+    return said
 
 
 def _seen(path: str, place: Path) -> str:
