@@ -195,7 +195,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool) -> pa.Table:
         """The columns of X under their names, x0, x1, … if it has none."""
-        if is_frame(X):
+        if _is_frame(X):
             if self._secrets and not reset and not set(self._secrets) <= set(X.columns):
                 return _table(X)  # tomorrow's rows may come without the secret
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -259,11 +259,16 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         return pa.RecordBatch.from_arrays(columns, names=names)
 
 
+def _is_frame(X: Any) -> bool:
+    """Whether X is a DataFrame with named columns, as scikit-learn takes them."""
+    return is_frame(X) and not isinstance(X, pa.Table)
+
+
 def _table(frame: Any) -> pa.Table:
     """A DataFrame as Arrow, without its index."""
     names, arrays, unusable = taken_apart(frame)
     for name, trouble in unusable.items():
-        raise InvalidTable(f"column {name!r} {trouble}")
+        raise InvalidTable(f"column {name!r} {trouble}") from None
     return pa.table(arrays, names=names)
 
 
@@ -284,7 +289,7 @@ def _array(values: Any, name: str) -> Any:
 
 def _like(X: Any, released: pa.RecordBatch) -> Any:
     """The released rows in the kind that X came in."""
-    if is_frame(X):
+    if _is_frame(X):
         frame = like(X, pa.Table.from_batches([released]))
         if hasattr(X, "index") and hasattr(frame, "set_axis"):  # of pandas
             frame.index = X.index

@@ -25,9 +25,9 @@ def table(tmp_path_factory):
     return path
 
 
-def fit(table, tmp_path, *options):
+def fit(table, tmp_path, *options, seconds=3):
     command = ["fit", str(table), "--secret", "ill", "--epsilon", "0.5", "-o", str(tmp_path / "p.json"), *options]
-    return run([*command, "--time-limit", "3"])
+    return run([*command, "--time-limit", str(seconds)])
 
 
 def test_a_wide_table_is_told_before_the_search_with_proposals_that_can_be_typed(table, tmp_path, capsys):
@@ -52,7 +52,7 @@ def test_following_a_proposal_gives_what_it_promised(table, tmp_path, capsys):
         assert [c["column"] for c in typed["columns"][1:]] == proposal["columns"]
         assert typed["fineness"]["combinations"] == proposal["combinations"]
     best = advice["proposals"][0]
-    assert fit(table, tmp_path, "--exact-fit", "--json", "--force", *best["option"].split()) == 0
+    assert fit(table, tmp_path, "--exact-fit", "--json", "--force", *best["option"].split(), seconds=300) == 0
     got = json.loads(capsys.readouterr().out)
     assert [c["column"] for c in got["columns"][1:]] == best["columns"]
     assert got["readers"]["likeness"]["cells_unchanged"] == pytest.approx(best["cells_unchanged"], rel=0.05)
