@@ -242,8 +242,10 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     def _best(self, joint: Joint) -> Protocol:
         promise, limit = self._promise(), self.time_limit
         if self.blocks is None:
-            kept = {"objective": self.objective, "weights": self.weights, "exact": self.exact}
-            return optimise(joint, promise, gap=self.gap, time_limit=limit, **kept)
+            return optimise(
+                joint, promise, objective=self.objective, weights=self.weights, exact=self.exact, gap=self.gap,
+                time_limit=limit,
+            )  # fmt: skip
         if self.exact:
             raise InvalidInput("exact columns are for one protocol for all columns; leave out blocks")
         return compose(

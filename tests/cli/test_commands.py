@@ -402,7 +402,7 @@ def test_a_broken_table_is_one_line(name, fitted, tmp_path, capsys):
         (["--attributes", "town,diagnosis"], "--allow-secret-attribute"),
         (["--attributes", "town,town"], "twice"),
         (["--attributes", ","], "at least one"),
-        (["--secret", ","], "at least one"),
+        (["--secret", ","], "name one column in each"),
         (["--epsilon", "-0.1"], "at least 0"),
         (["--epsilon", "nan"], "finite"),
         (["--epsilon", "inf"], "finite"),

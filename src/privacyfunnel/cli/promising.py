@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -122,11 +121,8 @@ class Asked:
 def number(text: str, option: str) -> float:
     """A number, as typed."""
     try:
-        found = float(text)
+        return float(text)
     except ValueError:
-        found = math.nan
-    if math.isnan(found):
         raise InvalidPromise(
             f"{option} takes a number such as 0.5, or one for each, such as ill=0.1,well=1; got {text!r}"
-        )
-    return found
+        ) from None

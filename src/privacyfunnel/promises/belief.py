@@ -47,6 +47,10 @@ class Belief(Notion):
         return False
 
     @property
+    def limits_belief(self) -> bool:
+        return True
+
+    @property
     def limits(self) -> Limits:
         """Only upwards; how far in terms of factors depends on P(s): at most to 1."""
         return Limits(upper=math.inf)

@@ -140,6 +140,11 @@ class Notion(ABC):
         """Whether it is one clause about the values of the secret as they are."""
         return True
 
+    @property
+    def limits_belief(self) -> bool:
+        """Whether some of it limits a belief itself, whose size depends on P(s), and not only its factor."""
+        return False
+
     def perfect(self, joint: Joint) -> bool:
         """Whether some of it asks for ε = 0, which is kept up to a hair's breadth."""
         return any(clause.limits != clause.limits.granted() for clause in self.clauses(joint))

@@ -50,6 +50,11 @@ class Robust(Notion):
             raise InvalidPromise(f"robust needs a notion such as LIP(0.5), not {type(self.promise).__name__}")
         if self.promise.confidence is not None:
             raise InvalidPromise("the promise is robust already")
+        if self.promise.limits_belief:
+            raise InvalidPromise(
+                "a limit on belief itself is about the statistics as counted: the population's P(s) may be above it; for "
+                "the population, promise a factor, such as LIP(0.5)"
+            )
         if self.promise.strictest <= 0:
             raise InvalidPromise("over several distributions only a constant keeps ε = 0; give a positive ε")
         object.__setattr__(self, "confidence", checked_confidence(self.confidence))

@@ -57,6 +57,10 @@ class Promises(Notion):
         return False
 
     @property
+    def limits_belief(self) -> bool:
+        return any(promise.limits_belief for _, promise in self.each)
+
+    @property
     def limits(self) -> Limits:
         return Limits.widest([promise.limits for _, promise in self.each])
 
