@@ -98,15 +98,22 @@ def _learned(found: Learned, bayes: Attacker) -> Table:
 
 
 def _repeated(found: tuple[Repeated, ...]) -> Table:
-    title = "If the same table were released again, with fresh randomness"
+    title = "If the same table were released again"
     table = Table(title=title, title_justify="left", header_style="bold")
     for heading in ("releases", "level", "promise", "best guess right"):
         table.add_column(heading, justify="right")
     for each in found:
         times = f"{each.releases:g}" if math.isfinite(each.releases) else "ever more"
-        level = f"{each.level:.4g}" if math.isfinite(each.level) else "no limit"
-        table.add_row(times, level, "kept" if each.within else "BROKEN", f"{float(each.best_guess):.1%}")
+        table.add_row(f"{times}, fresh" if each.releases > 1 else times, *_told_by(each))
+    for each in found:
+        if each.releases == 1:  # who is released again has the same row, which tells nothing new
+            table.add_row("ever more, --remember", *_told_by(each))
     return table
+
+
+def _told_by(each: Repeated) -> tuple[str, str, str]:
+    level = f"{each.level:.4g}" if math.isfinite(each.level) else "no limit"
+    return level, "kept" if each.within else "BROKEN", f"{float(each.best_guess):.1%}"
 
 
 def _named(found: tuple[Named, ...]) -> Table:

@@ -8,6 +8,7 @@ single release applies to it as it stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import Certificate, certify_entries
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.protocols.protocol import Block, Protocol
@@ -74,6 +76,14 @@ def _renumbered(entries: Entries) -> Entries:
 
 def promised(protocol: Protocol, notion: Notion) -> Limits | None:
     """What a protocol by itself keeps to, of this kind of promise; None if its promise is of another kind."""
-    own = getattr(protocol.notion, "promise", protocol.notion)  # what holds for many distributions does for one
-    alike = type(own) is type(notion) and getattr(own, "known", None) == getattr(notion, "known", None)
-    return protocol.notion.limits.granted() if alike else None
+    own = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
+    if own != notion and _but_for_levels(own) != _but_for_levels(notion):
+        return None
+    return own.limits.granted()  # what holds for many distributions does for one
+
+
+def _but_for_levels(notion: Notion) -> dict[str, Any]:
+    """A promise without its ε, where that is one number; one with several levels is like nothing but itself."""
+    said = notion.as_dict()
+    levels = [said.pop(name, 0.0) for name in ("epsilon", "lower", "upper")]
+    return said if all(isinstance(level, float) for level in levels) else {"like": id(notion)}
