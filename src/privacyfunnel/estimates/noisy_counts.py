@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,11 @@ class NoisyCounts:
         read_as[inputs] = np.arange(len(inputs))
         other = read_as < 0
         read_as[other] = block.nearest_to(codes[other])
+        lost = (
+            read_as < 0
+        )  # nobody is told to have these values of exact columns: what noise says of them goes anywhere
+        if lost.any():
+            read_as[lost] = replace(block, exact=()).nearest_to(codes[lost])
         return cls(codes, counts, cells, read_as, inputs, noise.scale, noise.people, whole)
 
     @property

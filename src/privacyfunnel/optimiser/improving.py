@@ -39,6 +39,8 @@ def improve(
     """
     if len(protocol.blocks) > 1:
         raise InvalidInput("a protocol of several blocks cannot be improved from its file; fit it anew, for longer")
+    if protocol.blocks[0].exact:
+        raise InvalidInput("a protocol with exact columns cannot be improved from its file; fit it anew, for longer")
     if protocol.precision is not None:
         raise InvalidInput(
             "a protocol for readers of any table is no start for more information; fit it anew, for longer"

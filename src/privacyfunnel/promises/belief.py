@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.promises.by_value import Named, check_names, named, of_value, places_of, text_of
+from privacyfunnel.promises.by_value import Named, check_names, named, of_value, places_of, text_of, typed
 from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
 from privacyfunnel.promises.notion import Notion
@@ -100,6 +100,12 @@ class Belief(Notion):
         content: dict[str, Any] = {"notion": self.name, "most": [[value, most] for value, most in self._named]}
         content |= {"places": list(self.places)} if self.places else {}
         return content | ({"share": self.share} if self.share != 1 else {})
+
+    def expression(self) -> str:
+        return f"pf.Belief({dict(self._named)!r})"
+
+    def asked(self) -> dict[str, str]:
+        return {"notion": self.name, "epsilon": typed(self._named)}
 
     def parts(self) -> list[tuple[str, str]]:
         return [(f"{text_of(value)} believed at most", _percent(most)) for value, most in self._named]

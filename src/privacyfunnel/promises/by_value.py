@@ -77,8 +77,9 @@ class ByValue(Notion):
     def made_for(self, joint: Joint) -> Self:
         """With the values as the joint has them, in its order."""
         levels = self._levels(joint)
-        if not joint.numbered:
-            check_names(self.levels, joint)
+        if joint.numbered:
+            return self
+        check_names(self.levels, joint)
         return cast(Self, ByValue(self.alike, tuple(zip(joint.secret_values, levels, strict=True))))
 
     def clauses(self, joint: Joint) -> list[Clause]:
@@ -111,6 +112,14 @@ class ByValue(Notion):
     def as_dict(self) -> dict[str, Any]:
         return self.alike.as_dict() | {"epsilon": [[value, level] for value, level in self.levels]}
 
+    def expression(self) -> str:
+        return self.alike.expression().replace(f"epsilon={self.alike.epsilon!r}", repr(dict(self.levels)))
+
+    def asked(self) -> dict[str, str]:
+        known = getattr(self.alike, "known", None)
+        knowing = {} if known is None else {"known": str(known) if isinstance(known, int) else ",".join(known)}
+        return {"notion": self.alike.name, "epsilon": typed(self.levels), **knowing}
+
     def parts(self) -> list[tuple[str, str]]:
         return [(text_of(value), f"×{factor(level)}") for value, level in self.levels]
 
@@ -139,6 +148,16 @@ def text_of(value: Any) -> str:
     if isinstance(value, tuple):
         return " and ".join(map(text_of, value))
     return MISSING if value is None else str(value)
+
+
+def typed(names: Named) -> str:
+    """Values and numbers as people type them for an option.
+
+    >>> typed((("ill", 0.1), ("well, as ever", 1.0)))
+    'ill=0.1,"well, as ever"=1'
+    """
+    texts = [(text_of(value), number) for value, number in names]
+    return ",".join(f'"{text}"={number:g}' if "," in text else f"{text}={number:g}" for text, number in texts)
 
 
 def places_of(names: Iterable[tuple[Hashable, Any]], joint: Joint) -> list[int | None]:

@@ -58,6 +58,14 @@ class Notion(ABC):
     def words(self) -> str:
         """The promise in a sentence for people who know no mathematics."""
 
+    def expression(self) -> str:
+        """The promise as Python."""
+        return f"pf.{self!r}"
+
+    def asked(self) -> dict[str, str] | None:
+        """What options of funnel fit ask for it, where it is more than its parameters; None if none do."""
+        return {}
+
     def parts(self) -> list[tuple[str, str]]:
         """What it speaks of, and how far that may go: a factor, or for a limit on belief itself the most belief."""
         return [("", f"×{factor(self.epsilon)}")]

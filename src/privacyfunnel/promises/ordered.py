@@ -82,6 +82,11 @@ class Ordered(Notion):
         kind = joint.secret_columns[0].kind if joint.secret_columns else None
         if kind is not None and kind not in WITH_AN_ORDER:
             raise InvalidPromise(f"the values of {joint.secret!r} are no numbers or dates, so they have no order")
+        labels = [label for column in joint.secret_columns for label in column.labels if label is not None]
+        if kind != "bins" and labels != sorted(labels):
+            raise InvalidPromise(
+                f"the values of {joint.secret!r} are not listed in their order; give them ranges (--bins)"
+            )
         return replace(self, unordered=tuple(self._without_order(joint)))
 
     def _without_order(self, joint: Joint) -> list[int]:
@@ -115,6 +120,15 @@ class Ordered(Notion):
         content: dict[str, Any] = {"notion": self.name, "promise": self.promise.as_dict()}
         content |= {"per_value": self.per_value.as_dict()} if self.per_value is not None else {}
         return content | ({"unordered": list(self.unordered)} if self.unordered else {})
+
+    def expression(self) -> str:
+        return f"pf.Ordered({', '.join(promise.expression() for promise in self._promises)})"
+
+    def asked(self) -> dict[str, str] | None:
+        if self.promise.parameters() != ("epsilon",) or (self.per_value and self.per_value.name != "lip"):
+            return None
+        more = {} if self.per_value is None else {"per-range": f"{self.per_value.epsilon:g}"}
+        return {"notion": self.promise.name, "epsilon": f"{self.promise.epsilon:g}", "ordered": "", **more}
 
     def parts(self) -> list[tuple[str, str]]:
         sides = [("side of any border", limit) for _, limit in self.promise.parts()]

@@ -12,6 +12,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, Chains, Within, confidence_set, words_for
+from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import Limits, View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import Possible
@@ -95,8 +96,10 @@ class Robust(Notion):
 
     def possible_clauses(self, joint: Joint) -> list[tuple[Clause, list[Possible]]]:
         """Each clause with its set. Clauses about different events share the doubt: all sets hold at once."""
+        if self.simple:
+            return super().possible_clauses(joint)
         clauses, kind = self.clauses(joint), self.kind_of_set(joint)
-        doubt = (1 - self.confidence) / len(clauses)
+        doubt = (1 - self.confidence) * (1 - OUTWARDS) / len(clauses)
         return [
             (clause, confidence_set(clause.joint, list(clause.views), 1 - doubt, kind, self.chains))
             for clause in clauses

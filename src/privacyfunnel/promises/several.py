@@ -119,6 +119,17 @@ class Promises(Notion):
         each = [[name, promise.as_dict()] for name, promise in self.each]
         return {"notion": self.name, "each": each} | ({"sizes": list(self.sizes)} if self.sizes else {})
 
+    def expression(self) -> str:
+        each = ", ".join(f"{name!r}: {promise.expression()}" for name, promise in self.each)
+        return f"pf.Promises({{{each}}})"
+
+    def asked(self) -> dict[str, str] | None:
+        plain = [promise.simple and promise.parameters() == ("epsilon",) for _, promise in self.each]
+        if not all(plain):
+            return None
+        kinds = ",".join(f"{name}={promise.name}" for name, promise in self.each)
+        return {"notion": kinds, "epsilon": ",".join(f"{name}={promise.epsilon:g}" for name, promise in self.each)}
+
     def parts(self) -> list[tuple[str, str]]:
         return [(f"{name} {what}".strip(), limit) for name, promise in self.each for what, limit in promise.parts()]
 

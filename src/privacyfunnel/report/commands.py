@@ -9,6 +9,7 @@ from typing import Any
 from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
+from privacyfunnel.promises.several import Promises
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.frequency_threshold import usual_threshold
 
@@ -88,11 +89,19 @@ def _wishes(protocol: Protocol) -> dict[str, dict[str, Any]]:
 
 
 def _fit(protocol: Protocol, table: str, file: str) -> str:
-    words = ["funnel", "fit", table, "--secret", ",".join(_secrets(protocol))]
+    plain = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
+    asked = plain.asked()
+    if asked is None:
+        return "# this promise has no options of its own: it is made in Python, as below"
+    secrets = _secrets(protocol) if isinstance(plain, Promises) else [",".join(_secrets(protocol))]
+    words = ["funnel", "fit", table, *(word for secret in secrets for word in ("--secret", secret))]
     words += ["--attributes", ",".join(protocol.attributes)]
-    for name, value in options_of(protocol.notion).items():
+    for block in protocol.blocks:
+        words += ["--exact", ",".join(block.exact)] if block.exact else []
+    for name, value in (_said(protocol.notion, asked) if asked else options_of(protocol.notion)).items():
         if value is not None:
-            words += [f"--{name}", ",".join(value) if isinstance(value, tuple | list) else _plain(value)]
+            text = ",".join(value) if isinstance(value, tuple | list) else _plain(value)
+            words += [f"--{name}", text] if text else [f"--{name}"]
     for chain in protocol.notion.chains if isinstance(protocol.notion, Robust) else ():
         words += ["--chain", ",".join(chain)]
     words += _counts(protocol)
@@ -142,6 +151,12 @@ def _counts_in_python(protocol: Protocol) -> dict[str, Any]:
     return given | ({"at_least": protocol.at_least} if protocol.at_least else {})
 
 
+def _said(notion: Notion, asked: dict[str, str]) -> dict[str, Any]:
+    """The options for a promise that says itself what they are, with those of a robust one."""
+    robust = {"confidence": notion.confidence, "within": notion.within} if isinstance(notion, Robust) else {}
+    return {**asked, **{name: value for name, value in robust.items() if value is not None}}
+
+
 def options_of(notion: Notion) -> dict[str, Any]:
     """A promise as the options of funnel fit; a robust one is the promise it makes robust, and a confidence."""
     content = notion.as_dict()
@@ -159,7 +174,7 @@ def _expression(notion: Notion) -> str:
         within = f", within={notion.within!r}" if notion.within else ""
         chains = f", chains={[list(chain) for chain in notion.chains]!r}" if notion.chains else ""
         return f"pf.robust({_expression(notion.promise)}, {notion.confidence!r}{within}{chains})"
-    return f"pf.{notion!r}"
+    return notion.expression()
 
 
 def _plain(value: object) -> str:
@@ -177,6 +192,8 @@ def _call(protocol: Protocol) -> str:
         given.append(f"blocks={[list(b.attributes) for b in protocol.blocks]!r}")
     if protocol.objective != "information":
         given.append(f"objective={protocol.objective!r}")
+    if any(block.exact for block in protocol.blocks):
+        given.append(f"exact={[name for block in protocol.blocks for name in block.exact]!r}")
     if _weights(protocol):
         given.append(f"weights={_weights(protocol)!r}")
     return f"pf.{'optimise' if len(protocol.blocks) == 1 else 'compose'}({', '.join(given)})"
