@@ -53,8 +53,8 @@ class Robust(Notion):
             raise InvalidPromise("the promise is robust already")
         if self.promise.limits_belief:
             raise InvalidPromise(
-                "a limit on belief itself is about the statistics as counted: the population's P(s) may be above it; for "
-                "the population, promise a factor, such as LIP(0.5)"
+                "a limit on belief itself is about the statistics as counted: the population's P(s) may be above it; "
+                "for the population, promise a factor, such as LIP(0.5)"
             )
         if self.promise.strictest <= 0:
             raise InvalidPromise("over several distributions only a constant keeps ε = 0; give a positive ε")
