@@ -110,8 +110,8 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
         words += ["--weight", f"{name}={_plain(weight)}"]
     if _declared(protocol):
         return shlex.join([*words, "--domain", DOMAIN, *_blocks(protocol), "-o", file])
-    for option, asked in _wishes(protocol).items():
-        for column, wish in asked.items():
+    for option, wishes in _wishes(protocol).items():
+        for column, wish in wishes.items():
             text = ",".join(map(short, wish)) if isinstance(wish, list) else str(wish)
             words += [f"--{option}", f"{column}={text}"]
     for text in _missing(protocol):
