@@ -37,7 +37,7 @@ def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion
     >>> round(certify_together([first], joint, LIP(1.0)).level, 3)
     0.1
     >>> round(certify_together([first, second], joint, LIP(1.0)).level, 3)
-    0.301
+    0.298
     """
     whole = Entries(np.arange(joint.n_x), np.zeros(joint.n_x, dtype=np.int64), np.full(joint.n_x, 1, dtype=object))
     for block in (block for protocol in protocols for block in protocol.blocks):
