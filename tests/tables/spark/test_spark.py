@@ -553,7 +553,7 @@ def test_spark_options_that_make_no_sense_are_refused_before_spark_starts(tmp_pa
 
 
 def test_without_pyspark_the_missing_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyspark.sql.classic.dataframe", None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(MissingExtra, match=r"privacyfunnel\[spark\]"):
         pf.Joint.from_spark(None, "s")
 
