@@ -215,7 +215,7 @@ def test_what_a_page_names_is_there(document):
 
 def is_there(span):
     """Whether a piece of code in a sentence names things that exist; what names nothing of ours is all right."""
-    file = re.match(r"((?:tests|examples|docs|tools|benchmarks|r|\.ci)/[\w./]+)", span)
+    file = re.match(r"((?:tests|examples|docs|tools|benchmarks|r|\.ci)/[\w./-]+)", span)
     if file:
         return (ROOT / file.group(1)).exists()
     command = re.match(r"funnel (\w+)", span)
