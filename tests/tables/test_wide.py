@@ -99,7 +99,8 @@ def test_a_model_of_exact_tables_has_these_tables():
     for i, j in ((0, 1), (1, 2), (2, 3)):
         others = tuple(k + 1 for k in range(4) if k not in (i, j))
         wanted = tables.pairs[i, j] / joint.total
-        np.testing.assert_allclose(model.sum(axis=others), wanted, atol=2e-4)
+        # no cell is left below LEAST_OF_EXPECTED of what chance gives it, so zeros are nearly met
+        np.testing.assert_allclose(model.sum(axis=others), wanted, atol=2e-3)
 
 
 def test_a_private_model_is_near_the_exact_one():
@@ -149,7 +150,7 @@ def test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others
         likely = expected[:, x] * rows > 5
         statistic += float((((drawn - expected[:, x] * rows) ** 2)[likely] / (expected[:, x] * rows)[likely]).sum())
         freedom += int(likely.sum()) - 1
-    assert (statistic > chi2.ppf(0.9999, freedom)) is wrong
+    assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
 
 
 def test_values_that_the_model_gives_no_weight_are_drawn_like_everybody():

@@ -70,7 +70,7 @@ def sanitise(
     known_again = remembering.asked(remember, person, changed, bool(internal or released))
     release: Release
     if is_wide(protocol):
-        if known_again is not None or internal or released or person is not None:
+        if remember is not None or internal or released or person is not None:
             raise InvalidInput("a protocol of a model draws afresh: leave out --remember, --person and --released")
         rows: dict[str, Any] = {
             "keep_order": keep_order,
