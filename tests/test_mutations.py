@@ -37,6 +37,36 @@ class Mutation:
 
 FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouring_tables_are_alike",)
 MUTATIONS = {
+    "pairs of a wide protocol that nobody checks": Mutation(
+        "proof/wide.py",
+        "doubtful = np.flatnonzero(_doubtful(found, least, most, FEW_ROUNDINGS))",
+        "doubtful = np.flatnonzero(found < 0)",
+        ("proof/test_wide.py::test_a_pair_beyond_the_border_is_not_certified_by_however_little",),
+    ),
+    "parts of groups that do not add up": Mutation(
+        "proof/wide.py",
+        'return "the groups have more of a value than there is" if (plan.alone < 0).any() else None',
+        "return None",
+        ("proof/test_wide.py::test_groups_that_do_not_divide_the_weights_are_not_certified",),
+    ),
+    "half the noise where pairs of columns are chosen": Mutation(
+        "tables/wide/marginals.py",
+        "epsilon / number / 2",
+        "epsilon / number",
+        ("tables/test_wide.py::test_all_noise_together_is_worth_the_epsilon_that_was_given",),
+    ),
+    "a table of a pair without noise": Mutation(
+        "tables/wide/marginals.py",
+        "noised_in_part(counted(joint, pair), for_pair)",
+        "counted(joint, pair)",
+        ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
+    ),
+    "partners drawn as often as not": Mutation(
+        "tables/wide/redrawing.py",
+        ">= self._own[group]",
+        ">= self._others[group]",
+        ("tables/test_wide.py::test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others",),
+    ),
     "noise on cells that are not empty only": Mutation(
         "tables/private_counts.py",
         "noisy = noised(counts, epsilon)",

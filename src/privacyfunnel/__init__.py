@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from privacyfunnel.attacks.bayes import Attacker
     from privacyfunnel.attacks.repetition import Repeated, repeated
     from privacyfunnel.distribution.joint import Joint
+    from privacyfunnel.distribution.model import Model
     from privacyfunnel.errors import PrivacyFunnelError
     from privacyfunnel.estimates.answer import Estimates, estimate
     from privacyfunnel.estimates.associate import Association, associate
@@ -71,6 +72,7 @@ __all__ = [
     "Figure",
     "FollowUp",
     "Joint",
+    "Model",
     "Notion",
     "Ordered",
     "PerfectPrivacy",
@@ -132,6 +134,7 @@ _HOMES = {
     "estimates.replicates": ("replicates",),
     "estimates.rubin": ("Pooled", "rubin"),
     "distribution.joint": ("Joint",),
+    "distribution.model": ("Model",),
     "promises.notions": ("ALIP", "LDP", "LIP", "PML", "SRLDP", "SRLIP", "PerfectPrivacy"),
     "optimiser.tradeoff": ("Tradeoff", "tradeoff"),
     "optimiser.optimise": ("optimise",),

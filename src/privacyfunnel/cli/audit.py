@@ -20,6 +20,7 @@ from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_histo
 from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
 from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.json_file import is_wide
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
 
@@ -50,6 +51,11 @@ def audit(
 
     Example: funnel audit protocol.json --table people.csv
     """
+    if is_wide(protocol):
+        from privacyfunnel.cli.wide import audit_wide
+
+        audit_wide(protocol, table, attack, json)
+        return
     with show.working(f"reading {protocol.name}"):
         loaded = Protocol.load(protocol)
         following.check_follows(loaded, after)

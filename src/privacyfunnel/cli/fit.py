@@ -111,6 +111,12 @@ def fit(
             "srlip, srldp, --confidence, --blocks and --exact-fit)."
         ),
     ] = None,
+    model: Annotated[
+        bool,
+        typer.Option(
+            "--model", help="For wide tables: counts of pairs of columns make a model of all combinations of values."
+        ),
+    ] = False,
     objective: options.ObjectiveName = "faithful",
     readers: options.ReadersName = "none",
     give_up: options.GiveUp = USUAL_GIVE_UP,
@@ -150,6 +156,10 @@ def fit(
     """
     check_output(output, force, (table, domain, improve, after, *(released or ())))
     past = advice = None
+    if model:
+        from privacyfunnel.cli.wide import check_options
+
+        check_options(context)
     if improve is not None:
         asked = _to_improve(context, improve, gap, time_limit)
         with show.working(f"reading {improve.name}"):
@@ -197,12 +207,17 @@ def fit(
         if auto:
             counted, spent = auto.of(counted, counts.private)
             counts = counts.less(spent)
-        elif past is None:
+        elif past is None and not model:
             advice = advising.advice_for(counted, asked.for_advice(counts.at_least), counts.private is not None)
         if not json:
             show.console().print(show.columns_table(counted))
             if advice is not None:
                 advising.say(advice)
+        if model:
+            from privacyfunnel.cli.wide import fit_model
+
+            fit_model(counted, cast(Notion, promise), counts.private, output, force, json)
+            return
         with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
             counted = counts.of(counted)
     if not json:

@@ -14,6 +14,7 @@ from privacyfunnel.errors import InvalidInput, OutputRefused
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.json_file import is_wide
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.internal_copy import Internal
@@ -68,6 +69,20 @@ def sanitise(
     drawing["variant"] = not no_variant
     known_again = remembering.asked(remember, person, changed, bool(internal or released))
     release: Release
+    if is_wide(protocol):
+        if remember is not None or internal or released or person is not None:
+            raise InvalidInput("a protocol of a model draws afresh: leave out --remember, --person and --released")
+        rows: dict[str, Any] = {
+            "keep_order": keep_order,
+            "seed": seed,
+            "delimiter": delimiter,
+            "encoding": encoding,
+            "where": where,
+        }
+        from privacyfunnel.cli.wide import sanitise_by_model
+
+        sanitise_by_model(table, protocol, output, rows, unseen, cluster, force, json)
+        return
     if cluster is None:
         check_output(output, force, (table, protocol, remember, internal, *(released or ())))
         loaded = Protocol.load(protocol)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privacyfunnel.distribution.column import Column, Reading, column_of, values_of
+from privacyfunnel.distribution.column import Column, Label, Reading, column_of, values_of
+from privacyfunnel.distribution.model import Model, weights_of
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.numeric.exact import as_numbers, exact_weights
 from privacyfunnel.numeric.information import entropy
@@ -201,6 +202,37 @@ class Joint(Shown):
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
         counted = count_spark(frame, secret, attributes, wishes=wishes, domain=domain)
         return counted.safely(private, delta=delta, at_least=at_least).joint
+
+    @classmethod
+    def from_model(
+        cls,
+        model: Model,
+        domain: Domain | str | Path | Mapping[str, Sequence[Label]],
+        *,
+        secret: str = "S",
+        secret_values: Sequence[Hashable] | None = None,
+    ) -> Joint:
+        """The distribution of a model over its whole domain, so that every combination that can occur is in it.
+
+        The `domain` lists the values of every column, in the order in which the model numbers them: names and values,
+        or a `Domain` or its file, whose column `secret` is then left out. Weights are multiples of 2⁻⁶⁰, rounded up.
+
+        >>> class Coins:
+        ...     def p_x(self, codes): return 1 / (1 + codes[:, 0])
+        ...     def p_s_given_x(self, codes): return np.stack([codes[:, 0] / 2, 1 - codes[:, 0] / 2])
+        >>> Joint.from_model(Coins(), {"side": ["head", "tail"]}).p_x.round(3).tolist()
+        [0.667, 0.333]
+        """
+        from privacyfunnel.tables.domain import model_columns
+
+        columns, values = model_columns(domain, secret)
+        weights = weights_of(model, [len(column) for column in columns])
+        there = np.flatnonzero((weights > 0).any(axis=0))
+        codes = np.stack(np.unravel_index(there, [len(column) for column in columns]), axis=1).astype(np.int64)
+        self = cls.__new__(cls)
+        self._settle(weights[:, there], codes, columns, secret, values if secret_values is None else secret_values)
+        self.counted = False
+        return self
 
     @classmethod
     def from_codes(

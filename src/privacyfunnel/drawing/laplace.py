@@ -31,7 +31,12 @@ AT_ONCE = 100_000
 
 def noised(counts: Integers, epsilon: float) -> Integers:
     """counts[i] with noise such that everything computed from them is ε-differentially private for one row."""
-    laplace = _laplace(checked_epsilon(epsilon))
+    return noised_in_part(counts, checked_epsilon(epsilon))
+
+
+def noised_in_part(counts: Integers, epsilon: float) -> Integers:
+    """The same for a part of a checked ε₀, which may be as small as it is."""
+    laplace = _laplace(epsilon)
     flat = counts.ravel()
     drawn = [laplace(flat[i : i + AT_ONCE].tolist()) for i in range(0, flat.size, AT_ONCE)]
     return np.array([count for part in drawn for count in part], dtype=np.int64).reshape(counts.shape)

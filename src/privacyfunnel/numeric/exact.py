@@ -47,6 +47,8 @@ def exact_weights(flat: NDArray[Any]) -> tuple[Exact, bool]:
 
     A float64 is an integer times a power of two, so probabilities have exact integer weights too.
     """
+    if flat.dtype.kind == "i" and float(flat.sum(dtype=np.float64)) < FITS_INT64 / 2:  # no need of Python's integers
+        return flat.astype(np.int64), True
     if flat.dtype.kind in "iO":
         return fitted(flat.astype(object)), True
     if (flat == np.floor(flat)).all() and (flat.max() > 1 or np.count_nonzero(flat) > 1):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols import file
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.follow_up_file import FAMILY, content_of, follow_up_in
-from privacyfunnel.protocols.json_file import parsed, text_in, written
+from privacyfunnel.protocols.json_file import WIDE_FAMILY, parsed, text_in, written
 from privacyfunnel.protocols.protocol import Protocol
 
 MOST_RELEASES = 100
@@ -29,7 +30,12 @@ def load(path: str | Path) -> Protocol:
 
 def from_text(text: str, name: str = "the protocol", most: int = MOST_RELEASES) -> Protocol:
     """The protocol that `to_text` wrote."""
-    if not str(parsed(text, name)["schema"]).startswith(FAMILY):
+    schema = str(parsed(text, name)["schema"])
+    if schema.startswith(WIDE_FAMILY):
+        raise InvalidProtocol(
+            f"{name} is of a model (fit --model): only funnel sanitise and funnel audit take such files"
+        )
+    if not schema.startswith(FAMILY):
         return file.from_text(text, name)
     return follow_up_in(
         text, name, lambda before: from_text(written(before), f"{name}, what it follows", most - 1), most

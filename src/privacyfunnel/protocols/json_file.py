@@ -14,10 +14,14 @@ from pydantic import ValidationError
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.typing import Integers
 
-FAMILIES = ("privacyfunnel-protocol/", "privacyfunnel-follow-up/")
+WIDE_FAMILY = "privacyfunnel-wide/"
+"""What the schemas of protocols of a model begin with."""
+FAMILIES = ("privacyfunnel-protocol/", "privacyfunnel-follow-up/", WIDE_FAMILY)
 """What the schemas of our files begin with."""
 MOST_BYTES = 256 * 2**20
 """Far above what a protocol takes, far below what would exhaust the memory while it is parsed."""
+PEEK = 200
+"""Bytes of a file that tell what it is."""
 SHOWN = 60
 """Letters of a foreign schema that a message quotes."""
 DEEP = 4
@@ -39,6 +43,15 @@ def text_in(path: str | Path) -> str:
         raise InvalidProtocol(f"{path} cannot be read: {trouble.strerror}") from None
     except UnicodeDecodeError:
         raise InvalidProtocol(f"{path} is not text, so it is no protocol") from None
+
+
+def is_wide(path: str | Path) -> bool:
+    """Whether a file says of itself that it is a protocol of a model."""
+    try:
+        with Path(path).open("rb") as file:
+            return f'"schema": "{WIDE_FAMILY}'.encode() in file.read(PEEK)
+    except OSError:
+        return False
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -239,6 +239,35 @@ def opened(domain: Domain | str | Path | None) -> Domain | None:
     if not isinstance(domain, str | Path):
         raise InvalidDomain(f"a domain is a Domain or the path of its file, not {type(domain).__name__}")
     return Domain.load(domain)
+
+
+def model_columns(
+    domain: Domain | str | Path | Mapping[str, Sequence[Label]], secret: str
+) -> tuple[tuple[Column, ...], tuple[Label, ...] | None]:
+    """The columns of a model's domain, and the values of the secret if the domain declares them."""
+    if isinstance(domain, Mapping):
+        if not domain:
+            raise InvalidDomain("the domain has no columns")
+        return tuple(_listed(name, values) for name, values in domain.items()), None
+    declared = opened(domain)
+    if declared is None:
+        raise InvalidDomain("a model needs a domain: the names of its columns, each with its values")
+    columns = tuple(declared.column(name) for name in declared.names if name != secret)
+    return columns, declared.column(secret).labels if secret in declared.names else None
+
+
+def _listed(name: str, values: Sequence[Label]) -> Column:
+    """A column with these values, in this order."""
+    listed = list(values)
+    kinds: dict[type, Kind] = {bool: "boolean", int: "integer", float: "number"}
+    types = {type(value) for value in listed if value is not None}
+    kind = kinds.get(next(iter(types)), "text") if len(types) == 1 else "text"
+    try:
+        return Column(name=name, kind=kind, labels=tuple(listed))
+    except ValidationError:
+        raise InvalidDomain(
+            f"the values of column {name!r} are not different texts, or different numbers of one kind"
+        ) from None
 
 
 def _aliases(model: type[BaseModel]) -> Iterator[str]:

@@ -39,6 +39,11 @@ COUNTING: dict[Objective, str] = {
     "information": "counting rows misleads: values are not those of the original rows, use funnel estimate",
 }
 """What a released file says to those who would count its rows."""
+LEANING = (
+    "rows can be counted as they stand, if they are of the table that the protocol was fitted on: they lean a little "
+    "towards the published model"
+)
+"""The same where rows are redrawn by a model of the table."""
 VARIANT = "the column {} is no attribute: it tells apart rows that were drawn in different ways, for funnel estimate"
 """What a released file says of a column that the original table does not have."""
 MIND = (
@@ -78,6 +83,13 @@ class Release:
     """The digest of the protocol by which rows were drawn, for files that have a place for it."""
     remembered: Remembered | None = None
     """Where rows are drawn with a key: how many people are new, unchanged and changed, and what everything comes to."""
+    leaning: bool = False
+    """Whether rows were redrawn by a model of the table."""
+
+    @property
+    def counting(self) -> str:
+        """What to know before rows are counted."""
+        return LEANING if self.leaning else COUNTING[self.objective]
 
     def metadata(self) -> dict[str, Any]:
         """What is written into the released file about its making, and about reading it."""
@@ -87,7 +99,7 @@ class Release:
         return {
             "software": "privacyfunnel",
             "randomness": randomness,
-            "counting": COUNTING[self.objective],
+            "counting": self.counting,
             "mind": list(MIND if self.remembered is None else MIND_KEYED),
             **({"protocol": self.protocol} if self.protocol is not None else {}),
             **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
@@ -207,6 +219,7 @@ def _summary(
         objective=protocol.objective,
         variant=protocol.variant,
         remembered=draws.remembered,
+        leaning=sanitiser.leaning,
     )
 
 

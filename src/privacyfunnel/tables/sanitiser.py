@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +37,9 @@ class Sanitiser:
         self._blocks = [(block, _Inputs(block), AliasTables.of(_with_draw(block))) for block in protocol.blocks]
         faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
         self._faces = [*faces, *(_variant(k, block) for k, block in enumerate(protocol.blocks) if _shared(block))]
+
+    leaning = False
+    """Whether rows are redrawn by a model of the table."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -119,7 +123,12 @@ def refuse_strangers(strangers: Counter[str], unseen: Unseen) -> None:
 
 def encoded(block: Block, batch: pa.RecordBatch) -> list[Integers]:
     """The numbers of the values of a batch in each of the block's columns."""
-    return [column.encode(_one(batch.column(column.name))) for column in block.columns]
+    return codes_of(block.columns, batch)
+
+
+def codes_of(columns: Sequence[Column], batch: pa.RecordBatch) -> list[Integers]:
+    """The numbers of the values of a batch in each of these columns."""
+    return [column.encode(_one(batch.column(column.name))) for column in columns]
 
 
 class _Inputs:
@@ -175,7 +184,7 @@ def _faces(k: int, block: Block) -> list[tuple[int, NDArray[np.int32], NDArray[n
     """For each attribute of block k: what its outputs look like, as places in the column's values."""
     faces = []
     for j, column in enumerate(block.columns):
-        indices, gone = _places(column, block.codes[block.labels, j])
+        indices, gone = places_of(column, block.codes[block.labels, j])
         faces.append((k, indices, gone if gone.any() else None, column.released_values))
     return faces
 
@@ -191,7 +200,7 @@ def _variant(k: int, block: Block) -> tuple[int, NDArray[np.int32], NDArray[np.b
     return k, numbers.astype(np.int32), None, pa.array(np.arange(numbers.max() + 1))
 
 
-def _places(column: Column, codes: Integers) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+def places_of(column: Column, codes: Integers) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Where codes stand among the labels that are not missing, and which are missing."""
     missing = np.array([label is None for label in column.labels])
     places = (np.cumsum(~missing) - 1).astype(np.int32)

@@ -1,0 +1,203 @@
+"""fit --model: from a wide table to a protocol of its model; and what sanitise and audit say of such protocols."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from privacyfunnel.attacks.by_tables import SURE, Told
+from privacyfunnel.attacks.on_wide import Checked, checked_on
+from privacyfunnel.cli import show
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.numeric.stopping import BROKEN
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.wide import certify_plan
+from privacyfunnel.protocols.wide.file import load_wide
+from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.wide.fit import fit_wide, save_wide
+from privacyfunnel.tables.wide.release import sanitise_wide
+from privacyfunnel.tables.writing import check_output
+
+BESIDE_MODEL = {
+    "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "exact_fit",
+    "model", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force", "json",
+}  # fmt: skip
+"""What may be said beside --model."""
+MISFIT = 0.15
+"""ln of the factor beyond the promise's at which a model is called too poor."""
+
+
+def check_options(context: typer.Context) -> None:
+    """Refuse options that mean nothing to a model."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in BESIDE_MODEL and source is not None and source.name == "COMMANDLINE":
+            raise InvalidInput(
+                f"--model finds its own protocol for wide tables, so it goes without {parameter.opts[0]}"
+            )
+
+
+def fit_model(counted: Counted, promise: Notion, private: float | None, output: Path, force: bool, json: bool) -> None:
+    """Fit, save and tell."""
+    begun = time.monotonic()
+    with show.working("fitting a model and its groups"):
+        protocol = fit_wide(counted.joint, promise, private)
+    save_wide(protocol, output, force)
+    with show.working("trying it on the table"):
+        checked = checked_on(protocol, counted.joint)
+    if json:
+        show.as_json({"protocol": str(output), "seconds": time.monotonic() - begun, **_data(protocol, checked)})
+        return
+    screen = show.console()
+    for line in _lines(protocol, checked):
+        screen.print(line, markup=False)
+    screen.print(f"Written: {output}. Next:", markup=False)
+    screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
+
+
+def sanitise_by_model(
+    table: Path,
+    path: Path,
+    output: Path,
+    rows: dict[str, Any],
+    unseen: str,
+    cluster: str | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Redraw the rows of a table by a model."""
+    if unseen != "refuse" or cluster is not None:
+        raise InvalidInput("a protocol of a model refuses values that it does not know, and works on one machine")
+    check_output(output, force, (table, path))
+    protocol = load_wide(path)
+    with show.working("recomputing all groups"):
+        _ = protocol.plan
+    with show.row_progress(None) as progress:
+        release: Release = sanitise_wide(protocol, table, output, force=force, progress=progress, **rows)
+    if json:
+        show.as_json({"output": str(output), **asdict(release), **release.metadata()})
+        return
+    screen = show.console()
+    order = "in shuffled order" if release.shuffled else "in the order of the table"
+    screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
+    if release.dropped:
+        screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
+    if not release.secure:
+        screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
+        return
+    screen.print(f"{release.counting[0].upper()}{release.counting[1:]}.", markup=False)
+    if release.rows != protocol.people:
+        screen.print(f"These are not the {protocol.people:,} rows that the protocol was fitted on.", markup=False)
+    kept = "publish it with the rows" if protocol.epsilon is not None else "keep it to yourself"
+    screen.print(f"Publish them once. What {path} says of everybody is private: {kept}." if protocol.epsilon is not None
+                 else f"{path} was fitted without noise: {kept}.", markup=False)  # fmt: skip
+
+
+def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None:
+    """Recompute all groups from the file, and prove the promise."""
+    if table is not None or attack:
+        raise InvalidInput("a protocol of a model is audited by itself: leave out --table and --attack")
+    with show.working(f"reading {path.name}"):
+        protocol = load_wide(path)
+    with show.working("recomputing all groups and checking each"):
+        certificate = certify_plan(protocol.plan, protocol.notion)
+    if json:
+        show.as_json({**_published(protocol), "certificate": asdict(certificate)})
+    else:
+        screen = show.console()
+        screen.print(f"Promise: {protocol.notion.words()} {protocol.whom()}", markup=False)
+        screen.print(f"Secret: {protocol.secret}, with 2 values as the protocol reads it.", markup=False)
+        groups, values = len(protocol.plan.pairs.m), protocol.plan.W.size
+        screen.print("On the published model:", style="bold")
+        verdict = "KEPT" if certificate else "BROKEN"
+        screen.print(f"{verdict}, for all {values:,} combinations and {groups:,} pairs of them: {certificate.reason}.")
+        screen.print(protocol.everything(), markup=False)
+    if not certificate:
+        raise typer.Exit(BROKEN)
+
+
+def _published(protocol: WideProtocol) -> dict[str, Any]:
+    """What everybody who has the file knows."""
+    kept = protocol.kept
+    return {
+        "secret": protocol.secret,
+        "attributes": list(protocol.attributes),
+        "combinations": math.prod(protocol.model.sizes),
+        "people": protocol.people,
+        "promise": protocol.notion.words(),
+        "epsilon": protocol.notion.epsilon,
+        "private": protocol.epsilon,
+        "delta": 0.0,
+        "everything_published": protocol.everything(),
+        "pairs_of_columns": [[protocol.attributes[j] for j in own] for own in protocol.model.sets if len(own) > 1],
+        "entropy_nats": kept.entropy,
+        "information_nats": kept.information,
+        "kept": kept.information / kept.entropy if kept.entropy else 1.0,
+        "rows_unchanged": kept.rows,
+        "cells_unchanged": kept.cells,
+        "columns_unchanged": dict(zip(protocol.attributes, kept.columns, strict=True)),
+    }
+
+
+def _data(protocol: WideProtocol, checked: Checked) -> dict[str, Any]:
+    """The same, and what only the steward may see."""
+    return {**_published(protocol), "on_the_table": checked.as_dict(), "misfit": _misfit(protocol, checked) is not None}
+
+
+def _lines(protocol: WideProtocol, checked: Checked) -> list[str]:
+    kept, counted = protocol.kept, math.prod(protocol.model.sizes)
+    lines = [
+        f"Promise: {protocol.notion.words()} {protocol.whom()}",
+        protocol.everything(),
+        f"All {counted:,} combinations of values are covered. By the model, {kept.information / kept.entropy:.1%} of "
+        f"the information is kept, {kept.rows:.1%} of rows and {kept.cells:.1%} of cells stay as they are.",
+        "Tried on the table, for your eyes only, since it depends on single people: "
+        f"{checked.rows_unchanged:.1%} of rows and {checked.cells_unchanged:.1%} of cells stayed. Shares of single "
+        f"values, counted as they stand, were off by {checked.singles:.2f} standard errors of the original table in "
+        f"the median, those of pairs by {checked.pairs:.2f}; with its own error, {checked.factor:.2f} times that in "
+        "all.",
+        _attackers(checked),
+    ]
+    return [*lines, _misfit(protocol, checked) or _fits()]
+
+
+def _attackers(checked: Checked) -> str:
+    before, after = checked.original, checked.released
+    return (
+        "Who knows half of the people's secrets and counts rows by up to three columns finds the secret among the 5% "
+        f"that tell most {_of(before)} times as often as in all on the original, {_of(after)} times on the release."
+    )
+
+
+def _of(told: tuple[Told, Told]) -> str:
+    return " or ".join(f"{one.lift:.2f} (±{2 * one.error:.2f}; {', '.join(one.columns)})" for one in told)
+
+
+def _fits() -> str:
+    factor = f"{math.exp(MISFIT):.2f}"
+    return f"That is within the promise and a factor {factor}: no three columns show that the model misses them."
+
+
+def _misfit(protocol: WideProtocol, checked: Checked) -> str | None:
+    """What to say and do where rows tell more, on the table, than the model says."""
+    least, most = protocol.notion.limits.belief_range(checked.prior)
+    low, high = least / checked.prior * math.exp(-MISFIT), most / checked.prior * math.exp(MISFIT)
+    beyond = [
+        one for one in checked.released if one.lift + SURE * one.error < low or one.lift - SURE * one.error > high
+    ]
+    if not beyond:
+        return None
+    columns = " and ".join(dict.fromkeys(name for one in beyond for name in one.columns))
+    return (
+        f"THE MODEL IS TOO POOR here: rows tell more about the secret by {columns} than it says, beyond the promise "
+        f"and a factor {math.exp(MISFIT):.2f}. Who knows many people's secrets learns that much. Release fewer of "
+        "these columns, give them fewer values (--bins, --top), fit with less noise (a larger --private), or fit these "
+        "columns alone without --model."
+    )

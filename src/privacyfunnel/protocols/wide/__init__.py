@@ -1,0 +1,1 @@
+"""Protocols for millions of combinations: a model, a rule, and the groups that everybody recomputes from them."""

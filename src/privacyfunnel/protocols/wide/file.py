@@ -1,0 +1,167 @@
+"""The file of a wide protocol: columns, the model's tables, the rule, and the digest of what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from privacyfunnel.distribution.column import Column, Reading
+from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_EPSILON, MOST_PEOPLE
+from privacyfunnel.distribution.pair_model import PairModel
+from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.promises.notions import notion_from
+from privacyfunnel.protocols.file import LONGEST_DIGEST, LONGEST_TEXT, MOST_COLUMNS
+from privacyfunnel.protocols.json_file import (
+    SHOWN,
+    check_unchanged,
+    digest_of_content,
+    parsed,
+    text_in,
+    valid,
+    written,
+)
+from privacyfunnel.protocols.wide.protocol import Kept, WideProtocol
+from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule
+
+SCHEMA: Literal["privacyfunnel-wide/1"] = "privacyfunnel-wide/1"
+MOST_CLASSES = 10_000
+"""Of P(s|x): ours are some sixty."""
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Rule(BaseModel):
+    model_config = STRICT
+
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    cuts: tuple[float, ...] = Field(min_length=1, max_length=MOST_CLASSES)
+    to_low: tuple[int, ...] = Field(max_length=MOST_CLASSES + 1)
+    to_high: tuple[int, ...] = Field(max_length=MOST_CLASSES + 1)
+    order: tuple[int, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+
+
+class _Kept(BaseModel):
+    model_config = STRICT
+
+    entropy: float = Field(ge=0, allow_inf_nan=False)
+    information: float = Field(ge=0, allow_inf_nan=False)
+    rows: float = Field(ge=0, le=1)
+    columns: tuple[float, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+
+
+class _Table(BaseModel):
+    model_config = STRICT
+
+    columns: tuple[int, ...] = Field(min_length=1, max_length=2)
+    entries: tuple[int, ...] = Field(min_length=1)
+
+
+class _File(BaseModel):
+    model_config = STRICT
+
+    schema_: Literal["privacyfunnel-wide/1"] = Field(alias="schema")
+    guarantee: str = Field(max_length=LONGEST_TEXT)
+    promise: dict[str, Any]
+    secret: str = Field(max_length=LONGEST_TEXT)
+    secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
+    people: int = Field(ge=1, le=MOST_PEOPLE)
+    epsilon: float | None = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
+    declared: bool
+    columns: tuple[Column, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+    exponent: int
+    tables: tuple[_Table, ...] = Field(min_length=1)
+    rule: _Rule
+    kept: _Kept
+    groups: str = Field(max_length=LONGEST_DIGEST)
+    digest: str = Field(max_length=LONGEST_DIGEST)
+
+
+def to_text(protocol: WideProtocol) -> str:
+    """The protocol as the text of its file."""
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "guarantee": protocol.notion.words(),
+        "promise": protocol.notion.as_dict(),
+        "secret": protocol.secret,
+        "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
+        "people": protocol.people,
+        "epsilon": protocol.epsilon,
+        "declared": protocol.declared,
+        "columns": [column.model_dump() for column in protocol.columns],
+        "exponent": protocol.model.exponent,
+        "tables": [
+            {"columns": list(own), "entries": table.ravel().tolist()}
+            for own, table in zip(protocol.model.sets, protocol.model.tables, strict=True)
+        ],
+        "rule": asdict(protocol.rule),
+        "kept": asdict(protocol.kept),
+        "groups": protocol.groups,
+    }
+    return written({**content, "digest": digest_of_content(content)})
+
+
+def load_wide(path: str | Path) -> WideProtocol:
+    """The protocol in a file; an edited, broken or foreign one is refused."""
+    return from_text(text_in(path), str(path))
+
+
+def from_text(text: str, name: str = "the protocol") -> WideProtocol:
+    """The protocol that `to_text` wrote."""
+    content = parsed(text, name)
+    if content["schema"] != SCHEMA:
+        raise InvalidProtocol(
+            f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
+        )
+    check_unchanged(content, text, name)
+    return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
+
+
+def _to_protocol(file: _File) -> WideProtocol:
+    notion, names = notion_from(file.promise), [column.name for column in file.columns]
+    if file.guarantee != notion.words():
+        raise InvalidProtocol("the guarantee in words is not that of the promise")
+    if file.secret != " and ".join(reading.name for reading in file.secret_readings):
+        raise InvalidProtocol("the secret that is named is not the one that is read")
+    if len(set(names)) < len(names) or len(file.kept.columns) != len(names):
+        raise InvalidProtocol("an attribute is released twice, or too much is said of them")
+    sizes = tuple(len(column) for column in file.columns)
+    return WideProtocol(
+        notion,
+        file.columns,
+        _model(file, sizes),
+        _rule(file.rule, len(names)),
+        Kept(file.kept.entropy, file.kept.information, file.kept.rows, file.kept.columns),
+        file.secret,
+        file.secret_readings,
+        file.people,
+        file.epsilon,
+        file.declared,
+        file.groups,
+    )
+
+
+def _model(file: _File, sizes: tuple[int, ...]) -> PairModel:
+    tables = []
+    for table in file.tables:
+        if any(not 0 <= j < len(sizes) for j in table.columns):
+            raise InvalidProtocol("a table of the model is about a column that there is not")
+        shape = (2, *(sizes[j] for j in table.columns))
+        if len(table.entries) != int(np.prod(shape)) or not all(0 < entry < 2**32 for entry in table.entries):
+            raise InvalidProtocol("a table of the model does not fit its columns")
+        tables.append(np.array(table.entries, dtype=np.int64).reshape(shape))
+    return PairModel(sizes, tuple(table.columns for table in file.tables), tuple(tables), file.exponent)
+
+
+def _rule(rule: _Rule, columns: int) -> Rule:
+    classes, whole = len(rule.cuts) + 1, 2**SHARE_BITS
+    if len(rule.to_low) != classes or len(rule.to_high) != classes or list(rule.cuts) != sorted(set(rule.cuts)):
+        raise InvalidProtocol("the classes of the rule and their shares do not fit together")
+    if any(not 0 <= share <= whole for share in (*rule.to_low, *rule.to_high)):
+        raise InvalidProtocol("a share of the rule is none")
+    if not rule.low < rule.high or sorted(rule.order) != list(range(columns)):
+        raise InvalidProtocol("the borders or the columns of the rule are in disorder")
+    return Rule(**rule.model_dump())

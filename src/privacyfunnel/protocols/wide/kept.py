@@ -1,0 +1,54 @@
+"""What a plan keeps of rows that are distributed as its model says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privacyfunnel.protocols.wide.protocol import Kept
+from privacyfunnel.protocols.wide.rule import Plan
+from privacyfunnel.typing import Integers, Vector
+
+
+def kept_by(plan: Plan, sizes: tuple[int, ...]) -> Kept:
+    """Entropy, information, rows and cells.
+
+    π(x, x′) = Σ_g m_g(x) m_g(x′) / M_g has both marginals p, so that I(X;X′) = 2 H(p) − H(π). With η the share of the
+    group of everything, in which x and x′ are independent with the distribution r, and u(x, x′) the part of all
+    other groups, H(π) ≤ −Σ u ln u − η ln η + 2 η H(r). Rows of that group count as changed, as nearly all are.
+    """
+    total = float(plan.W.sum())
+    p = plan.W / total
+    entropy = _entropy(p)
+    first, second, moved = _moved(plan, total)
+    stay = (plan.W - plan.rest) / total
+    stay -= np.bincount(first, weights=moved, minlength=len(p)) + np.bincount(second, weights=moved, minlength=len(p))
+    both = _entropy(np.maximum(stay, 0.0)) + 2 * _entropy(moved)
+    eta = float(plan.rest.sum()) / total
+    spare = eta * (2 * _entropy(plan.rest / plan.rest.sum()) - math.log(eta)) if eta > 0 else 0.0
+    changed = 2 * float(moved.sum())
+    columns = tuple(1 - eta - 2 * _differs(first, second, moved, j, sizes) for j in range(len(sizes)))
+    information = min(entropy, max(0.0, 2 * entropy - both - spare))
+    return Kept(entropy, information, max(0.0, 1 - eta - changed), tuple(max(0.0, one) for one in columns))
+
+
+def _moved(plan: Plan, total: float) -> tuple[Integers, Integers, Vector]:
+    """π(x, x′) of different values, each two of them once."""
+    pairs, cells = plan.pairs, plan.W.size
+    moved = pairs.m / total * (pairs.n / (pairs.m + pairs.n))
+    low, high = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
+    keys, of = np.unique(low.astype(np.int64) * cells + high, return_inverse=True)
+    summed = np.bincount(of.ravel(), weights=moved, minlength=len(keys)).astype(np.float64)
+    return keys // cells, keys % cells, summed
+
+
+def _differs(first: Integers, second: Integers, moved: Vector, j: int, sizes: tuple[int, ...]) -> float:
+    """How many of the rows that move one way have another value in column j."""
+    after = math.prod(sizes[j + 1 :])
+    return float(moved[(first // after) % sizes[j] != (second // after) % sizes[j]].sum())
+
+
+def _entropy(p: Vector) -> float:
+    some = p[p > 0]
+    return float(-(some * np.log(some)).sum())

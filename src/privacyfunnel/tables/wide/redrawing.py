@@ -1,0 +1,98 @@
+"""Redrawing rows by a wide protocol: the cell of a row, its group, and a value of that group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.column import UNSEEN
+from privacyfunnel.drawing.below import below
+from privacyfunnel.drawing.randomness import Randomness
+from privacyfunnel.errors import UnseenValues
+from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.wide.rule import Plan
+from privacyfunnel.tables.sanitiser import Sanitiser, codes_of, places_of
+from privacyfunnel.typing import Integers
+
+
+class Redrawing:
+    """Draws x′ for x: group g with probability m_g(x) / W(x), then x′ with probability m_g(x′) / M_g, exactly."""
+
+    def __init__(self, plan: Plan) -> None:
+        pairs = plan.pairs
+        cells = np.concatenate([pairs.first, pairs.second])
+        order = np.argsort(cells, kind="stable")
+        self._cells = cells[order]
+        self._other = np.concatenate([pairs.second, pairs.first])[order]
+        self._own = np.concatenate([pairs.m, pairs.n])[order]
+        self._others = np.concatenate([pairs.n, pairs.m])[order]
+        self._before = np.concatenate([[0], np.cumsum(self._own)])  # at most the total weight, below 2⁶¹
+        self._rest, self._weight = plan.rest, plan.W
+        self._rest_before = np.concatenate([[0], np.cumsum(plan.rest)])
+
+    def drawn(self, x: Integers, randomness: Randomness) -> Integers:
+        """A value x′ for each of these."""
+        weight = self._weight[x]
+        start, end = np.searchsorted(self._cells, x, side="left"), np.searchsorted(self._cells, x, side="right")
+        u = below(np.maximum(weight, 1), randomness)
+        paired = self._before[end] - self._before[start]
+        found = x.copy()
+        everything = np.flatnonzero(((u >= paired) & (u < paired + self._rest[x])) | (weight == 0))
+        found[everything] = self._from_everything(len(everything), randomness)
+        two = np.flatnonzero((u < paired) & (weight > 0))
+        group = np.searchsorted(self._before, self._before[start[two]] + u[two], side="right") - 1
+        other = below(self._own[group] + self._others[group], randomness) >= self._own[group]
+        found[two] = np.where(other, self._other[group], x[two])
+        return found
+
+    def _from_everything(self, rows: int, randomness: Randomness) -> Integers:
+        u = below(np.full(rows, self._rest_before[-1]), randomness)
+        return np.searchsorted(self._rest_before, u, side="right") - 1
+
+
+class WideSanitiser(Sanitiser):
+    """As `Sanitiser`: inputs and outputs for each batch, `finish` once, `release` to write numbers as values."""
+
+    leaning = True
+
+    def __init__(self, protocol: WideProtocol) -> None:
+        self.protocol = cast(Any, protocol)
+        self.unseen = "refuse"
+        self.strangers: Counter[str] = Counter()
+        self._sizes, self._columns = protocol.model.sizes, protocol.columns
+        self._redrawing = Redrawing(protocol.plan)
+
+    def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+        """x[i, 0]: the number of the combination that row i has; 0 for rows that will be refused."""
+        codes = codes_of(self._columns, batch)
+        for column, code in zip(self._columns, codes, strict=True):
+            self.strangers.update({column.name: int((code == UNSEEN).sum())} if (code == UNSEEN).any() else {})
+        numbers = np.ravel_multi_index([np.maximum(code, 0) for code in codes], self._sizes)
+        return np.asarray(numbers, dtype=np.int32)[:, None]
+
+    def outputs(self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None) -> NDArray[np.int32]:
+        """The number of the combination that is released for each row."""
+        return self._redrawing.drawn(x[:, 0].astype(np.int64), randomness).astype(np.int32)[:, None]
+
+    def finish(self) -> None:
+        """Refuse the whole table if it had values that the protocol does not know."""
+        if self.strangers:
+            counts = ", ".join(f"{n:,} rows in {name}" for name, n in self.strangers.items())
+            raise UnseenValues(f"the protocol was not fitted on some values ({counts}); refit it with them declared")
+
+    def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
+        """Released rows as values, one dictionary column for each attribute."""
+        columns = []
+        for column, code in zip(self._columns, np.unravel_index(y[:, 0], self._sizes), strict=True):
+            indices, gone = places_of(column, code)
+            mask: Any = gone if gone.any() else None
+            columns.append(pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), column.released_values))
+        return pa.RecordBatch.from_arrays(columns, names=list(self.protocol.attributes))
+
+    def schema(self) -> pa.Schema:
+        """The schema of released tables, in plain types."""
+        return pa.schema([(column.name, column.released_values.type) for column in self._columns])

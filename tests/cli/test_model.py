@@ -1,0 +1,139 @@
+"""fit --model: a wide table from fit to audit, what goes with it and what does not, and a model that is too poor."""
+
+import json
+
+import numpy as np
+import pytest
+
+from privacyfunnel.cli.app import run
+
+ROWS = 3_000
+
+
+def write(path, parity=False):
+    rng = np.random.default_rng(0)
+    a, b, c, d = (rng.integers(0, size, ROWS) for size in (2, 2, 2, 3))
+    if parity:
+        ill = (a + b + c) % 2
+    else:
+        d = (a + rng.integers(0, 2, ROWS)) % 3
+        ill = (rng.random(ROWS) < 0.15 + 0.5 * a * b + 0.1 * d).astype(int)
+    lines = [
+        f"{w}{x}{y}{z},{w},{x},{y},{z},{'yes' if i else 'no'}" for w, x, y, z, i in zip(a, b, c, d, ill, strict=True)
+    ]
+    path.write_text("\n".join(["note,a,b,c,d,ill", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wide")
+    write(folder / "people.csv")
+    given = ["--secret", "ill", "--attributes", "a,b,c,d", "--epsilon", "0.4", "--model", "--json"]
+    assert run(["fit", str(folder / "people.csv"), *given, "-o", str(folder / "wide.json")]) == 0
+    return folder
+
+
+def fit(table, output, *more, secret="ill", attributes="a,b,c,d"):
+    given = ["--secret", secret, "--attributes", attributes, "--epsilon", "0.4", "--model"]
+    return run(["fit", str(table), *given, "-o", str(output), *more])
+
+
+def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, capsys):
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["private"] == 1.0
+    assert told["delta"] == 0.0
+    assert told["combinations"] == 24
+    assert 0.5 < told["kept"] <= 1
+    assert 0.5 < told["rows_unchanged"] <= told["cells_unchanged"] <= 1
+    assert told["on_the_table"]["factor"] >= 1
+    assert "e^(ε+ε₀)" in told["everything_published"]
+    assert fit(folder / "people.csv", tmp_path / "again.json") == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "no more than the published model" in words
+    assert "for your eyes only" in words
+
+
+def test_rows_are_released_and_anybody_can_audit(folder, tmp_path, capsys):
+    released = tmp_path / "open.csv"
+    assert (
+        run(["sanitise", str(folder / "people.csv"), "--protocol", str(folder / "wide.json"), "-o", str(released)]) == 0
+    )
+    assert "lean a little towards the published model" in " ".join(capsys.readouterr().out.split())
+    lines = released.read_text().splitlines()
+    assert lines[0] == "a,b,c,d"
+    assert len(lines) == ROWS + 1
+    before = sum(line.split(",")[1] == "1" for line in (folder / "people.csv").read_text().splitlines())
+    assert abs(sum(line.split(",")[0] == "1" for line in lines) - before) < 250
+    assert run(["audit", str(folder / "wide.json"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["certificate"]["holds"]
+    assert told["certificate"]["level"] <= 0.4
+    assert run(["audit", str(folder / "wide.json")]) == 0
+    assert "KEPT, for all 24 combinations" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--confidence", "0.95"], "--confidence"),
+        (["--blocks", "a:b"], "--blocks"),
+        (["--at-least", "5"], "--at-least"),
+        (["--keep", "0.9"], "--keep"),
+        (["--notion", "srlip"], "know nothing"),
+        (["--exact-fit", "--private", "1"], "--exact-fit"),
+    ],
+)
+def test_options_that_mean_nothing_to_a_model_are_refused_in_a_line(folder, tmp_path, capsys, more, words):
+    assert fit(folder / "people.csv", tmp_path / "no.json", *more) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "no.json").exists()
+
+
+def test_a_secret_with_three_values_is_refused(folder, tmp_path, capsys):
+    assert fit(folder / "people.csv", tmp_path / "no.json", secret="d", attributes="a,b,c") == 2
+    assert "two values" in capsys.readouterr().err
+
+
+def test_other_commands_say_that_the_file_is_not_for_them(folder, tmp_path, capsys):
+    protocol = str(folder / "wide.json")
+    assert run(["estimate", str(folder / "people.csv"), "--protocol", protocol]) == 2
+    assert "funnel sanitise and funnel audit" in capsys.readouterr().err
+    assert run(["audit", protocol, "--table", str(folder / "people.csv")]) == 2
+    assert run(["sanitise", str(folder / "people.csv"), "--protocol", protocol, "-o", str(tmp_path / "o.csv"),
+                "--unseen", "draw"]) == 2  # fmt: skip
+
+
+def test_rows_with_values_that_the_protocol_does_not_know_are_refused(folder, tmp_path, capsys):
+    strange = tmp_path / "strange.csv"
+    strange.write_text("a,b,c,d\n0,1,0,9\n", encoding="utf-8")
+    released = tmp_path / "open.csv"
+    assert run(["sanitise", str(strange), "--protocol", str(folder / "wide.json"), "-o", str(released)]) == 2
+    assert "1 rows in d" in capsys.readouterr().err
+    assert not released.exists()
+
+
+def test_an_edited_file_is_refused(folder, tmp_path, capsys):
+    edited = tmp_path / "edited.json"
+    edited.write_text((folder / "wide.json").read_text().replace('"people": 3000', '"people": 3001'), encoding="utf-8")
+    assert run(["audit", str(edited)]) == 2
+    assert "digest" in capsys.readouterr().err
+
+
+def test_a_secret_that_is_the_parity_of_three_columns_is_noticed(tmp_path, capsys):
+    table = write(tmp_path / "parity.csv", parity=True)
+    assert fit(table, tmp_path / "wide.json") == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "THE MODEL IS TOO POOR" in words
+    assert all(f" {name}" in words for name in "abc")
+    assert "Release fewer of these columns" in words
+    assert fit(table, tmp_path / "wide.json", "--json", "--force") == 0
+    assert json.loads(capsys.readouterr().out)["misfit"] is True
+
+
+def test_a_model_without_noise_says_that_its_file_is_not_for_publication(folder, tmp_path, capsys):
+    assert fit(folder / "people.csv", tmp_path / "exact.json", "--exact-fit") == 0
+    assert "no bound" in capsys.readouterr().out

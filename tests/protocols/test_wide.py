@@ -1,0 +1,112 @@
+"""Files of wide protocols: they come back as they were, nothing in them can be changed, and groups are recomputed."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.pair_model import pair_model
+from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.protocols.json_file import digest_of_content, is_wide, written
+from privacyfunnel.protocols.wide.file import from_text, to_text
+from privacyfunnel.protocols.wide.kept import kept_by
+from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.wide.rule import plan_of
+
+SIZES = (3, 2, 4)
+
+
+@pytest.fixture(scope="module")
+def protocol():
+    rng = np.random.default_rng(1)
+    sets = [(0,), (0, 1), (1, 2)]
+    model = pair_model(SIZES, sets, [rng.uniform(0.1, 1, (2, *(SIZES[j] for j in own))) for own in sets])
+    columns = tuple(
+        Column(name=name, kind="integer", labels=tuple(range(k))) for name, k in zip("abc", SIZES, strict=True)
+    )
+    secret = Column(name="ill", kind="integer", labels=(0, 1)).reading()
+    rule = rule_for(pf.LIP(0.3), model.weights(), SIZES)
+    plan = plan_of(rule, model.weights(), SIZES)
+    kept = kept_by(plan, SIZES)
+    return WideProtocol(pf.LIP(0.3), columns, model, rule, kept, "ill", (secret,), 1_000, 1.0, True, plan.digest())
+
+
+def test_a_file_comes_back_as_it_was(protocol, tmp_path):
+    text = to_text(protocol)
+    read = from_text(text)
+    assert to_text(read) == text
+    assert read.plan.digest() == protocol.groups
+    assert read.notion == protocol.notion
+    path = tmp_path / "wide.json"
+    path.write_text(text, encoding="utf-8")
+    assert is_wide(path)
+    assert not is_wide(tmp_path / "nothing.json")
+
+
+def resealed(text, **changes):
+    content = json.loads(text)
+    content.pop("digest")
+    for path, value in changes.items():
+        *way, last = path.split("__")
+        place = content
+        for step in way:
+            place = place[int(step) if step.isdigit() else step]
+        place[last] = value
+    return written({**content, "digest": digest_of_content(content)})
+
+
+def test_a_changed_digit_is_refused(protocol):
+    text = to_text(protocol)
+    with pytest.raises(InvalidProtocol, match="digest"):
+        from_text(text.replace('"people": 1000', '"people": 1001'))
+
+
+def test_another_rule_or_model_under_a_new_seal_has_other_groups_and_is_refused(protocol):
+    text = to_text(protocol)
+    other = list(protocol.rule.to_low)
+    at = int(np.argmax(other))
+    other[at] //= 2
+    for changes in ({"rule__to_low": other}, {"exponent": protocol.model.exponent + 1}):
+        with pytest.raises(InvalidProtocol, match="not those that were proven"):
+            from_text(resealed(text, **changes)).plan  # noqa: B018 - computing it is what fails
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rule__to_low": [0]},
+        {"rule__order": [0, 0, 1]},
+        {"rule__low": 0.9},
+        {"rule__cuts": [0.5, 0.4]},
+        {"exponent": 5_000},
+        {"tables__0__entries": [0, 1, 2, 3, 4, 5]},
+        {"tables__0__columns": [7]},
+        {"guarantee": "Nothing can happen to you."},
+        {"secret": "wealth"},
+        {"epsilon": -1.0},
+        {"more": 1},
+        {"kept__columns": [0.5]},
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused_in_a_line(protocol, changes):
+    with pytest.raises(InvalidProtocol) as refused:
+        from_text(resealed(to_text(protocol), **changes))
+    assert "\n" not in str(refused.value)
+
+
+def test_other_readers_say_who_takes_such_files(protocol, tmp_path):
+    path = tmp_path / "wide.json"
+    path.write_text(to_text(protocol), encoding="utf-8")
+    with pytest.raises(InvalidProtocol, match="funnel sanitise and funnel audit"):
+        pf.Protocol.load(path)
+
+
+def test_words_tell_a_private_model_from_one_without_noise(protocol):
+    assert "e^(ε+ε₀), ε₀ = 1, δ₀ = 0" in protocol.everything()
+    assert "no bound" in replace(protocol, epsilon=None).everything()
+    assert "not protected" in replace(protocol, declared=False).everything()

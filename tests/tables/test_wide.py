@@ -1,0 +1,194 @@
+"""Private models of wide tables: what noise is spent on, that rows are redrawn exactly, and what a model misses."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import privacyfunnel as pf
+from privacyfunnel.attacks.by_tables import tell_most
+from privacyfunnel.drawing.below import below
+from privacyfunnel.drawing.randomness import Randomness
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.protocols.wide.rule import plan_of
+from privacyfunnel.tables.wide import marginals
+from privacyfunnel.tables.wide.fit import fit_wide
+from privacyfunnel.tables.wide.fitting import fitted_model
+from privacyfunnel.tables.wide.marginals import (
+    counted,
+    distance_from_independence,
+    exact_marginals,
+    private_marginals,
+)
+from privacyfunnel.tables.wide.redrawing import Redrawing
+
+SIZES = (4, 5, 3, 2)
+
+
+def people(rows=20_000, seed=0):
+    rng = np.random.default_rng(seed)
+    a, c, d = (rng.integers(0, size, rows) for size in (4, 3, 2))
+    b = (a + rng.integers(0, 3, rows)) % 5
+    s = rng.random(rows) < 1 / (1 + np.exp(3 - a - 0.5 * b + 0.3 * c))
+    table = np.zeros((2, *SIZES), dtype=np.int64)
+    np.add.at(table, (s.astype(int), a, b, c, d), 1)
+    return table
+
+
+@pytest.fixture
+def spent(monkeypatch):
+    """What noise was asked for; none is added."""
+    asked = []
+
+    def exactly(counts, epsilon):
+        asked.append((counts.copy(), epsilon))
+        return counts
+
+    monkeypatch.setattr(marginals, "noised_in_part", exactly)
+    return asked
+
+
+@pytest.mark.parametrize("pairs_each", [1.0, 5.0])
+def test_all_noise_together_is_worth_the_epsilon_that_was_given(spent, monkeypatch, pairs_each):
+    monkeypatch.setattr(marginals, "PAIRS_EACH", pairs_each)
+    joint = pf.Joint(people())
+    private_marginals(joint, 0.7)
+    total = 0.0
+    for counts, epsilon in spent:
+        chosen = counts.ndim == 1  # distances, of which one row moves every one by 2: twice the ε of a single table
+        total += 2 * epsilon if chosen else epsilon
+    assert total <= 0.7
+    assert total == pytest.approx(0.7, rel=1e-9)
+    assert any(counts.ndim == 1 for counts, _ in spent) == (pairs_each == 1.0)
+
+
+def test_every_count_that_is_told_has_noise(spent):
+    joint = pf.Joint(people())
+    told = private_marginals(joint, 1.0)
+    measured = [counts for counts, _ in spent if counts.ndim > 1]
+    assert len(measured) == len(told.singles) + len(told.pairs)
+    for table in [*told.singles, *told.pairs.values()]:
+        assert any(table is counts or np.array_equal(table, counts) for counts in measured)
+
+
+def test_one_changed_row_moves_every_distance_by_at_most_two():
+    table = people(300)
+    rng = np.random.default_rng(1)
+    joint = pf.Joint(table)
+    singles = tuple(counted(joint, (j,)) + rng.integers(-9, 9, (2, size)) for j, size in enumerate(SIZES))
+    for _ in range(60):
+        other = table.copy()
+        there, then = rng.choice(np.flatnonzero(table)), rng.integers(table.size)
+        other.ravel()[there] -= 1
+        other.ravel()[then] += 1
+        for pair in ((0, 1), (1, 2), (0, 3)):
+            moved = distance_from_independence(pf.Joint(other), singles, pair)
+            assert abs(moved - distance_from_independence(joint, singles, pair)) <= 2
+
+
+def test_the_pair_that_goes_together_is_chosen():
+    found = private_marginals(pf.Joint(people()), 1.0)
+    assert (0, 1) in found.pairs
+
+
+def test_a_model_of_exact_tables_has_these_tables():
+    joint = pf.Joint(people())
+    tables = exact_marginals(joint)
+    weights = fitted_model(tables).weights().reshape(2, *SIZES)
+    model = weights / weights.sum()
+    for i, j in ((0, 1), (1, 2), (2, 3)):
+        others = tuple(k + 1 for k in range(4) if k not in (i, j))
+        wanted = tables.pairs[i, j] / joint.total
+        # no cell is left below LEAST_OF_EXPECTED of what chance gives it, so zeros are nearly met
+        np.testing.assert_allclose(model.sum(axis=others), wanted, atol=2e-3)
+
+
+def test_a_private_model_is_near_the_exact_one():
+    joint = pf.Joint(people())
+    exact = fitted_model(exact_marginals(joint)).weights()
+    noisy = fitted_model(private_marginals(joint, 1.0)).weights()
+    off = np.abs(exact / exact.sum() - noisy / noisy.sum()).sum()
+    assert 0 < off < 0.1
+
+
+def test_whole_numbers_below_a_bound_are_all_equally_likely():
+    bounds = np.full(60_000, 7)
+    drawn = np.bincount(below(bounds, Randomness.seeded(1)), minlength=7)
+    assert ((drawn - 60_000 / 7) ** 2 / (60_000 / 7)).sum() < chi2.ppf(0.9999, 6)
+    large = below(np.full(4_000, 3 * 2**61), Randomness.seeded(2))  # a quarter of the words is drawn again
+    assert large.max() < 3 * 2**61
+    assert abs((large < 2**61).mean() - 1 / 3) < 0.04
+    assert abs((large >= 2**62).mean() - 1 / 3) < 0.04
+
+
+def small_plan(notion):
+    weights = (np.random.default_rng(4).uniform(0.1, 1, (2, 12)) * 2.0**50).astype(np.int64)
+    return plan_of(rule_for(notion, weights, (3, 4)), weights, (3, 4))
+
+
+def probabilities(plan):
+    n = plan.W.size
+    Q = np.diag(plan.alone / plan.W).astype(float)
+    Q += np.outer(plan.rest / plan.rest.sum(), plan.rest / plan.W)
+    pairs = plan.pairs
+    for x, z, m, k in zip(pairs.first, pairs.second, pairs.m, pairs.n, strict=True):
+        for own, mass in ((x, m), (z, k)):
+            Q[x, own] += mass / plan.W[own] * m / (m + k)
+            Q[z, own] += mass / plan.W[own] * k / (m + k)
+    assert Q.shape == (n, n)
+    return Q
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others(wrong):
+    plan = small_plan(pf.LIP(0.15))
+    expected = probabilities(small_plan(pf.LIP(0.25)) if wrong else plan)
+    rows = 20_000
+    statistic, freedom = 0.0, 0
+    for x in range(12):
+        drawn = np.bincount(Redrawing(plan).drawn(np.full(rows, x), Randomness.seeded(x)), minlength=12)
+        likely = expected[:, x] * rows > 5
+        statistic += float((((drawn - expected[:, x] * rows) ** 2)[likely] / (expected[:, x] * rows)[likely]).sum())
+        freedom += int(likely.sum()) - 1
+    assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
+
+
+def test_values_that_the_model_gives_no_weight_are_drawn_like_everybody():
+    plan = small_plan(pf.LIP(0.15))
+    weights = plan.weights.copy()
+    weights[:, 3] = 0
+    plan = plan_of(rule_for(pf.LIP(0.15), weights, (3, 4)), weights, (3, 4))
+    drawn = Redrawing(plan).drawn(np.full(5_000, 3), Randomness.seeded(1))
+    assert 3 not in drawn
+    assert len(np.unique(drawn)) == 11
+
+
+def joint_with_columns(table):
+    from privacyfunnel.distribution.column import Column
+
+    joint = pf.Joint(table)
+    joint.secret_columns = (Column(name="S", kind="integer", labels=tuple(range(len(table)))),)
+    return joint
+
+
+def test_what_a_model_is_not_for_is_refused_before_anything_is_drawn():
+    joint = joint_with_columns(people())
+    for notion in (pf.SRLIP(0.5), pf.robust(pf.LIP(0.5), 0.95)):
+        with pytest.raises(InvalidInput, match="know nothing"):
+            fit_wide(joint, notion, 1.0)
+    three = np.concatenate([people(), people(seed=1)[:1]])
+    with pytest.raises(InvalidInput, match="two values"):
+        fit_wide(joint_with_columns(three), pf.LIP(0.5), 1.0)
+
+
+def test_a_parity_that_no_pair_shows_is_seen_by_who_counts_three_columns():
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 2, (4_000, 4))
+    secret = codes[:, :3].sum(axis=1) % 2 == 1
+    least, most = tell_most(codes, secret, ("a", "b", "c", "d"))
+    assert set(least.columns) == {"a", "b", "c"} == set(most.columns)
+    assert least.lift == 0
+    assert most.lift > 1.9
+    least, most = tell_most(codes, rng.random(4_000) < 0.5, ("a", "b", "c", "d"))
+    assert least.lift + 4 * least.error > 1
+    assert most.lift - 4 * most.error < 1
