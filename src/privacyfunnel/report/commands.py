@@ -90,15 +90,15 @@ def _wishes(protocol: Protocol) -> dict[str, dict[str, Any]]:
 
 def _fit(protocol: Protocol, table: str, file: str) -> str:
     plain = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
-    asked = plain.asked()
-    if asked is None:
+    said = plain.asked()
+    if said is None:
         return "# this promise has no options of its own: it is made in Python, as below"
     secrets = _secrets(protocol) if isinstance(plain, Promises) else [",".join(_secrets(protocol))]
     words = ["funnel", "fit", table, *(word for secret in secrets for word in ("--secret", secret))]
     words += ["--attributes", ",".join(protocol.attributes)]
     for block in protocol.blocks:
         words += ["--exact", ",".join(block.exact)] if block.exact else []
-    for name, value in (_said(protocol.notion, asked) if asked else options_of(protocol.notion)).items():
+    for name, value in (_said(protocol.notion, said) if said else options_of(protocol.notion)).items():
         if value is not None:
             text = ",".join(value) if isinstance(value, tuple | list) else _plain(value)
             words += [f"--{name}", text] if text else [f"--{name}"]
