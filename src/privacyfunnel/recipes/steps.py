@@ -17,7 +17,7 @@ from privacyfunnel.recipes.recipe import PROTOCOL, PUBLISHED, REPORT, Recipe
 READING = ("where", "delimiter", "encoding")
 """How the table is read, by every command that reads it."""
 RUN_SAYS: Mapping[str, frozenset[str]] = {
-    "fit": frozenset({"table", "output", *READING, "improve", "engine", "master", "force", "json"}),
+    "fit": frozenset({"table", "output", *READING, "improve", "model", "engine", "master", "force", "json"}),
     "sanitise": frozenset({"table", "protocol", *READING, "engine", "master", "force", "json"}),
     "audit": frozenset({"protocol", "table", *READING, "json"}),
     "report": frozenset({"protocol", "output", "table", *READING, "force", "json"}),
