@@ -129,8 +129,8 @@ MUTATIONS = {
     ),
     "choosing columns for nothing": Mutation(
         "protocols/everything.py",
-        "fit=noise.spent if",
-        "fit=noise.epsilon if",
+        "sum(each.spent for each in private)",
+        "sum(each.epsilon for each in private)",
         ("advice/test_choosing.py::test_a_private_choice_spends_what_it_says_and_the_counts_the_rest",),
     ),
     "a column chosen with less noise than it takes": Mutation(
