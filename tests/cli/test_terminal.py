@@ -61,6 +61,7 @@ def test_a_search_and_a_release_show_how_far_they_are_to_people_and_not_to_pipes
     assert (piped.returncode, piped.stderr) == (0, "")
 
 
+@pytest.mark.long
 def test_the_papers_experiments_count_their_pieces_of_work(folder):
     pytest.importorskip("ppl", reason="needs pplpy, which is not installed")
     code, out, shown = on_a_terminal(

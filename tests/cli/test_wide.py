@@ -41,6 +41,7 @@ def test_a_wide_table_is_told_before_the_search_with_proposals_that_can_be_typed
     assert text.index("Too fine") < (text.index("Promise:") if "Promise:" in text else len(text))
 
 
+@pytest.mark.long
 def test_following_a_proposal_gives_what_it_promised(table, tmp_path, capsys):
     assert fit(table, tmp_path, "--exact-fit", "--json") == 0
     advice = json.loads(capsys.readouterr().out)["advice"]

@@ -30,6 +30,7 @@ def sampled(joint: pf.Joint, n: int, rng) -> pd.DataFrame:
     return pd.DataFrame(joint.values[x], columns=list(joint.attributes)).astype(int)
 
 
+@pytest.mark.long
 def test_the_expected_error_is_that_of_simulated_releases(joint, protocol):
     n, rng = 500, np.random.default_rng(1)
     found = pf.expected_errors(protocol, joint, n, of="pairs")

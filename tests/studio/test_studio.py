@@ -152,6 +152,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         assert [url for url in heard["asked"] if not url.startswith((own, own.replace("http", "ws"), "data:"))] == []
 
 
+@pytest.mark.long
 def test_exact_counts_come_with_a_warning_and_noise_stays_the_same(open_studio, visit, table, tmp_path):
     joint = pf.Joint.from_table(table, "obese", ["sex", "town", "weight"])
     with open_studio(table) as (address, _):
@@ -363,6 +364,7 @@ def wide(tmp_path_factory):
     return path
 
 
+@pytest.mark.long
 def test_after_a_refusal_the_result_is_marked_as_old_and_cannot_be_downloaded(open_studio, visit, wide, tmp_path):
     with open_studio(wide) as (address, _):
         page, heard = visit(address)
@@ -399,6 +401,7 @@ def test_after_a_refusal_the_result_is_marked_as_old_and_cannot_be_downloaded(op
         assert heard["errors"] == []
 
 
+@pytest.mark.long
 def test_while_another_search_runs_the_result_is_marked_as_old_and_comes_back_with_its_choice(
     open_studio, visit, table
 ):
@@ -438,6 +441,7 @@ def test_the_box_of_the_secret_is_empty_and_cannot_be_ticked(open_studio, visit,
         assert heard["errors"] == []
 
 
+@pytest.mark.long
 def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studio, visit, table, tmp_path):
     with open_studio(table) as (address, _):
         page, heard = visit(address)
@@ -471,6 +475,7 @@ def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studi
         assert heard["errors"] == []
 
 
+@pytest.mark.long
 def test_columns_that_are_too_fine_or_emptied_are_pointed_out(open_studio, visit, tmp_path):
     rng = np.random.default_rng(0)
     fine, copy = rng.integers(0, 300, 600), rng.integers(0, 2, 600)
@@ -495,6 +500,7 @@ def test_columns_that_are_too_fine_or_emptied_are_pointed_out(open_studio, visit
         assert heard["errors"] == []
 
 
+@pytest.mark.long
 def test_the_curve_of_the_promise_that_is_chosen_comes_first(open_studio, visit, table):
     with open_studio(table) as (address, _):
         page, _ = visit(address)
@@ -508,6 +514,7 @@ def test_the_curve_of_the_promise_that_is_chosen_comes_first(open_studio, visit,
         page.wait_for_function(first % "PML")
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_the_studio_within_two_seconds_during_a_search(open_studio, visit, table):
     def attempt():
         with open_studio(table) as (address, process):

@@ -53,7 +53,7 @@ class Clause:
         if self.most is not None:
             return not_less(self.epsilon * math.exp(reached.upper - self.limits.upper))
         pairs = zip(reached.named().values(), self.limits.named().values(), strict=True)
-        return max(0.0, *(share_of(got, limit, self.epsilon) for got, limit in pairs if math.isfinite(limit)))
+        return max([0.0, *(share_of(got, limit, self.epsilon) for got, limit in pairs if math.isfinite(limit))])
 
     def belief_range(self, event: int) -> tuple[float, float]:
         """The least and the most that the belief in one of its events can be, for somebody who knows nothing else."""
@@ -142,7 +142,7 @@ def level_within(clauses: Sequence[Clause], reached: Sequence[Limits], epsilon: 
     Every clause asks for some multiple of its own ε, and the largest multiple is what all would have to be scaled by.
     """
     levels = [(clause.epsilon, clause.level_of(got)) for clause, got in zip(clauses, reached, strict=True)]
-    return max(0.0, *(_scaled(level, own, epsilon) for own, level in levels))
+    return max([0.0, *(_scaled(level, own, epsilon) for own, level in levels)])
 
 
 def _scaled(level: float, own: float, epsilon: float) -> float:

@@ -119,6 +119,7 @@ def test_intervals_hold_on_other_rows_by_corrected_scores(others, family):
     check_intervals(others, MODELS[family], family, "channel")
 
 
+@pytest.mark.long
 def test_intervals_hold_on_private_fits():
     rng, tables = np.random.default_rng(4), [people(1_000, seed) for seed in range(RELEASES)]
     protocols = [fitted(table, pf.LIP(0.2), private=1.0) for table in tables]

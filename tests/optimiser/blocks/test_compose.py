@@ -473,6 +473,7 @@ def test_no_faithful_product_is_above_the_bound(p, notion, seed):
     assert product(high)[1] <= bound + 1e-8
 
 
+@pytest.mark.long
 @given(tables(), st.sampled_from([0.1, 0.4]))
 @settings(max_examples=10)
 def test_the_bound_of_a_product_is_that_of_its_blocks_alone(p, epsilon):
