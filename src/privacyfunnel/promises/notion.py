@@ -207,7 +207,7 @@ class Notion(ABC):
         """The smallest ε whose limits allow what a channel reaches, all limits in proportion."""
         asked = self.limits
         pairs = ((reached.lower, asked.lower), (reached.upper, asked.upper), (reached.spread, asked.spread))
-        return max(0.0, *(share_of(got, limit, self.epsilon) for got, limit in pairs if math.isfinite(limit)))
+        return max([0.0, *(share_of(got, limit, self.epsilon) for got, limit in pairs if math.isfinite(limit))])
 
 
 @dataclass(frozen=True)

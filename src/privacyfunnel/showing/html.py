@@ -54,7 +54,7 @@ def _scale(marks: Sequence[Mark]) -> tuple[float, float] | None:
     numbers = [n for m in marks for n in (m.value, m.low, m.high, m.limit) if n is not None and math.isfinite(n)]
     if not numbers:
         return None
-    low, high = min(0.0, *numbers), max(0.0, *numbers)
+    low, high = min([0.0, *numbers]), max([0.0, *numbers])
     return (low, high) if high > low else None
 
 
