@@ -1,9 +1,11 @@
 """A real browser for tests, and what every page of ours must keep to."""
 
+import atexit
 import importlib.util
 import os
 import shutil
 from contextlib import contextmanager
+from functools import cache
 
 import pytest
 
@@ -27,14 +29,21 @@ def required(*modules):
 def chromium(*modules):
     """A browser without a window."""
     path = required(*modules)
+    browser = _playwright().chromium.launch(executable_path=path, args=["--no-sandbox"])
+    try:
+        yield browser
+    finally:
+        browser.close()
+
+
+@cache
+def _playwright():
+    """Started once in a process: a second one beside it is refused, and several rooms may have a browser at once."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        try:
-            yield browser
-        finally:
-            browser.close()
+    started = sync_playwright().start()
+    atexit.register(started.stop)
+    return started
 
 
 def listen(page):
