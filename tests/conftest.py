@@ -68,7 +68,17 @@ def repeatable_noise(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
     def noised(counts: np.ndarray, epsilon: float) -> np.ndarray:
-        going_on = 1 - np.exp(-checked_epsilon(epsilon) / 2)
+        going_on = 1 - np.exp(-epsilon / 2)
         return counts + rng.geometric(going_on, counts.shape) - rng.geometric(going_on, counts.shape)
 
-    monkeypatch.setattr("privacyfunnel.tables.private_counts.noised", noised)
+    def checked(counts: np.ndarray, epsilon: float) -> np.ndarray:
+        return noised(counts, checked_epsilon(epsilon))
+
+    monkeypatch.setattr("privacyfunnel.tables.private_counts.noised", checked)
+    monkeypatch.setattr("privacyfunnel.tables.wide.marginals.noised_in_part", noised)
+
+    def noisy_largest(scores: list[float], sensitivity: float, epsilon: float) -> int:
+        noise = rng.exponential(2 * sensitivity / epsilon, len(scores))
+        return int(np.argmax(np.array(scores) + noise))
+
+    monkeypatch.setattr("privacyfunnel.advice.choosing.noisy_largest", noisy_largest)

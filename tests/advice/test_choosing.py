@@ -113,6 +113,14 @@ def test_a_private_choice_spends_what_it_says_and_the_counts_the_rest(counted, t
     assert "ε₀ = 1)" in everything(again).words()
 
 
+def test_a_private_choice_takes_a_column_whatever_the_noise_says(counted, monkeypatch):
+    """Once in some dozen times, the noise preferred no column to every one, and the fit ended there."""
+    people = People.of(counted, True)
+    for wanted in range(3):
+        monkeypatch.setattr(choosing, "noisy_largest", lambda scores, *_, wanted=wanted: min(wanted, len(scores) - 1))
+        assert choose(people, room_for_noise(people), PrivateDraws(people.total, 0.2))
+
+
 def test_exact_choices_and_public_rules_spend_nothing(counted):
     assert accepted(counted, True, True, None)[1] == 0
     few = count_table(wide(), "ill", ["c0", "c1", "fine"])

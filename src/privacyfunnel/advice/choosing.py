@@ -58,15 +58,16 @@ class PrivateDraws:
     made: int = 0
 
     def __call__(self, candidates: Candidates, fits: Callable[[Place], bool], enough: float) -> Place | None:
-        """One draw. Not to draw is a candidate, too, whose score looks at nobody."""
+        """One draw. Not to draw is a candidate, too, whose score looks at nobody; not at first, since none is no choice."""
         left = [(score, place) for score, place in candidates if fits(place)]
         if not left or self.made == MOST_DRAWS:
             return None
+        none = [enough] if self.made else []
         self.made += 1
         sensitivity = SCORES * (1 + math.log(self.people)) / self.people
         epsilon = math.nextafter(self.epsilon / MOST_DRAWS, 0.0)
-        drawn = noisy_largest([enough, *(score for score, _ in left)], sensitivity, epsilon)
-        return left[drawn - 1][1] if drawn else None
+        drawn = noisy_largest([*none, *(score for score, _ in left)], sensitivity, epsilon)
+        return left[drawn - len(none)][1] if drawn >= len(none) else None
 
 
 def room_for_people(people: People) -> Fits:
