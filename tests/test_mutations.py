@@ -477,7 +477,7 @@ MUTATIONS = {
         ("optimiser/blocks/test_compose.py::test_the_certificate_looks_at_the_distribution_of_every_block",),
     ),
     "a channel with a wrong released marginal let through": Mutation(
-        "optimiser/faithful/best_release.py",
+        "optimiser/faithful/task.py",
         "if marginal_error(channel, self.mean) <= MARGINAL_ERROR and self._kept(channel):",
         "if self._kept(channel):",
         (

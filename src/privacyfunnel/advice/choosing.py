@@ -58,7 +58,7 @@ class PrivateDraws:
     made: int = 0
 
     def __call__(self, candidates: Candidates, fits: Callable[[Place], bool], enough: float) -> Place | None:
-        """One draw. Not to draw is a candidate, too, whose score looks at nobody; not at first, since none is no choice."""
+        """One draw. After the first, not to draw is a candidate, too, whose score looks at nobody."""
         left = [(score, place) for score, place in candidates if fits(place)]
         if not left or self.made == MOST_DRAWS:
             return None

@@ -14,7 +14,7 @@ import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.similarity import NEAR, Similarity
 from privacyfunnel.errors import InvalidChannel, InvalidInput, InvalidJoint, InvalidPromise
-from privacyfunnel.optimiser.faithful import best_release
+from privacyfunnel.optimiser.faithful import task
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
@@ -126,9 +126,10 @@ def test_redrawing_from_the_posterior_of_the_information_optimum_is_never_better
 
 
 def test_pairs_are_generated_until_none_is_missing(monkeypatch):
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.first_program.ALL_PAIRS", 1)
     monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.ALL_PAIRS", 1)
-    monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.MOST_SIMILAR", 2)
-    monkeypatch.setattr("privacyfunnel.optimiser.faithful.search.GROUPS", 2)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.first_program.MOST_SIMILAR", 2)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.first_program.GROUPS", 2)
     joint = pf.Joint(np.random.default_rng(5).integers(1, 99, (3, 4, 5)), attributes=["a", "b"])
     notion = pf.LIP(0.2)
     release = faithful(joint, notion, gap=1e-6)
@@ -226,7 +227,7 @@ def test_an_exact_channel_that_keeps_the_promise_and_not_the_distribution_is_not
         N[0] = UNIT  # tells nothing, so it keeps any promise
         return Channel.from_numerators(N)
 
-    monkeypatch.setattr("privacyfunnel.optimiser.faithful.best_release.round_plan", to_the_first)
+    monkeypatch.setattr("privacyfunnel.optimiser.faithful.task.round_plan", to_the_first)
     joint = pf.Joint([[40, 10, 5], [10, 40, 5]])
     assert marginal_error(faithful(joint, pf.LIP(0.3)).channel, joint) <= MARGINAL_ERROR
 
@@ -496,6 +497,6 @@ def test_weights_that_float64_would_lose_are_refused(weight):
 
 
 def test_a_channel_with_too_many_entries_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(best_release, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(task, "MOST_ENTRIES", 3)
     with pytest.raises(InvalidInput, match="give the search more time, or use fewer or coarser columns"):
         faithful(pf.Joint([[40, 10, 5], [10, 40, 20]]), pf.LIP(0.3))

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.optimiser.faithful.bands import Bands
-from privacyfunnel.optimiser.faithful.best_release import SPARED, faithful
+from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
+from privacyfunnel.optimiser.faithful.first_program import ALL_PAIRS
 from privacyfunnel.optimiser.faithful.program import Program
-from privacyfunnel.optimiser.faithful.search import ALL_PAIRS
+from privacyfunnel.optimiser.faithful.task import SPARED
 from strategies import arrays, epsilons, notions
 
 

@@ -17,8 +17,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.numeric.information import no_less
-from privacyfunnel.optimiser.faithful.best_release import MIXES
 from privacyfunnel.optimiser.faithful.plan_rounding import rounded_columns
+from privacyfunnel.optimiser.faithful.task import MIXES
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.protocols.channel import UNIT, Channel

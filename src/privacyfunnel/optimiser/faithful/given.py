@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.optimiser.faithful.best_release import Faithful, Task
 from privacyfunnel.optimiser.faithful.search import Standing, generate
+from privacyfunnel.optimiser.faithful.task import Faithful, Task
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.typing import Matrix

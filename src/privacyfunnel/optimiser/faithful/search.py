@@ -13,28 +13,16 @@ from scipy.sparse import csr_array
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.lp import interior
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
-from privacyfunnel.optimiser.faithful.pair_pricing import nearest
-from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
+from privacyfunnel.optimiser.faithful.first_program import ALL_PAIRS, first_limits, first_pairs
+from privacyfunnel.optimiser.faithful.program import OVERSTEP, Limited, Prices, Program
 from privacyfunnel.optimiser.program.state import UNHURRIED, Progress, Watched
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-ALL_PAIRS = 200
-"""Up to this many values, all pairs are there from the start."""
 SLOWLY = 2000
 """With more values, the first program over the most similar pairs takes a minute and more."""
 MOST_CUTS = 6
 """Linear programs for a promise over a set of distributions without a time limit: each is slower than the last."""
-ALL_LIMITS = 4
-"""Up to this many limits, all are enforced on every output from the start."""
-GROUPS = 10
-"""Values are cut into so many groups by what they tell of a secret; every value starts with partners from each."""
-PER_GROUP = 2
-"""Partners from each group: one may be taken up by others."""
-MOST_SIMILAR = 24
-"""Most similar values that every value starts with; the others come when their price is right."""
-GROUPING_SECRETS = 4
-"""Secrets by whose probabilities values are grouped; more groups would make the first program large."""
 PER_ROUND = 20
 """Pairs that are added for every value and for every output, at most."""
 TIGHT_FROM = 0.1
@@ -57,8 +45,6 @@ HURRIED = 1.0
 """The same, after Ctrl-C."""
 POOLINGS, FURTHER = 12, 1.2
 """Rounds in which what oversteps is pooled, and by how much more than the last round asked for."""
-OVERSTEP = 1e-9
-"""How far a limit may be overstepped before it is enforced, relative to the output's probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,43 +197,6 @@ def _settled(program: Program, keys: Integers, limited: Limited, late: Callable[
             return plan
         limited = more
     return plan
-
-
-def first_pairs(program: Program, joint: Joint) -> Integers:
-    """All pairs, or for each value those most similar to it: among all, and among those that tell alike of a secret."""
-    n, s = program.n_x, program.similarity
-    if n <= ALL_PAIRS:
-        return np.arange(n * n)
-    x = np.arange(n)
-    if joint.n_s == 1:  # nothing to hide: every row may stay
-        return x * n + x
-    parts = []
-    for secret in np.argsort(-joint.p_s, kind="stable")[: min(GROUPING_SECRETS, joint.n_s - 1)]:
-        group = _groups(joint.p_s_given_x[secret], program.p)
-        names = nearest(s.codes, s.places, s.weights, s.steps, program.p, group, PER_GROUP, GROUPS, MOST_SIMILAR)
-        parts.append(names)
-    names = np.concatenate(parts, axis=1)
-    at, place = np.nonzero(names >= 0)
-    other = names[at, place]
-    return np.unique(np.concatenate([x * n + x, at * n + other, other * n + at]))
-
-
-def _groups(t: Vector, p: Vector) -> Integers:
-    """The group of every value when all are cut, in order of t, into GROUPS of about equal mass."""
-    order = np.argsort(t, kind="stable")
-    middle = np.cumsum(p[order]) - p[order] / 2
-    group = np.empty(len(t), dtype=np.int64)
-    group[order] = np.minimum((GROUPS * middle).astype(np.int64), GROUPS - 1)
-    return group
-
-
-def first_limits(program: Program) -> Limited:
-    """All limits on all outputs; or, if they are many, those that an output would overstep by standing for itself."""
-    n, bands = program.n_x, program.bands
-    if len(bands) <= ALL_LIMITS:
-        outputs, rows = np.divmod(np.arange(n * len(bands)), max(1, len(bands)))
-        return Limited.of(outputs, rows)
-    return Limited.of(*bands.overstepped(bands.D.T, np.ones(n), OVERSTEP))
 
 
 def _solve(
