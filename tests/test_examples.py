@@ -12,11 +12,8 @@ from spark_parts import environment, require_spark
 EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize(
-    "example",
-    [pytest.param(path, marks=[pytest.mark.long] if path.stem == "spark" else []) for path in EXAMPLES],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.long
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(example, tmp_path):
     if "pyspark" in example.read_text():
         require_spark()
@@ -31,11 +28,7 @@ def test_there_is_an_example_for_everybody():
     assert {path.stem for path in EXAMPLES} >= stewards | analysts | researchers | {"scikit_learn", "spark"}
 
 
-@pytest.mark.parametrize(
-    "example",
-    [pytest.param(path, marks=[pytest.mark.long] if path.stem == "spark" else []) for path in EXAMPLES],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_says_whose_question_it_answers_and_how_to_run_it(example):
     words = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
     assert f"python examples/{example.name}" in words

@@ -12,6 +12,7 @@ import pytest
 
 import privacyfunnel as pf
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[1]
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "object": "data"}
 """What a browser fetches by itself, and where it is named."""

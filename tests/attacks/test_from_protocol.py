@@ -91,6 +91,7 @@ def test_other_promises_tell_as_much(notion):
     assert by_luck(found["two colours"]) < LUCK
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", ["nested", "intervals"])
 def test_a_confidence_is_no_cure_for_those_whose_neighbours_are_all_known(within):
     joint = pf.Joint(thin_table(5, common=6, rare=10, pairs=0))
@@ -258,6 +259,7 @@ def test_exact_fits_of_real_tables_tell_the_secret_of_everybody_who_is_alone(nam
     assert by_name(faithful)["balance of pairs"].right > by_name(faithful)["balance of pairs"].guessing
 
 
+@pytest.mark.long
 def test_of_many_people_some_are_tested():
     weights = np.concatenate([[[400, 100], [100, 400]], np.eye(2, dtype=int)[:, np.arange(MOST_TESTED + 50) % 2]], 1)
     joint = pf.Joint(weights)

@@ -50,6 +50,7 @@ def test_blocks_are_seen_together():
     )
 
 
+@pytest.mark.long
 def test_promises_about_side_channels_and_single_columns_need_no_line():
     table = joint()
     assert one_column(pf.optimise(table, pf.SRLIP(1.0, known=1), time_limit=5), table) is None

@@ -604,6 +604,7 @@ def test_the_demo_tells_what_was_promised_kept_and_learned_and_leaves_nothing(tm
     assert [list((tmp_path / name).iterdir()) for name in ("tmp", "here")] == [[], []]
 
 
+@pytest.mark.long
 def test_the_demo_keeps_its_files_in_a_folder_when_asked(tmp_path, capsys):
     assert funnel("demo", "--folder", tmp_path / "demo", "--json") == 0
     found = one_object(capsys.readouterr().out)
@@ -619,6 +620,7 @@ def test_the_demo_keeps_its_files_in_a_folder_when_asked(tmp_path, capsys):
     assert funnel("audit", tmp_path / "demo" / "protocol.json") == 0
 
 
+@pytest.mark.long
 def test_the_demo_tells_what_an_exact_protocol_would_have_told_of_a_person(tmp_path, capsys):
     assert funnel("demo", "--folder", tmp_path / "demo", "--json") == 0
     told = one_object(capsys.readouterr().out)["told_by_the_file"]
@@ -633,6 +635,7 @@ def test_the_demo_tells_what_an_exact_protocol_would_have_told_of_a_person(tmp_p
 # --- the process around it ---------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["--help", "fit", "audit", "tradeoff"])
 def test_a_reader_that_leaves_early_is_no_error(command, table, fitted, tmp_path):
     asked = ["--secret", "diagnosis", "--attributes", "town"]
@@ -652,6 +655,7 @@ def test_a_reader_that_leaves_early_is_no_error(command, table, fitted, tmp_path
     assert done.returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_unicode_is_no_error(encoding, table, fitted, tmp_path):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
@@ -862,6 +866,7 @@ def test_no_name_moves_the_cursor_or_breaks_the_page(hostile, capsys):
         assert "\u202e" not in told or "--json" in arguments
 
 
+@pytest.mark.long
 def test_a_report_can_be_drawn_whatever_the_names(hostile):
     """In a process of its own: the library that draws ends the process at characters that XML has not."""
     pytest.importorskip("vl_convert", reason="needs vl-convert, which is not installed")

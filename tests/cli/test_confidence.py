@@ -136,6 +136,7 @@ def test_without_a_confidence_a_choice_needs_no_warning(table, tmp_path, capsys)
     assert "account for" not in shown(capsys)
 
 
+@pytest.mark.long
 def test_fit_may_set_people_aside_for_a_test(table, tmp_path, capsys):
     tested = ["--confidence", "0.95", "--within", "tested", "--objective", "information", "--exact-fit"]
     assert fit(table, *tested, "-o", tmp_path / "p.json") == 0

@@ -42,6 +42,7 @@ def on_a_terminal(folder, *arguments):
     return done.returncode, done.stdout.decode(), b"".join(seen).decode()
 
 
+@pytest.mark.long
 def test_a_search_and_a_release_show_how_far_they_are_to_people_and_not_to_pipes(folder):
     fit = ["fit", "people.csv", "--secret", "ill", "--epsilon", "0.5", "-o", "p.json", "--json"]
     code, out, shown = on_a_terminal(folder, *fit)

@@ -34,6 +34,7 @@ def test_a_table_that_changes_while_it_is_read_is_refused(kind, change, desk, tm
         list(batches)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_that_is_cut_off_during_a_release_leaves_no_release(kind, desk, tmp_path):
     table, output = tmp_path / f"people.{kind}", tmp_path / "open.csv"
@@ -57,6 +58,7 @@ def test_a_table_that_nobody_changes_is_read_twice_alike(desk):
     assert pf.Joint.from_table(source, "s").total == pf.Joint.from_table(source, "s").total == 240
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("force", [False, True])
 def test_of_two_fits_at_once_the_file_is_that_of_one(force, desk, tmp_path):
     output = tmp_path / "protocol.json"

@@ -46,6 +46,7 @@ os._exit(code)  # what libraries do at their end, without memory, is not ours
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="how much memory is used is read from /proc")
 def test_memory_that_runs_out_in_the_middle_is_one_line_and_keeps_the_old_output(desk, tmp_path):
     output = tmp_path / "open.csv"
@@ -82,6 +83,7 @@ def test_want_of_memory_is_known_by_all_its_names(trouble):
         raise trouble
 
 
+@pytest.mark.long
 def test_a_file_may_not_grow_beyond_its_limit(desk, tmp_path):
     """As on a full disk, but without the rights to make one."""
     command = funnel(["sanitise", desk / "large.csv", "--protocol", desk / "l.json", "-o", tmp_path / "open.csv"])

@@ -54,6 +54,7 @@ def test_a_release_that_is_ended_says_so_and_leaves_nothing(name, desk, tmp_path
     assert names(tmp_path / "temporary") == []  # where DuckDB would put original rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_fit_that_is_ended_while_the_table_is_read_says_so(name, desk, tmp_path):
     """DuckDB makes an error of its own out of ours, which is not to be taken for a bug."""
@@ -73,6 +74,7 @@ def test_a_fit_that_is_ended_while_the_table_is_read_says_so(name, desk, tmp_pat
     assert names(tmp_path) == ["temporary"]
 
 
+@pytest.mark.long
 def test_signals_that_the_caller_ignores_are_ignored(desk, tmp_path):
     """As with nohup, and for Ctrl-C in the background of a script."""
     output = tmp_path / "open.csv"
@@ -151,6 +153,7 @@ main()
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_while_the_solver_runs_ends_it_there_with_a_certified_protocol(tmp_path):
     """Its first large linear program, of a table with thousands of values, takes seconds, all of them within HiGHS."""
     rng = np.random.default_rng(0)

@@ -120,7 +120,8 @@ CUT = 20
 """Bytes that are left of a file."""
 
 
-@pytest.mark.parametrize("program", [FEW_LOOPS, pytest.param(ALL_LOOPS, marks=pytest.mark.long)], ids=["few", "all"])
+@pytest.mark.long
+@pytest.mark.parametrize("program", [FEW_LOOPS, ALL_LOOPS], ids=["few", "all"])
 def test_a_cache_that_was_cut_short_is_made_anew(program, tmp_path):
     """Also for the loops by which side-channel promises are proven; of each, the index or the code is cut."""
     around = {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -136,6 +137,7 @@ def test_a_cache_that_was_cut_short_is_made_anew(program, tmp_path):
     assert min(path.stat().st_size for path in tmp_path.rglob("*.nb*")) > CUT
 
 
+@pytest.mark.long
 def test_another_user_with_nothing_to_write_but_the_output_is_served(desk):
     with folder_for_nobody(desk / "people.csv", desk / "p.json") as folder:
         os.chown(folder, NOBODY, NOBODY)

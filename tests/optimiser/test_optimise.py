@@ -510,6 +510,7 @@ def larger():
     return joint, pf.LIP(0.3), protocol
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [0, 0.0, 1e-9, 0.01, 0.1, 1.0])
 @pytest.mark.parametrize("limit", [10**6, 0], ids=["listing", "generating"])
 def test_a_time_limit_brings_back_a_certified_protocol_with_an_honest_bound(monkeypatch, larger, seconds, limit):

@@ -103,6 +103,7 @@ def test_the_reference_optima_are_reached_and_proven(number, shared):
     assert protocol.gap <= 1e-6
 
 
+@pytest.mark.long
 @given(tables(), st.sampled_from([0.1, 0.5]))
 @settings(max_examples=20)
 def test_guarding_against_fewer_attackers_keeps_at_least_as_much(p, epsilon):

@@ -23,8 +23,11 @@ def joint():
     return pf.Joint(COUNTS, attributes=["sex", "town"])
 
 
+ROBUSTLY = pytest.param(pf.robust(pf.LIP(0.9)), marks=pytest.mark.long)
+
+
 @pytest.mark.parametrize("objective", ["information", "faithful"])
-@pytest.mark.parametrize("promise", [pf.LIP(0.4), pf.LDP(0.7), pf.SRLIP(0.8), pf.PML(0.5), pf.robust(pf.LIP(0.9))])
+@pytest.mark.parametrize("promise", [pf.LIP(0.4), pf.LDP(0.7), pf.SRLIP(0.8), pf.PML(0.5), ROBUSTLY])
 def test_anybody_can_check_a_private_fit_with_its_file_alone(joint, promise, objective, tmp_path):
     at_least = 0 if len(promise.views(joint)) > 1 or promise.confidence else 10
     protocol = pf.optimise(private(joint, 1.0, at_least=at_least), promise, objective=objective)

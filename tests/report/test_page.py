@@ -61,6 +61,7 @@ def funnel(*arguments):
     return run([str(argument) for argument in arguments])
 
 
+@pytest.mark.long
 def test_the_report_shows_the_numbers_of_the_library(folder, tmp_path):
     assert funnel("report", folder / "protocol.json", "--table", folder / "people.csv", "-o", tmp_path / "r.html") == 0
     page = text_of((tmp_path / "r.html").read_text())

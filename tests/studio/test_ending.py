@@ -30,6 +30,7 @@ main()
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="these are signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_the_studio_ends_within_two_seconds_whatever_runs_and_leaves_no_files(name, tmp_path):

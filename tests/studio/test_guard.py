@@ -82,6 +82,7 @@ def test_only_the_owner_of_the_token_gets_in(open_studio):
         assert door.ask("/", Cookie=cookie.split("=")[0] + "=guess")[0] == 403
 
 
+@pytest.mark.long
 def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(open_studio):
     with open_studio("--upload-limit", "1") as (address, _):
         door = Door(address)
@@ -186,6 +187,7 @@ async def nothing(scope, receive, send):
             await send({"type": f"lifespan.{word}.complete"})
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal here")
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGINT"])
 def test_a_closed_terminal_ends_the_studio_without_a_word_as_ctrl_c_does(name, open_studio):

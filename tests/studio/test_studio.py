@@ -286,6 +286,7 @@ def test_a_wish_finds_the_smallest_epsilon_and_moves_the_slider(open_studio, vis
         assert pf.optimise(joint, pf.LIP(found), objective="faithful").fidelity >= 0.95 - 1e-9
 
 
+@pytest.mark.long
 def test_a_wrong_file_is_explained_and_another_one_can_be_tried(open_studio, visit, table, tmp_path):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     (tmp_path / "broken.parquet").write_bytes(b"not parquet")
@@ -307,6 +308,7 @@ def test_a_wrong_file_is_explained_and_another_one_can_be_tried(open_studio, vis
         assert page.get_by_role("alert").count() == 0
 
 
+@pytest.mark.long
 def test_choosing_no_column_is_explained(open_studio, visit, table):
     with open_studio(table) as (address, _):
         page, _ = visit(address)
@@ -422,6 +424,7 @@ def test_while_another_search_runs_the_result_is_marked_as_old_and_comes_back_wi
         assert heard["errors"] == []
 
 
+@pytest.mark.long
 def test_the_box_of_the_secret_is_empty_and_cannot_be_ticked(open_studio, visit, table):
     with open_studio(table) as (address, _):
         page, heard = visit(address)

@@ -206,6 +206,7 @@ main()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("library", ["duckdb", "pydantic_core"])  # typer loads pydantic, too, to read what was typed
 def test_ctrl_c_while_compiled_modules_are_loaded_waits_for_them(library):
     def started(handler):

@@ -109,6 +109,7 @@ def check_intervals(releases, formula, family, way):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", MODELS)
 def test_intervals_hold_on_faithful_releases_of_the_fitted_table(faithful, family):
     check_intervals(faithful, MODELS[family], family, "counted")

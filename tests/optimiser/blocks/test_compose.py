@@ -423,6 +423,7 @@ def test_no_block_of_a_faithful_product_leaves_more_as_it_was_than_the_optimum_f
 NOTIONS = [pf.LIP(0.2), pf.LDP(0.4), pf.PML(0.3), pf.SRLIP(0.3), pf.SRLDP(0.5, known=1)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["tuned", "chained", "paper"])
 @given(tables(), st.sampled_from(NOTIONS))
 @settings(max_examples=10)
