@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from privacyfunnel.cli.app import run
-from privacyfunnel.publishing.publish import OWN
+from privacyfunnel.publishing.described import OWN
 from publishing.conftest import GIVEN, fitted
 from recipes.test_run import PUBLISH, recipe
 

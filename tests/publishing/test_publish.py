@@ -20,8 +20,9 @@ from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidProtocol, InvalidTable, NotCertified, OutputRefused
 from privacyfunnel.publishing import publish as publishing
 from privacyfunnel.publishing.belongs import check_promise
+from privacyfunnel.publishing.described import OWN
 from privacyfunnel.publishing.details import details_of, template
-from privacyfunnel.publishing.publish import OWN, publish
+from privacyfunnel.publishing.publish import publish
 from privacyfunnel.report.account import account
 from publishing.conftest import GIVEN, NAMES, TODAY, awkward, fitted, told
 from r_parts import require_r
@@ -29,8 +30,12 @@ from r_parts import require_r
 
 def counted(table):
     """How often each row occurs, whatever their order and types."""
-    rows = [tuple("" if pd.isna(cell) else _text(cell) for cell in row) for row in table.itertuples(index=False)]
-    return pd.Series(rows).value_counts().to_dict()
+    return pd.Series(rows_of(table)).value_counts().to_dict()
+
+
+def rows_of(table):
+    """Rows as texts, in their order."""
+    return [tuple("" if pd.isna(cell) else _text(cell) for cell in row) for row in table.itertuples(index=False)]
 
 
 def _text(cell):
@@ -234,8 +239,11 @@ def test_a_table_drawn_by_another_protocol_or_with_a_seed_is_refused(desk, tmp_p
     assert told_in_it["protocol"].startswith("sha256:")
     with pytest.raises(InvalidTable, match="drawn by another protocol"):
         publish(first, tmp_path / "second.parquet", tmp_path / "out", told())
-    for name in ("seeded.csv", "seeded.parquet"):
-        first.sanitise(desk / "people.csv", tmp_path / name, seed=1)
+    for name in ("seeded.csv", "seeded.parquet", "seeded.pq"):
+        if name != "seeded.pq":
+            first.sanitise(desk / "people.csv", tmp_path / name, seed=1)
+        else:
+            (tmp_path / name).write_bytes((tmp_path / "seeded.parquet").read_bytes())
         with pytest.raises(InvalidTable, match="drawn with a seed"):
             publish(first, tmp_path / name, tmp_path / "out", told())
     (tmp_path / "seeded.csv.metadata.json").write_text("{")
@@ -252,6 +260,30 @@ def test_parquet_is_published_as_csv_is_and_variants_stay(desk, tmp_path):
     assert made.columns == protocol.released_columns
     original = pq.read_table(tmp_path / "open.parquet").to_pandas()
     assert counted(pq.read_table(tmp_path / "out" / "table.parquet").to_pandas()) == counted(original)
+
+
+@pytest.mark.parametrize("name", ["open.csv", "open.parquet"])
+def test_published_rows_have_an_order_of_their_own(name, desk, tmp_path):
+    """In the order of a table that is sorted by the secret, the place of a row tells it."""
+    protocol = pf.Protocol.load(desk / "protocol.json")
+    awkward().sort_values("ill").to_csv(tmp_path / "sorted.csv", index=False)
+    protocol.sanitise(tmp_path / "sorted.csv", tmp_path / name, keep_order=True)
+    orders = []
+    for i in range(2):
+        publish(protocol, tmp_path / name, tmp_path / f"out{i}", told())
+        orders.append(pq.read_table(tmp_path / f"out{i}" / "table.parquet").to_pandas())
+    read = {"open.csv": pd.read_csv, "open.parquet": pd.read_parquet}[name]
+    original = read(tmp_path / name, **({"keep_default_na": False, "dtype": str} if name == "open.csv" else {}))
+    assert counted(orders[0]) == counted(orders[1]) == counted(original)
+    assert len({tuple(rows_of(table)) for table in (*orders, original)}) == 3
+
+
+def test_counts_with_next_to_no_noise_are_refused(desk, tmp_path):
+    joint = pf.Joint.from_table(desk / "people.csv", "ill", NAMES[:2], private=50.0, at_least=5)
+    protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful")
+    protocol.sanitise(desk / "people.csv", tmp_path / "open.csv")
+    with pytest.raises(InvalidProtocol, match="ε₀ = 50, which leaves most exact"):
+        publish(protocol, tmp_path / "open.csv", tmp_path / "out", told())
 
 
 def test_rows_of_other_people_are_said_to_be(desk, tmp_path):
@@ -273,9 +305,19 @@ def test_an_existing_folder_needs_force_and_only_our_own_is_ever_replaced(desk, 
     with pytest.raises(OutputRefused, match="other files"):
         publish(protocol, desk / "open.csv", out, told(), force=True)
     (out / "precious.txt").unlink()
-    (out / "table.csv").write_text("old")
-    publish(protocol, desk / "open.csv", out, told(), force=True)
-    assert {path.name for path in out.iterdir()} == OWN
+    (out / "report.html").mkdir()
+    (out / "report.html" / "precious.txt").write_text("precious")
+    with pytest.raises(OutputRefused, match="other files"):
+        publish(protocol, desk / "open.csv", out, told(), force=True)
+    (out / "report.html" / "precious.txt").unlink()
+    (out / "report.html").rmdir()
+    (out / "table.csv").write_text("a table of somebody else")
+    with pytest.raises(OutputRefused, match="are not ours"):
+        publish(protocol, desk / "open.csv", out, told(), force=True)
+    (out / "table.csv").unlink()
+    for _ in range(2):
+        publish(protocol, desk / "open.csv", out, told(), force=True)
+        assert {path.name for path in out.iterdir()} == OWN
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputRefused, match="not a folder"):
         publish(protocol, desk / "open.csv", tmp_path / "file", told(), force=True)
@@ -345,6 +387,9 @@ def test_a_template_with_all_its_lines_says_what_it_says(tmp_path):
         ("name = 'No Spaces'", "name should"),
         ("health = { category = [] }", "health.category"),
         ("title = ", "is not TOML"),
+        ("title = 'a\\u007fb'".replace("'", '"'), "title should be text"),
+        ("contact = '[c](javascript:alert(1))@x.y'", "contact should have"),
+        ("from = 2024-02-01\nto = 2024-01-01", "from should not be after to"),
     ],
 )
 def test_a_mistake_in_the_details_is_one_line_that_names_the_key(line, key, tmp_path):
@@ -378,6 +423,16 @@ def test_a_full_disk_or_an_error_leaves_nothing(desk, tmp_path, monkeypatch):
     with pytest.raises(OutputRefused, match="the disk is full"):
         publish(pf.Protocol.load(desk / "protocol.json"), desk / "open.csv", tmp_path / "out", told())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_publishers_say_of_themselves_is_no_markdown(desk, tmp_path):
+    licence = "https://example.org/)[a](javascript:alert(1)"
+    details = told(licence=licence, description="~~~ the rest would be code", contact="a_b~c@example.org")
+    publish(pf.Protocol.load(desk / "protocol.json"), desk / "open.csv", tmp_path / "out", details)
+    text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert not re.search(r"(?<!\\)]\(javascript", text)
+    assert "\n~~~" not in text
+    assert "a\\_b\\~c@example.org" in text
 
 
 def test_names_with_signs_do_no_harm_in_markdown_or_json(published):

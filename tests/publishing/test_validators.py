@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from privacyfunnel.publishing.publish import OWN
+from privacyfunnel.publishing.described import OWN
 from publishing.shapes import DCAT_AP, HEALTH
 
 frictionless = pytest.importorskip("frictionless")

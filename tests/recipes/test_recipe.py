@@ -143,14 +143,24 @@ LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secre
         ("[report]\ncurve = false", "report.curve is no key that is known here; these are: public, curves, time-limit"),
         ("[reports]", "reports is no key"),
         ("[publish", "is not TOML"),
+        ("epsilon = nan", "fit.epsilon should be a finite number"),
+        ("private = inf", "fit.private should be a finite number"),
+        ("weight = { age = inf }", "fit.weight.age should be a finite number"),
+        ("error = { age = -inf }", "fit.error.age should be a finite number"),
+        ("bins = { age = [0, nan] }", "fit.bins.age should be a number of ranges"),
+        ("attributes = ['age', 'ILL']\n[publish]", "called like the secret"),
+        ("table = '" + 1_001 * "x" + "'", "table should be a name of at most"),
+        ('output = "a\\u0000b"', "output should be a name of at most"),
     ],
 )
 @pytest.mark.parametrize("dry", [True, False])
 def test_a_mistake_is_one_line_that_names_the_key(line, words, dry, tmp_path, capsys):
     table(120).to_csv(tmp_path / "people.csv", index=False)
     path = tmp_path / "recipe.toml"
-    own = [one for one in LINES if one.split(" ")[0] != line.split(" ")[0]]
-    path.write_text("\n".join([*own, line]) + "\n", encoding="utf-8")
+    key = line.split(" ")[0]
+    own = [one for one in LINES if one.split(" ")[0] != key]
+    at = LINES.index("[fit]") - 1 if key in ("table", "output") else len(own)
+    path.write_text("\n".join([*own[:at], line, *own[at:]]) + "\n", encoding="utf-8")
     code = run(["run", str(path), *(["--dry-run"] if dry else [])])
     said = capsys.readouterr().err
     assert code == 2

@@ -9,7 +9,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli import run as running
 from privacyfunnel.cli.app import run
-from privacyfunnel.publishing.publish import OWN
+from privacyfunnel.publishing.described import OWN
 from recipes.test_recipe import table
 
 
@@ -153,3 +153,37 @@ def test_no_folder_is_taken_for_our_own_that_is_not(output, tmp_path, capsys):
     path = recipe(tmp_path, fit="exact-fit = true\n", output=output)
     assert run(["run", str(path), "--force"]) == 2
     assert (tmp_path / "people.csv").exists()
+
+
+@pytest.mark.parametrize(("inside", "output"), [(".", "."), ("out", "out"), ("out/deep", "out")])
+def test_no_run_replaces_its_own_table(inside, output, tmp_path, capsys):
+    """A table called as what is written would have been replaced by its release."""
+    path = recipe(tmp_path, fit="exact-fit = true\n", output=output)
+    (tmp_path / inside).mkdir(parents=True, exist_ok=True)
+    original = tmp_path / inside / "open.csv"
+    (tmp_path / "people.csv").rename(original)
+    text = path.read_text(encoding="utf-8").replace('"people.csv"', f'"{inside}/open.csv"')
+    path.write_text(text, encoding="utf-8")
+    before = digest(original)
+    for options in ([], ["--force"], ["--force", "--dry-run"]):
+        assert run(["run", str(path), *options]) == 2
+        assert "lies in this folder" in capsys.readouterr().err
+    assert digest(original) == before
+
+
+def test_a_folder_that_no_run_made_is_never_replaced(tmp_path, capsys):
+    path, out = recipe(tmp_path, fit="exact-fit = true\n"), tmp_path / "out"
+    (out / "published").mkdir(parents=True)
+    (out / "protocol.json").write_text("somebody's")
+    assert run(["run", str(path), "--force"]) == 2
+    assert "are not ours" in capsys.readouterr().err
+    (out / "published" / "thesis.txt").write_text("somebody's")
+    assert run(["run", str(path), "--force"]) == 2
+    assert "other files (1)" in capsys.readouterr().err
+    assert (out / "protocol.json").read_text() == "somebody's"
+
+
+def test_a_recipe_may_begin_with_a_byte_order_mark(tmp_path):
+    path = recipe(tmp_path, fit="exact-fit = true\n")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert run(["run", str(path), "--dry-run"]) == 0

@@ -46,11 +46,11 @@ def run(
     todo = steps(made, place)
     output = place / made.output
     _check(recipe, made, todo, place)
-    check_folder(output, force, made.own)
+    check_folder(output, force, made.own, LOG)
     if dry_run:
         _show_plan(todo, output, json)
         return
-    with whole_folder(output, force, made.own) as part, chdir(part):
+    with whole_folder(output, force, made.own, LOG) as part, chdir(part):
         log, told = Log(part / LOG), {}
         (part / RECIPE).write_bytes(text)
         log.add("run", recipe=sha256_of(part / RECIPE), inputs=digests(inputs(made, place)), versions=versions())
@@ -68,6 +68,10 @@ def _check(recipe: Path, made: Recipe, todo: list[Step], place: Path) -> None:
     for key, path in inputs(made, place).items():
         if not path.exists():
             raise InvalidInput(f"{recipe}: {key}: there is no file {path}")
+    output = (place / made.output).resolve()
+    for key, path in {**inputs(made, place), "the recipe itself": recipe}.items():
+        if path.resolve().is_relative_to(output):
+            raise InvalidInput(f"{recipe}: output: {key} lies in this folder, which is made anew; name another one")
     if made.publish is not None:
         given = {key: getattr(made.publish, key) for key in ("title", "description", "licence", "url")}
         given |= {"publisher": made.publish.publisher, "contact": made.publish.contact}

@@ -25,12 +25,21 @@ GIVEN = (
 )
 
 
+MOST_SPENT = 10
+"""ε₀ of a published protocol: at 10, 99 of 100 counts are exact already."""
+
+
 def check_protocol(protocol: Protocol) -> None:
     """Refuse a protocol that is not for publication, or that releases its own secret."""
     if protocol.fitted == "exact counts":
         raise InvalidProtocol(EXACT)
     if protocol.noise is None:
         raise InvalidProtocol(GIVEN)
+    if protocol.noise.spent > MOST_SPENT:
+        raise InvalidProtocol(
+            f"the counts in this protocol have noise of ε₀ = {protocol.noise.spent:g}, which leaves most exact: "
+            f"it is not for publication; fit with --private {MOST_SPENT:g} or less, such as 1"
+        )
     secrets = {alike(reading.name): reading.name for reading in protocol.secret_readings}
     for name in protocol.attributes:
         if alike(name) in secrets:
@@ -91,7 +100,7 @@ def _check_metadata(protocol: Protocol, table: Path) -> None:
 def _metadata(table: Path) -> dict[str, Any]:
     """What funnel sanitise wrote into a table, or beside it, about its making."""
     try:
-        if table.name.lower().endswith(".parquet"):
+        if table.name.lower().endswith((".parquet", ".pq")):
             text = (pq.read_metadata(table).metadata or {}).get(b"privacyfunnel", b"{}") if table.is_file() else b"{}"
         else:
             note = table.with_name(table.name + ".metadata.json")

@@ -23,6 +23,18 @@ CHUNK = 2**20
 """Bytes that are read at a time."""
 TABLE, PARQUET, PROTOCOL, REPORT = "table.csv", "table.parquet", "protocol.json", "report.html"
 """The files that everything else is about."""
+R_FILE = "privacyfunnel.R"
+"""What R users source."""
+PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE = (
+    "datapackage.json",
+    "croissant.json",
+    "dcat.jsonld",
+    "README.md",
+    "CITATION.cff",
+)
+"""The files that describe."""
+OWN = frozenset({TABLE, PARQUET, PROTOCOL, REPORT, R_FILE, PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE})
+"""All that a published folder holds."""
 MEDIA = {
     TABLE: "text/csv",
     PARQUET: "application/vnd.apache.parquet",

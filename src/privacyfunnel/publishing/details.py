@@ -18,7 +18,7 @@ TO_FILL_IN = "…"
 """What stands in templates where only people know what to say."""
 LONGEST = 20_000
 """Letters of a description."""
-EMAIL = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+\.[^@\s<>\"]+")
+EMAIL = re.compile(r"[\w.!#$%&'*+/=?^{}~-]+@[\w-]+(\.[\w-]+)+")
 THEMES = ("AGRI", "ECON", "EDUC", "ENER", "ENVI", "GOVE", "HEAL", "INTR", "JUST", "REGI", "SOCI", "TECH", "TRAN")
 """The themes of European data portals."""
 LANGUAGES = {
@@ -33,6 +33,8 @@ LANGUAGES = {
 def _told(text: str) -> str:
     if not text.strip():
         raise ValueError("should say something; it is empty")
+    if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in text.strip()):
+        raise ValueError("should be text that can be shown; it has a control character in it")
     if text.strip() == TO_FILL_IN:
         raise ValueError(f"should be filled in; it still says {TO_FILL_IN}")
     return text.strip()
@@ -150,6 +152,8 @@ class Details(BaseModel):
 
     @model_validator(mode="after")
     def _reachable(self) -> Details:
+        if self.from_ is not None and self.to is not None and self.from_ > self.to:
+            raise ValueError("from should not be after to")
         if self.contact.email is None and self.contact.url is None:
             raise ValueError("contact should have an email or a url")
         return self

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
@@ -18,27 +22,32 @@ from privacyfunnel.publishing.citation import citation
 from privacyfunnel.publishing.croissant import croissant
 from privacyfunnel.publishing.datapackage import datapackage
 from privacyfunnel.publishing.dcat import dcat
-from privacyfunnel.publishing.described import PARQUET, PROTOCOL, REPORT, TABLE, Described, File, fields_of
+from privacyfunnel.publishing.described import (
+    CATALOGUE,
+    CITE,
+    CROISSANT,
+    OWN,
+    PACKAGE,
+    PAGE,
+    PARQUET,
+    PROTOCOL,
+    R_FILE,
+    REPORT,
+    TABLE,
+    Described,
+    File,
+    fields_of,
+)
 from privacyfunnel.publishing.details import Details
-from privacyfunnel.publishing.readme import R_FILE, readme
+from privacyfunnel.publishing.readme import readme
 from privacyfunnel.report.account import account
 from privacyfunnel.tables.reading_back import outputs_in_batches
-from privacyfunnel.tables.release import COUNTING, MIND, VARIANT
+from privacyfunnel.tables.release import COUNTING, MIND, VARIANT, shuffled
 from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.tables.whole_folder import check_folder, whole_folder
 from privacyfunnel.tables.writing import table_writer
 
-PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE = (
-    "datapackage.json",
-    "croissant.json",
-    "dcat.jsonld",
-    "README.md",
-    "CITATION.cff",
-)
-"""The files that describe."""
-OWN = frozenset({TABLE, PARQUET, PROTOCOL, REPORT, R_FILE, PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE})
-"""All that a published folder holds."""
 Doing = Callable[[str], None]
 
 
@@ -71,13 +80,13 @@ def publish(
     Refused: protocols fitted on exact counts, or whose promise is not kept; tables that a protocol did not release,
     that hold other columns, or that were drawn with a seed.
     """
-    check_folder(folder, force, OWN)
+    check_folder(folder, force, OWN, PACKAGE)
     check_protocol(protocol)
     source, as_told = belonging(protocol, table)
     doing("checking the promise in exact arithmetic")
     about = account(protocol)
     check_promise(about)
-    with whole_folder(folder, force, OWN) as part:
+    with whole_folder(folder, force, OWN, PACKAGE) as part:
         doing("writing the table")
         rows = _write_table(as_told, source, part)
         doing("drawing the report")
@@ -94,7 +103,9 @@ def publish(
 
 
 def _write_table(protocol: Protocol, source: Source, part: Path) -> int:
-    """Write the rows anew, as the protocol writes its outputs; nothing but outputs can get through."""
+    """Write the rows anew, as the protocol writes its outputs, in an order of their own: nothing but outputs gets
+    through, and a table in the order of the original one, which may go by the secret, tells no more than others.
+    """
     sanitiser, rows = Sanitiser(protocol), 0
     metadata = {"software": "privacyfunnel", "counting": COUNTING[protocol.objective], "mind": list(MIND)}
     if protocol.variant is not None:
@@ -104,16 +115,21 @@ def _write_table(protocol: Protocol, source: Source, part: Path) -> int:
         table_writer(part / TABLE, schema, metadata, force=False) as as_csv,
         table_writer(part / PARQUET, schema, metadata, force=False) as as_parquet,
     ):
-        for y in outputs_in_batches(protocol, source):
-            if (y < 0).any():
-                continue  # refused when all are read, with how many there are
-            batch = sanitiser.release(y.astype("int32"))
+        for y in shuffled(_outputs(protocol, source), Randomness.secure()):
+            batch = sanitiser.release(y)
             as_csv(batch)
             as_parquet(batch)
             rows += len(y)
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
     return rows
+
+
+def _outputs(protocol: Protocol, source: Source) -> Iterator[NDArray[np.int32]]:
+    """The outputs that rows stand for. Rows that stand for none are refused when all are read."""
+    for y in outputs_in_batches(protocol, source):
+        if not (y < 0).any():
+            yield y.astype(np.int32)
 
 
 def _describe(described: Described, part: Path) -> None:

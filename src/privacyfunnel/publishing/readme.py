@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 
 from privacyfunnel.publishing.croissant import cite_as
-from privacyfunnel.publishing.described import PARQUET, PROTOCOL, REPORT, TABLE, Described, Field
+from privacyfunnel.publishing.described import PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
 from privacyfunnel.publishing.details import Party
 
 SHOWN = 12
 """Values of a column that are listed; the others are in datapackage.json."""
 MOST_32 = 2**31 - 1
 """The largest whole number of R."""
+MOST_53 = 2**53
+"""The largest whole number up to which its other numbers are exact."""
 PANDAS = {"string": "string", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
 R = {"string": "character", "number": "numeric", "boolean": "logical"}
 """What columns are called there."""
-R_FILE = "privacyfunnel.R"
-"""What R users source."""
 
 
 def readme(described: Described, with_r: bool) -> str:
@@ -26,11 +26,11 @@ def readme(described: Described, with_r: bool) -> str:
         f"# {_plain(details.title)}",
         _plain(described.description),
         f"{described.rows:,} rows. Published by {_plain(details.publisher.name)} on {details.date.isoformat()}, "
-        f"version {_plain(details.version)}, under {_plain(details.terms.title)} ({details.terms.address}). "
+        f"version {_plain(details.version)}, under {_plain(details.terms.title)} ({_linked(details.terms.address)}). "
         f"Questions: {_whom(details.contact)}.",
         "## What this is",
-        "Rows of real people, redrawn at random so that they tell little about one column, "
-        f"**{_plain(protocol.secret)}**, which is not here. {_plain(described.promise)}",
+        "Rows of real people, redrawn at random so that they tell little about what is not here: "
+        f"**{_plain(protocol.secret)}**. {_plain(described.promise)}",
         f"**Reading it.** {_plain(described.counting)}",
         "**Mind.**\n\n" + "\n".join(f"- {_plain(one)}" for one in described.mind),
         f"`{REPORT}` says how the promise is proven, and what is not promised.",
@@ -57,8 +57,13 @@ def readme(described: Described, with_r: bool) -> str:
 
 def _whom(contact: Party) -> str:
     """Whom to ask, and how."""
-    told = [_plain(contact.name), contact.email, contact.url]
-    return ", ".join(dict.fromkeys(one for one in told if one))
+    told = [contact.name, contact.email, contact.url]
+    return ", ".join(dict.fromkeys(_linked(one) if one == contact.url else _plain(one) for one in told if one))
+
+
+def _linked(address: str) -> str:
+    """An address, which Markdown makes a link of by itself, with nothing in it that would end it or begin another."""
+    return "".join(f"%{ord(sign):02X}" if sign in "()[]*_~" else sign for sign in address)
 
 
 def _estimates(described: Described, with_r: bool) -> list[str]:
@@ -111,7 +116,8 @@ def _in_r(fields: tuple[Field, ...]) -> str:
 def _r_kind(field: Field) -> str:
     if field.type == "integer":
         small = all(isinstance(value, int) and abs(value) <= MOST_32 for value in field.values)
-        return "integer" if small else "numeric"
+        exact = all(isinstance(value, int) and abs(value) <= MOST_53 for value in field.values)
+        return "integer" if small else "numeric" if exact else "character"
     return R[field.type]
 
 
@@ -130,7 +136,7 @@ def _plain(text: str) -> str:
     >>> print(_plain("a*b <c>"))
     a\*b &lt;c>
     """
-    for sign in "\\`*_[]#":
+    for sign in "\\`*_[]#~":
         text = text.replace(sign, "\\" + sign)
     return " ".join(text.replace("<", "&lt;").split())
 

@@ -19,7 +19,14 @@ def hyphened(name: str) -> str:
     return name.replace("_", "-")
 
 
-STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, alias_generator=hyphened, populate_by_name=True)
+STRICT = ConfigDict(
+    frozen=True,
+    extra="forbid",
+    strict=True,
+    allow_inf_nan=False,
+    alias_generator=hyphened,
+    populate_by_name=True,
+)
 """Of every file: no key that is not known, and no text where a number should be."""
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -29,7 +36,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InvalidInput(f"{path} is larger than {MOST_BYTES // 2**20} MiB, so nobody wrote it")
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise InvalidInput(f"there is no file {path}") from None
     except OSError as trouble:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.publishing.belongs import alike
+from privacyfunnel.publishing.described import OWN
 from privacyfunnel.publishing.details import TO_FILL_IN, Text
 from privacyfunnel.publishing.toml_file import STRICT, checked, read_toml
 from privacyfunnel.tables.writing import FORMATS
@@ -16,13 +19,15 @@ VERSION = 1
 """Of what a recipe can say."""
 PROTOCOL, REPORT, PUBLISHED, LOG, RECIPE = "protocol.json", "report.html", "published", "log.jsonl", "recipe.toml"
 """What the folder of a run holds, beside the released table."""
+LONGEST_NAME = 1_000
+"""Letters of a column's name, or of a path."""
 OPEN = "open.csv"
 """What the released table is called unless it is said otherwise."""
 
 
 def _bins(value: Any) -> Any:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    borders = isinstance(value, list) and value and all(type(one) in (int, float) for one in value)
+    borders = isinstance(value, list) and value and all(type(one) in (int, float) and isfinite(one) for one in value)
     if not (whole or borders or isinstance(value, str)):
         raise ValueError('should be a number of ranges, borders such as [0, 18, 65], or "each" or "width:5"')
     return value
@@ -46,6 +51,8 @@ def _secret(value: Any) -> Any:
 def _name(text: str) -> str:
     if not text.strip() or text == TO_FILL_IN:
         raise ValueError("should be filled in")
+    if "\0" in text or len(text) > LONGEST_NAME:
+        raise ValueError(f"should be a name of at most {LONGEST_NAME:,} letters")
     return text
 
 
@@ -179,6 +186,11 @@ class Recipe(BaseModel):
             raise ValueError("fit.exact-fit is not for publication; take it out, or take out [publish]")
         if self.publish is not None and self.sanitise.seed is not None:
             raise ValueError("sanitise.seed can be undone by who knows it; take it out, or take out [publish]")
+        secrets = [self.fit.secret] if isinstance(self.fit.secret, str) else self.fit.secret
+        named = {alike(part) for name in secrets for part in name.split(",")}
+        for name in self.fit.attributes or () if self.publish is not None else ():
+            if alike(name) in named:
+                raise ValueError(f"fit.attributes has {name!r}, called like the secret; take it out, or [publish]")
         if self.sanitise.internal == self.sanitise.output:
             raise ValueError("sanitise.internal is for the house, and needs another name than sanitise.output")
         return self
@@ -188,7 +200,8 @@ class Recipe(BaseModel):
         """All that the folder of its run may hold."""
         table, kept = self.sanitise.output, self.sanitise.internal
         inside = {kept} if kept is not None else set()
-        return frozenset({PROTOCOL, table, f"{table}.metadata.json", *inside, REPORT, PUBLISHED, LOG, RECIPE})
+        published = {f"{PUBLISHED}/{name}" for name in OWN}
+        return frozenset({PROTOCOL, table, f"{table}.metadata.json", *inside, REPORT, *published, LOG, RECIPE})
 
 
 def load(path: Path) -> Recipe:

@@ -19,10 +19,11 @@ EXCHANGE = 2
 """RENAME_EXCHANGE of Linux: two names change places in one step."""
 
 
-def check_folder(path: Path, force: bool, own: Collection[str]) -> None:
+def check_folder(path: Path, force: bool, own: Collection[str], always: str) -> None:
     """Refuse a folder that cannot be made, exists without --force, or holds what we did not write.
 
-    `own` are the names of what we write into it: with --force nothing else is ever deleted.
+    `own` are the files that we write into it, as seen from it, and `always` is one of them that no such folder is
+    without: with --force nothing else is ever deleted, and no folder in which somebody has files of these names.
     """
     try:
         if not path.absolute().parent.is_dir():
@@ -31,28 +32,33 @@ def check_folder(path: Path, force: bool, own: Collection[str]) -> None:
             raise OutputRefused(f"{path} is not a folder; choose another name")
         if path.exists() and not force:
             raise OutputRefused(f"{path} exists; pass --force to replace it")
-        strange = [one.name for one in path.iterdir() if one.name not in own] if path.exists() else []
+        there = [one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_symlink() or not one.is_dir()]
     except OSError as trouble:
         raise OutputRefused(f"{path} cannot be written: {in_words(trouble)}") from None
+    strange = [name for name in there if name not in own]
     if strange:
         raise OutputRefused(f"{path} holds other files ({len(strange)}), which would be lost; choose another folder")
+    if there and always not in there:
+        raise OutputRefused(
+            f"{path} holds no {always}, so its files, which would be lost, are not ours; choose another folder"
+        )
 
 
 @contextmanager
-def whole_folder(path: Path, force: bool, own: Collection[str]) -> Iterator[Path]:
+def whole_folder(path: Path, force: bool, own: Collection[str], always: str) -> Iterator[Path]:
     """A folder that takes its name only when all in it is on the disk.
 
     It is filled under a hidden name beside it, flushed, and renamed; one that is replaced changes places with it. A
     process that is killed leaves at most that hidden folder, which ends in ".part".
     """
     path = path.absolute()
-    check_folder(path, force, own)
+    check_folder(path, force, own, always)
     part = path.parent / f".{path.name}.{secrets.token_hex(NAME_BYTES)}.part"
     try:
         part.mkdir()
         yield part
         _sync(part)
-        _name(part, path, force, own)
+        _name(part, path, force, own, always)
         sync_folder(path.parent)
     except OSError as trouble:
         raise OutputRefused(f"{path} was not written: {in_words(trouble)}") from None
@@ -69,8 +75,8 @@ def _sync(folder: Path) -> None:
         sync_folder(Path(place))
 
 
-def _name(part: Path, path: Path, force: bool, own: Collection[str]) -> None:
-    check_folder(path, force, own)  # once more: time has passed
+def _name(part: Path, path: Path, force: bool, own: Collection[str], always: str) -> None:
+    check_folder(path, force, own, always)  # once more: time has passed
     if not path.exists():
         part.rename(path)
         return
