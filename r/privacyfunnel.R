@@ -64,7 +64,9 @@ print.pf_protocol <- function(x, ...) {
 
 .pf_codes <- function(column, texts) {
   # The number of the value in each cell, from 0; NA where it is none of the column's.
-  known <- .pf_texts(column)
+  # R reads every end of a line within a cell as a newline.
+  known <- gsub("\r\n?", "\n", .pf_texts(column))
+  texts <- gsub("\r\n?", "\n", texts)
   if (column$kind == "boolean") texts <- tolower(texts)
   as_numbers <- column$kind %in% c("integer", "number") && !isTRUE(column$other)
   found <- if (!as_numbers) match(texts, known) else {

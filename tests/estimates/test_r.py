@@ -1,5 +1,6 @@
 """r/privacyfunnel.R gives the numbers of `estimate`: run by a real R."""
 
+import csv
 import json
 import subprocess
 from pathlib import Path
@@ -45,7 +46,7 @@ NAMES = ["sex", "age", "town", "old", "children"]
 
 
 def asked_of_r(r, folder, released, protocol, questions):
-    released.to_csv(folder / "open.csv", index=False)
+    released.to_csv(folder / "open.csv", index=False, quoting=csv.QUOTE_ALL)  # ends of lines within cells, too
     protocol.save(folder / "protocol.json")
     (folder / "asked.json").write_text(json.dumps(questions))
     script = folder / "ask.R"
@@ -135,3 +136,17 @@ def test_r_refuses_in_one_line(r, tmp_path, call, words):
     done = subprocess.run([r, "-e", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert words in done.stderr
+
+
+def test_r_reads_ends_of_lines_within_a_cell(r, tmp_path):
+    """R makes every end of a line within a cell a newline, whatever it was."""
+    original = table(600)
+    ends = {"Ashford": "Ash\rford", "Clayton": "Clay\r\nton"}
+    original["town"] = original.town.replace(ends).fillna("none")
+    joint = pf.Joint.from_table(original, "obese", ["sex", "town"])
+    protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful")
+    released = protocol.sanitise(original[["sex", "town"]])
+    found = asked_of_r(r, tmp_path, released, protocol, [{"of": ["town"], "rows": "fitted"}])[0]["table"]
+    shares = {one.values[0][0]: one.share for one in pf.estimate(released, protocol, of="town").table("town").estimates}
+    assert sorted(row["share"] for row in found) == pytest.approx(sorted(shares.values()), abs=AGREE)
+    assert set(ends.values()) < set(shares)

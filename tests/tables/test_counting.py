@@ -640,3 +640,15 @@ def test_a_parquet_file_whose_texts_are_no_text_is_refused_in_words(damaged, tmp
     with pytest.raises(InvalidTable):
         protocol.sanitise(path, tmp_path / "open.csv")
     assert not (tmp_path / "open.csv").exists()
+
+
+def test_text_that_is_not_utf_8_is_one_line():
+    offsets = pa.py_buffer(np.arange(5, dtype=np.int32).tobytes())
+    broken = pa.Array.from_buffers(pa.string(), 4, [None, offsets, pa.py_buffer(b"a\xffbc")])
+    with pytest.raises(InvalidTable, match="not UTF-8"):
+        count_table(pa.table({"ill": ["y", "n", "y", "n"], "town": broken}), "ill")
+
+
+def test_a_name_that_no_file_could_hold_is_one_line():
+    with pytest.raises(InvalidTable, match="a name of 5,000 letters"):
+        count_table(pa.table({"ill": ["y", "n"], 5_000 * "x": ["a", "b"]}), "ill")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from privacyfunnel.errors import InvalidTable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -152,7 +154,11 @@ def _as_integer(array: pa.Array) -> pa.Array:
 
 def _where(text: pa.Array, pattern: str) -> pa.Array:
     """Text without white space around it or a plus before it; null where it does not look like `pattern`."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(text)
+    try:
+        trimmed = pc.utf8_trim_whitespace(text)
+    except pa.ArrowInvalid:
+        raise InvalidTable("the table holds text that is not UTF-8; write it again in UTF-8") from None
     return pc.replace_substring_regex(pc.if_else(pc.match_substring_regex(text, pattern), trimmed, None), r"^\+", "")

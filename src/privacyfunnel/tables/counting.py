@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privacyfunnel.distribution.column import OTHER, UNSEEN, Column
+from privacyfunnel.distribution.column import LONGEST_NAME, OTHER, UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.numeric.rows import unique_rows
@@ -153,6 +153,9 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
         twice = sorted({name for name in names if list(names).count(name) > 1})
         if twice:
             raise InvalidTable(f"column {twice[0]!r} is named twice as {what}")
+    long = [name for name in (*secrets, *attributes) if len(name) > LONGEST_NAME]
+    if long:
+        raise InvalidTable(f"a column has a name of {len(long[0]):,} letters; rename it, {LONGEST_NAME:,} at most")
     both = sorted(set(secrets) & set(attributes))
     if both and not allow_secret_attribute:
         raise InvalidTable(
