@@ -22,8 +22,8 @@ WORTH = 0.01
 """Nats that a split must tell, given the piece."""
 UNLIKELY = 0.02
 """What a piece is hoped to tell at least, relative to its entropy: the last split may have been a bad one."""
-MOST_ENTRIES = 1_000_000
-"""Values of all pieces together, as each is an entry of the channel: proving so many takes half a minute."""
+MOST_ENTRIES = 300_000
+"""Values of all pieces together, as each is an entry of the channel: proving so many takes ten seconds."""
 
 
 @dataclass(order=True)
