@@ -114,6 +114,14 @@ def test_pieces_that_break_the_promise_are_never_released_as_they_are(broken):
     assert certify_channel(channel, joint, notion).holds
 
 
+def test_what_is_left_over_keeps_the_promise_as_well():
+    joint, notion = pf.Joint([[60, 30], [0, 10]]), pf.LIP(0.8)
+    fair = Piece(np.arange(2), np.array([0.05, 0.39]))  # P(s=1) = 0.222 within 0.1·e^±0.8; the rest has 0.004
+    rest = Piece(np.arange(2), joint.p_x - fair.mass)
+    channel = rounded_pieces([fair, rest], sparse_rows_of(notion.clauses(joint)), joint.p_x, 1e-12)
+    assert certify_channel(channel, joint, notion).holds
+
+
 def test_more_conditions_than_fit_into_memory_are_refused_with_a_remedy(monkeypatch):
     monkeypatch.setattr(sparse_rows, "MOST_SPARSE_ENTRIES", 10)
     with pytest.raises(TooManyAttackers, match="too many to optimise"):

@@ -122,7 +122,7 @@ def _groups(piece: Piece, decided: int, direction: Vector) -> Integers:
     group = decided + (direction > 0)
     heaviest = np.argsort(-piece.mass, kind="stable")[:decided]
     group[heaviest] = np.arange(len(heaviest))
-    return np.unique(group, return_inverse=True)[1].ravel()
+    return np.asarray(np.unique(group, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
 def _best(A: sparse.csr_array, mass: Vector, towards: Vector, lower: Vector, least: Vector) -> Split | None:

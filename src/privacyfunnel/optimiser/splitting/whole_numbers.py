@@ -17,8 +17,6 @@ SPARED = 1e-7
 """Of every output but the sink, left to the sink at first: a constant row, which gives it room."""
 MORE_SPARED = 16
 """Times as much, while the sink misses the promise."""
-CLEANINGS = 20
-"""Rounds of giving up, of one output; each may leave another cell unbalanced."""
 PASSES = 6
 """Up to a share of 0.1; then the channel is constant."""
 
@@ -30,7 +28,7 @@ def rounded_pieces(pieces: list[Piece], G: sparse.csr_array, p_x: Vector, slack:
     A = sparse.csr_array(tighter @ sparse.diags_array(p_x))
     spared = SPARED
     for _ in range(PASSES):
-        N = _kept(A, _mended(A, _rounded_down(pieces[1:], p_x, 1 - spared)))
+        N = _kept(A, _rounded_down(pieces[1:], p_x, 1 - spared))
         sink = UNIT - np.asarray(N.sum(axis=0)).ravel()
         if sink.min() >= 0 and bool((A @ sink.astype(np.float64) <= 0).all()):
             return _assembled(sink, N)
@@ -47,37 +45,11 @@ def _rounded_down(pieces: list[Piece], p_x: Vector, share: float) -> sparse.csr_
     return sparse.csr_array((units, (y, x)), shape=(len(pieces), len(p_x)))
 
 
-def _broken(A: sparse.csr_array, N: sparse.csr_array) -> Integers:
-    """The outputs that miss the promise."""
-    over = sparse.coo_array(N.astype(np.float64) @ A.T)
-    return np.unique(over.coords[0][over.data > 0])
-
-
 def _kept(A: sparse.csr_array, N: sparse.csr_array) -> sparse.csr_array:
     """The outputs that keep the promise."""
-    return sparse.csr_array(N[np.setdiff1d(np.arange(N.shape[0]), _broken(A, N))])
-
-
-def _mended(A: sparse.csr_array, N: sparse.csr_array) -> sparse.csr_array:
-    """The same outputs; those that miss the promise are without what breaks it."""
-    broken = _broken(A, N)
-    if not len(broken):
-        return N
-    kept = np.setdiff1d(np.arange(N.shape[0]), broken)
-    return sparse.csr_array(sparse.vstack([N[kept], *(_without_culprits(A, N[[y]]) for y in broken)], format="csr"))
-
-
-def _without_culprits(A: sparse.csr_array, N: sparse.csr_array) -> sparse.csr_array:
-    """One output without the values that push a row that it breaks beyond its limit."""
-    x, units = N.indices, N.data.copy()
-    own = sparse.csr_array(A[:, x])
-    pushes = (own > 0).astype(np.float64)
-    for _ in range(CLEANINGS):
-        over = own @ units.astype(np.float64) > 0
-        if not over.any():
-            break
-        units[pushes.T @ over.astype(np.float64) > 0] = 0
-    return sparse.csr_array((units, x, N.indptr), shape=N.shape)
+    over = sparse.coo_array(N.astype(np.float64) @ A.T)
+    broken = np.unique(over.coords[0][over.data > 0])
+    return sparse.csr_array(N[np.setdiff1d(np.arange(N.shape[0]), broken)])
 
 
 def _assembled(sink: Integers, N: sparse.csr_array) -> Channel:
