@@ -39,7 +39,11 @@ SPLIT_SHARE = 0.8
 
 def can_split(joint: Joint, notion: Notion) -> bool:
     """Whether there are too many values, for attackers who know something, to lay out every row in full."""
-    return joint.n_x >= SPLIT_FROM and not notion.one_view(joint) and not notion.perfect(joint)
+    if joint.n_x < SPLIT_FROM:
+        return False
+    clauses = notion.clauses(joint)  # once: many attackers take a while to lay out
+    perfect = any(clause.limits != clause.limits.granted() for clause in clauses)
+    return not perfect and not all(clause.one_view for clause in clauses)
 
 
 def split_search(
