@@ -54,8 +54,8 @@ class KnownCost:
 def known_costs(joint: Joint, notion: Notion, *, seconds: float = SECONDS) -> list[KnownCost]:
     """What the promise would keep if attackers knew nothing, any one column, any two, or any at all.
 
-    `notion` is SRLIP or SRLDP; if it names columns, or a number above two, that has a line, too. Figures are found
-    within about so many seconds together, and are certified: `kept` by a protocol, `at_most` by a proof. Whoever knows
+    `notion` is SRLIP or SRLDP; if it names columns, or a number above two, that has a line, too. Figures are sought
+    for so many seconds together, before rounding and proofs, and are certified: `kept` by a protocol, `at_most` by a proof. Whoever knows
     less is kept from less, so figures never grow from line to line.
 
     >>> joint = Joint([[[30, 10], [5, 5]], [[10, 10], [5, 25]]])
