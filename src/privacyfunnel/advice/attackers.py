@@ -55,8 +55,8 @@ def known_costs(joint: Joint, notion: Notion, *, seconds: float = SECONDS) -> li
     """What the promise would keep if attackers knew nothing, any one column, any two, or any at all.
 
     `notion` is SRLIP or SRLDP; if it names columns, or a number above two, that has a line, too. Figures are sought
-    for so many seconds together, before rounding and proofs, and are certified: `kept` by a protocol, `at_most` by a proof. Whoever knows
-    less is kept from less, so figures never grow from line to line.
+    for so many seconds together, before rounding and proofs, and are certified: `kept` by a protocol, `at_most` by a
+    proof. Protecting from more attackers keeps no more, so figures never grow from the weakest assumption on.
 
     >>> joint = Joint([[[30, 10], [5, 5]], [[10, 10], [5, 25]]])
     >>> [(one.who, one.kept <= one.at_most <= one.entropy) for one in known_costs(joint, SRLIP(0.5))]
