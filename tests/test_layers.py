@@ -25,6 +25,7 @@ ROOMS = [
     "optimiser.two_secrets",
     "optimiser.few_secrets",
     "optimiser.bounds",
+    "optimiser.splitting",
     "optimiser.robust",
     "optimiser.faithful",
     "optimiser.readers",

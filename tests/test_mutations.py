@@ -43,6 +43,12 @@ MUTATIONS = {
         "doubtful = np.flatnonzero(found < 0)",
         ("proof/test_wide.py::test_a_pair_beyond_the_border_is_not_certified_by_however_little",),
     ),
+    "what is left over to the largest part goes unchecked": Mutation(
+        "optimiser/splitting/whole_numbers.py",
+        "bool((A @ sink.astype(np.float64) <= 0).all())",
+        "True",
+        ("optimiser/splitting/test_splitting.py::test_what_is_left_over_keeps_the_promise_as_well",),
+    ),
     "parts of groups that do not add up": Mutation(
         "proof/wide.py",
         'return "the groups have more of a value than there is" if (plan.alone < 0).any() else None',

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privacyfunnel.advice.advise import Advice, Subset, advise
+    from privacyfunnel.advice.attackers import KnownCost, known_costs
     from privacyfunnel.advice.carriers import Carrier
     from privacyfunnel.attacks.attack import Attack, attack
     from privacyfunnel.attacks.bayes import Attacker
@@ -72,6 +73,7 @@ __all__ = [
     "Figure",
     "FollowUp",
     "Joint",
+    "KnownCost",
     "Model",
     "Notion",
     "Ordered",
@@ -102,6 +104,7 @@ __all__ = [
     "epsilon_for",
     "estimate",
     "expected_errors",
+    "known_costs",
     "level_over",
     "optimise",
     "population_findings",
@@ -117,6 +120,7 @@ __all__ = [
 
 _HOMES = {
     "advice.advise": ("Advice", "Subset", "advise"),
+    "advice.attackers": ("KnownCost", "known_costs"),
     "advice.carriers": ("Carrier",),
     "attacks.attack": ("Attack", "attack"),
     "attacks.bayes": ("Attacker",),

@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from privacyfunnel.advice.advise import Asked
-from privacyfunnel.cli import advising, following, options, show
+from privacyfunnel.cli import advising, following, knowing, options, show
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.distribution.joint import Joint
@@ -225,12 +225,15 @@ def fit(
     if past is not None:
         following.tell(asked.follow(counted, past), table, output, force, json)
         return
+    costs = knowing.costs_for(counted.joint, asked.known_of(), time_limit)
+    if not json:
+        knowing.say(costs)
     found = _search(asked, counted)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         found.protocol.save(output, force=force)
     if json:
-        show.as_json({"protocol": str(output), **data(found), **advising.data(advice)})
+        show.as_json({"protocol": str(output), **data(found), **advising.data(advice), **knowing.data(costs)})
         return
     some = ["--where", where] if where is not None else []
     again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
@@ -290,6 +293,11 @@ class _Asked:
         plain = isinstance(self.promise, Notion) and self.promise.confidence is None and self.blocks is None
         promise = cast(Notion, self.promise) if plain else None
         return Asked(promise, self.objective, self.weights, at_least)
+
+    def known_of(self) -> Notion | None:
+        """The promise whose assumption about attackers is weighed: one for all columns, sought anew."""
+        plain = isinstance(self.promise, Notion) and self.start is None and not self.blocks and not self.exact
+        return cast(Notion, self.promise) if plain else None
 
     def best(
         self, joint: Joint, progress: Callable[[Progress], None] | None

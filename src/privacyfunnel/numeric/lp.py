@@ -7,6 +7,7 @@ from typing import Any
 
 import highspy
 import numpy as np
+from scipy import sparse
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -38,18 +39,20 @@ class Infeasible(SolverFailure):
 class LinearProgram:
     """min cost·x  s.t.  row_lower ≤ A x ≤ row_upper, lower ≤ x ≤ upper; kept warm between solves."""
 
-    def __init__(self, A: Matrix, row_lower: Vector, row_upper: Vector, upper: Vector | float = np.inf) -> None:
+    def __init__(
+        self, A: Matrix | sparse.csr_array, row_lower: Vector, row_upper: Vector, upper: Vector | float = np.inf
+    ) -> None:
         rows, columns = A.shape
+        A = sparse.csc_array(A)
+        A.eliminate_zeros()
         model = highspy.HighsLp()
         model.num_row_, model.num_col_ = rows, columns
         model.row_lower_, model.row_upper_ = row_lower, row_upper
         model.col_cost_, model.col_lower_ = np.zeros(columns), np.zeros(columns)
         model.col_upper_ = np.broadcast_to(np.float64(upper), columns)
-        index, value = A.T.nonzero(), A.T
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = np.searchsorted(index[0], np.arange(columns + 1)).astype(np.int32)
-        model.a_matrix_.index_ = index[1].astype(np.int32)
-        model.a_matrix_.value_ = value[index]
+        model.a_matrix_.start_ = A.indptr.astype(np.int32)
+        model.a_matrix_.index_, model.a_matrix_.value_ = A.indices.astype(np.int32), A.data
         self._solver: Any = highspy.Highs()
         for option, setting in (
             ("output_flag", False),

@@ -18,13 +18,7 @@ from privacyfunnel.optimiser.follow_up import follow_up
 from privacyfunnel.optimiser.mixing import Mixing, Problem
 from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protocol, protocol_of, with_room
 from privacyfunnel.optimiser.program.polytope import Columns
-from privacyfunnel.optimiser.program.state import (
-    Progress,
-    State,
-    before_rounding,
-    despite_trouble,
-    interruptible,
-)
+from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, despite_trouble, interruptible
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.readers.asked import Readers
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP, ForReaders, sharpened
@@ -35,6 +29,7 @@ from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.optimiser.robust.table_rounding import exact_by_tables
 from privacyfunnel.optimiser.robust.table_search import search_tables
 from privacyfunnel.optimiser.several_priors import optimise_for_each
+from privacyfunnel.optimiser.splitting.search import can_split, split_search
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.sets import Possible
@@ -240,6 +235,8 @@ class _Task:
     def solved(self, start: Columns | None) -> tuple[Protocol, Columns]:
         """A certified protocol and the posteriors it uses; `stopped` says whether there was time for more."""
         joint, notion = self.joint, self.notion
+        if can_split(joint, notion):
+            return split_search(joint, notion, self.time_limit, self.progress, self.interrupted, self.started)
         problem = Problem.of(joint, notion, self.share)
         search = Mixing(problem, self.gap, self.time_limit, self.progress, self.interrupted, self.started)
         found = search.solved(start)

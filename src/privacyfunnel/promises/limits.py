@@ -140,7 +140,7 @@ class Limits:
         So many such sets of rows are to be held `at_once`.
         """
         telling, crowded = [], 0
-        for cells in _telling_cells(views):
+        for cells in telling_cells(views):
             telling.append(cells)
             crowded += int(cells.sum())
             self._check_size(joint, crowded * at_once)  # at once, not after minutes
@@ -148,7 +148,7 @@ class Limits:
             _scaled(spread_out(row, possible))
             for view, cells in zip(views, telling, strict=True)
             for spread_out in [_Spreader(view, cells)]
-            for row, _, _, possible in self._parts(joint, view, nowhere_wider(), about)
+            for row, _, _, possible in self.parts(joint, view, nowhere_wider(), about)
         ]
         return np.concatenate([np.empty((0, joint.n_x)), *parts])
 
@@ -168,11 +168,11 @@ class Limits:
         wider = hair_widths() if wider is None else wider
         G, size, terms = [np.empty((0, joint.n_x))], [np.empty((0, joint.n_x))], []
         before = 0
-        for view, cells in zip(views, _telling_cells(views), strict=True):
+        for view, cells in zip(views, telling_cells(views), strict=True):
             spread_out = _Spreader(view, cells)
             _, first = np.unique(view.cell, return_index=True)
             ratios = ((_sums(joint, view)[2] > 0).sum(axis=0) - 1)[first[cells]]
-            for row, (s, t), sizes, possible in self._parts(joint, view, wider, about):
+            for row, (s, t), sizes, possible in self.parts(joint, view, wider, about):
                 G.append(spread_out(row, possible))
                 size.append(spread_out(sizes, possible))
                 numbers = ((joint.n_s + 1) * cell for cell in range(before, before + len(ratios)))
@@ -191,7 +191,7 @@ class Limits:
                 f"the promise has at least {rows:,} conditions on {joint.n_x:,} values, too many to optimise", known=1
             )
 
-    def _parts(
+    def parts(
         self, joint: Joint, view: View, wider: Iterator[float], about: Collection[int] | None
     ) -> Iterator[tuple[Vector, tuple[int, int], Vector, NDArray[np.bool_]]]:
         """The rows of a view for all cells at once.
@@ -314,7 +314,7 @@ def hair_widths() -> Iterator[float]:
         yield HAIR * (0.5 + 0.5 * float(rng.random()))
 
 
-def _telling_cells(views: Sequence[View]) -> Iterator[NDArray[np.bool_]]:
+def telling_cells(views: Sequence[View]) -> Iterator[NDArray[np.bool_]]:
     """Which cells have rows of their own, view by view: one value says nothing, the same values say the same."""
     met: set[bytes] = set()
     for view in while_awaited(views):

@@ -10,6 +10,7 @@ from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
+from privacyfunnel.protocols.adaptive_blocks import adaptive_blocks
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.frequency_threshold import usual_threshold
 
@@ -120,9 +121,11 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
 
 
 def _blocks(protocol: Protocol) -> list[str]:
-    if len(protocol.blocks) == 1:
+    adaptive = adaptive_blocks(protocol)
+    if len(protocol.blocks) == 1 and not adaptive:
         return []
-    return ["--blocks", ",".join("+".join(block.attributes) for block in protocol.blocks)]
+    blocks = adaptive or [list(block.attributes) for block in protocol.blocks]
+    return ["--blocks", ",".join(map("+".join, blocks)), *(["--method", "adaptive"] if adaptive else [])]
 
 
 def _declared(protocol: Protocol) -> bool:
@@ -188,15 +191,19 @@ def _weights(protocol: Protocol) -> dict[str, float]:
 
 def _call(protocol: Protocol) -> str:
     given = ["joint", _expression(protocol.notion)]
+    adaptive = adaptive_blocks(protocol)
     if len(protocol.blocks) > 1:
         given.append(f"blocks={[list(b.attributes) for b in protocol.blocks]!r}")
+    if adaptive:
+        given += [f"blocks={adaptive!r}", "method='adaptive'"]
     if protocol.objective != "information":
         given.append(f"objective={protocol.objective!r}")
     if any(block.exact for block in protocol.blocks):
         given.append(f"exact={[name for block in protocol.blocks for name in block.exact]!r}")
     if _weights(protocol):
         given.append(f"weights={_weights(protocol)!r}")
-    return f"pf.{'optimise' if len(protocol.blocks) == 1 else 'compose'}({', '.join(given)})"
+    whole = len(protocol.blocks) == 1 and not adaptive
+    return f"pf.{'optimise' if whole else 'compose'}({', '.join(given)})"
 
 
 def _python(protocol: Protocol, table: str, file: str, released: str) -> str:

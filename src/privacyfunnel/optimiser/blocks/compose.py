@@ -54,6 +54,7 @@ from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.adaptive_blocks import in_words
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, not_below
 from privacyfunnel.protocols.released import kept
@@ -164,13 +165,12 @@ class _Task:
             products = ProductPosteriors(polytope, self.parts.inputs)
             first = factors_of_product([block.channel.dense() for block in tuned.blocks], MOST_OUTPUTS)
             columns, q = AdaptiveSearch(products, state).run(first)
-            how = f"adaptive blocks: {' | '.join(' × '.join(block) for block in self.parts.blocks)}"
+            how = in_words(self.parts.blocks)
             found = exact_protocol(joint, polytope, columns, q, tuned.upper_bound, self.notion, how)
         except (InvalidPromise, NotCertified) as trouble:  # too many conditions, or limits finer than any rounding
             return replace(tuned, how=f"{tuned.how}; adaptive blocks were given up: {trouble}")
-        return (
-            found if found.utility > tuned.utility else replace(tuned, how=f"{tuned.how}, which adaptive blocks equal")
-        )
+        equal = replace(tuned, how=f"{tuned.how}, which adaptive blocks equal")
+        return found if found.utility > tuned.utility else equal
 
     def chained(self) -> Protocol:
         """The best chain with equal shares, among several orders."""
@@ -279,10 +279,8 @@ class _Task:
         blocks = tuple(block_of(self.parts.joints[b], channel) for b, channel in zip(order, channels, strict=True))
         silent = [name for block in blocks if block.channel.n_outputs == 1 for name in block.attributes]
         how += f"; nothing is told of {', '.join(silent)}" if silent else ""
-        readings = joint.secret_readings
-        seen = np.stack([self.parts.inputs[b] for b in order])
-        entropy = joint.entropy
-        protocol = Protocol(self.notion, blocks, 0.0, entropy, entropy, how, joint.secret, readings, seen)
+        seen, entropy = np.stack([self.parts.inputs[b] for b in order]), joint.entropy
+        protocol = Protocol(self.notion, blocks, 0.0, entropy, entropy, how, joint.secret, joint.secret_readings, seen)
         utility = kept(protocol, joint)
         return replace(protocol, utility=utility, upper_bound=max(utility, no_less(entropy)))
 
@@ -295,8 +293,8 @@ class _Task:
 
     def _upper_bound(self) -> float:
         """What no protocol, product or not, can exceed: found from one view at a time, or H(X)."""
-        joint, state = self.parts.joint, self.state
-        bound = State(joint.p_x, joint.entropy, 0.0, BOUND_SECONDS, None, state.interrupted)
+        joint = self.parts.joint
+        bound = State(joint.p_x, joint.entropy, 0.0, BOUND_SECONDS, None, self.state.interrupted)
         bound_by_views(self.notion.clauses(joint), bound)
         return bound.upper_bound
 

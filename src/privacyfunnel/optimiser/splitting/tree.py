@@ -1,0 +1,87 @@
+"""The tree: pieces of p_x are split in two while there is time, those first that promise to tell most."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.splitting.halves import Halving, Piece
+from privacyfunnel.typing import Vector
+
+DECIDED = 300
+"""Values of a piece that are decided one by one: a program of so many takes a tenth of a second."""
+MORE = 2
+"""Times as many are decided in a piece whose split told next to nothing."""
+MOST_DECIDED = 600
+"""At most; such a program takes a second."""
+WORTH = 0.01
+"""Nats that a split must tell, given the piece."""
+UNLIKELY = 0.02
+"""What a piece is hoped to tell at least, relative to its entropy: the last split may have been a bad one."""
+MOST_ENTRIES = 300_000
+"""Values of all pieces together, as each is an entry of the channel: proving so many takes ten seconds."""
+
+
+@dataclass(order=True)
+class _Open:
+    """A piece that may be split."""
+
+    urgency: float
+    number: int
+    piece: Piece = field(compare=False)
+    decided: int = field(compare=False)
+    apart: bool = field(compare=False, default=False)
+
+    def otherwise(self, number: int) -> _Open | None:
+        """Another way, when this one told next to nothing: more values one by one, then all others apart."""
+        if self.decided >= len(self.piece.x) or self.apart:
+            return None
+        apart = MORE * self.decided > MOST_DECIDED
+        return _Open(self.urgency / MORE, number, self.piece, DECIDED if apart else MORE * self.decided, apart)
+
+
+@dataclass(eq=False)
+class Tree:
+    """Pieces that add up to p_x."""
+
+    halving: Halving
+    state: State
+    splits: int = 0
+    told: float = 0.0
+
+    def grown(self, p_x: Vector) -> list[Piece]:
+        """The pieces when time is up, or when none is left that would tell more."""
+        numbers, whole = count(), Piece(np.arange(len(p_x)), p_x)
+        heap, done = [_Open(0.0, next(numbers), whole, DECIDED)], []
+        entries = len(p_x)
+        while heap and entries <= MOST_ENTRIES and not self.state.stopped():
+            now = heapq.heappop(heap)
+            split = self.halving.split(now.piece, now.decided, apart=now.apart)
+            if split is None or split.told < WORTH:
+                again = now.otherwise(next(numbers))
+                if again is None:
+                    done.append(now.piece)
+                else:
+                    heapq.heappush(heap, again)
+                continue
+            self._tell(now.piece.q * split.told)
+            entries -= len(now.piece.x)
+            for piece in (now.piece.part(split.f), now.piece.part(1 - split.f)):
+                entries += len(piece.x)
+                if len(piece.x) == 1:
+                    done.append(piece)
+                    continue
+                urgency = -piece.q * piece.entropy() * min(1.0, split.told + UNLIKELY)
+                decided, apart = (now.decided, now.apart) if len(piece.x) > DECIDED else (DECIDED, False)
+                heapq.heappush(heap, _Open(urgency, next(numbers), piece, decided, apart))
+        return done + [each.piece for each in heap]
+
+    def _tell(self, more: float) -> None:
+        self.splits += 1
+        self.told += more
+        self.state.utility = max(self.state.utility, self.told)
+        self.state.report()
