@@ -220,13 +220,13 @@ MUTATIONS = {
         ("optimiser/test_exact_columns.py::test_a_file_whose_exact_column_does_not_stay_exact_is_refused",),
     ),
     "e^ε rounded up": Mutation(
-        "proof/certificate.py",
+        "proof/exponentials.py",
         "value * (1 - Fraction(1, 10 ** (PRECISION - 1)))",
         "value * (1 + Fraction(1, 10 ** (PRECISION - 1)))",
         ("proof/test_certificate.py::test_e_to_epsilon_is_from_below_and_closer_than_fifty_digits",),
     ),
     "levels rounded down": Mutation(
-        "proof/certificate.py",
+        "proof/exponentials.py",
         "return value + LOG_ERRORS * math.ulp(spare)",
         "return value - LOG_ERRORS * math.ulp(spare)",
         ("proof/test_certificate.py::test_logarithms_are_rounded_up_by_less_than_1e_12",),
