@@ -201,6 +201,18 @@ MUTATIONS = {
         "fit_columns(source, secrets, wishes, secret=True), _declared(domain, attributes)",
         ("tables/test_domain.py::test_whoever_is_in_the_table_the_columns_are_those_declared",),
     ),
+    "triangles around a corner that are passed over": Mutation(
+        "optimiser/few_secrets/corners.py",
+        "angle[high] <= angle[j] + math.pi + turned",
+        "angle[high] <= angle[j] + math.pi / 2 + turned",
+        ("optimiser/test_corners.py::test_no_posterior_costs_less_than_a_sweep_says_of_any_of_its_values",),
+    ),
+    "prices that fall too little for a bound": Mutation(
+        "optimiser/program/state.py",
+        "less @ self.p_x",
+        "0.5 * less @ self.p_x",
+        ("optimiser/test_corners.py::test_prices_that_fall_by_what_their_values_lack_bound_as_well",),
+    ),
     "a certificate that looks at the first secret only": Mutation(
         "proof/certificate.py",
         "for clause in notion.clauses(joint):\n        on =",
