@@ -27,8 +27,8 @@ ENOUGH = 4
 """A sweep ends when posteriors that improve are known for one value in so many."""
 QUICKLY_SWEPT = 10_000_000
 """Up to this many choices of values, a first sweep goes through all."""
-QUICK_CORNERS = 2_000_000_000
-"""Up to this many choices of three values around corners, every sweep does: it takes some seconds."""
+QUICK_CORNERS = 1_000_000_000
+"""Up to this many choices of three values around corners, every sweep does: it takes a second or two."""
 THREE_VALUES = 3
 """In the extreme posteriors around a corner of the plane."""
 

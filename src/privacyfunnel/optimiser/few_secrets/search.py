@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.optimiser.few_secrets.all_posteriors import THREE_VALUES, Sweep
+from privacyfunnel.optimiser.few_secrets.all_posteriors import Sweep
 from privacyfunnel.optimiser.few_secrets.coarse_to_fine import clusters, interpolated, means, merged
 from privacyfunnel.optimiser.few_secrets.faces import Faces, find_faces
 from privacyfunnel.optimiser.few_secrets.nearby_prices import bound_surely, generate_nearby
@@ -22,8 +22,6 @@ from privacyfunnel.typing import Vector
 
 SWEEP_SUPPORTS = 500_000_000
 """Up to this many choices of values for an extreme posterior, it may pay to go through them all."""
-MORE_TRIANGLES = 4
-"""So many times more if they are three: a sweep around corners is far quicker, and limited by its tables of areas."""
 COARSEST = 50
 """Below twice this many values no coarser problem is solved first: a sweep through all posteriors is quick there."""
 COARSER = 4
@@ -110,8 +108,7 @@ def _coarse_prices(state: Search, faces: Faces) -> Vector:
 
 def few_supports(state: Search) -> bool:
     """Whether secrets are so few, with nothing known beforehand, that a sweep through all supports may pay."""
-    most = SWEEP_SUPPORTS * (MORE_TRIANGLES if state.rank == THREE_VALUES else 1)
-    return state.one_view and comb(state.polytope.n_x, state.rank) <= most
+    return state.one_view and comb(state.polytope.n_x, state.rank) <= SWEEP_SUPPORTS
 
 
 def can_sweep(state: Search) -> Faces | None:
