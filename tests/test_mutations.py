@@ -207,6 +207,18 @@ MUTATIONS = {
         "fit_columns(source, secrets, wishes, secret=True), _declared(domain, attributes)",
         ("tables/test_domain.py::test_whoever_is_in_the_table_the_columns_are_those_declared",),
     ),
+    "triangles around a corner that are passed over": Mutation(
+        "optimiser/few_secrets/corners.py",
+        "angle[high] <= angle[j] + math.pi + turned",
+        "angle[high] <= angle[j] + math.pi / 2 + turned",
+        ("optimiser/test_corners.py::test_no_posterior_costs_less_than_a_sweep_says_of_any_of_its_values",),
+    ),
+    "prices that fall too little for a bound": Mutation(
+        "optimiser/program/state.py",
+        "less @ self.p_x",
+        "0.5 * less @ self.p_x",
+        ("optimiser/test_corners.py::test_prices_that_fall_by_what_their_values_lack_bound_as_well",),
+    ),
     "a certificate that looks at the first secret only": Mutation(
         "proof/certificate.py",
         "for clause in notion.clauses(joint):\n        on =",
@@ -226,13 +238,13 @@ MUTATIONS = {
         ("optimiser/test_exact_columns.py::test_a_file_whose_exact_column_does_not_stay_exact_is_refused",),
     ),
     "e^ε rounded up": Mutation(
-        "proof/certificate.py",
+        "proof/exponentials.py",
         "value * (1 - Fraction(1, 10 ** (PRECISION - 1)))",
         "value * (1 + Fraction(1, 10 ** (PRECISION - 1)))",
         ("proof/test_certificate.py::test_e_to_epsilon_is_from_below_and_closer_than_fifty_digits",),
     ),
     "levels rounded down": Mutation(
-        "proof/certificate.py",
+        "proof/exponentials.py",
         "return value + LOG_ERRORS * math.ulp(spare)",
         "return value - LOG_ERRORS * math.ulp(spare)",
         ("proof/test_certificate.py::test_logarithms_are_rounded_up_by_less_than_1e_12",),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from privacyfunnel.promises.ordered import Ordered
     from privacyfunnel.promises.robust import Robust, robust
     from privacyfunnel.promises.several import Promises
-    from privacyfunnel.proof.certificate import Certificate, certify
+    from privacyfunnel.proof.certificate import certify
     from privacyfunnel.proof.over_population import (
         PopulationFindings,
         PopulationLevel,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         sharpness,
     )
     from privacyfunnel.proof.together import certify_together
+    from privacyfunnel.proof.verdict import Certificate
     from privacyfunnel.protocols.follow_up import FollowUp
     from privacyfunnel.protocols.protocol import Protocol
     from privacyfunnel.tables.domain import Domain
@@ -124,7 +125,8 @@ _HOMES = {
     "advice.carriers": ("Carrier",),
     "attacks.attack": ("Attack", "attack"),
     "attacks.bayes": ("Attacker",),
-    "proof.certificate": ("Certificate", "certify"),
+    "proof.certificate": ("certify",),
+    "proof.verdict": ("Certificate",),
     "proof.together": ("certify_together",),
     "optimiser.blocks.compose": ("compose",),
     "errors": ("PrivacyFunnelError",),

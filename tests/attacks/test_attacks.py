@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.attacks.learned import draw
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise
-from privacyfunnel.proof.certificate import e_to
+from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of
 from strategies import joints, joints_with_channels, notions, numerators

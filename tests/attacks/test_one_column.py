@@ -8,7 +8,8 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.attacks import one_column as module
 from privacyfunnel.attacks.one_column import OneColumn, one_column
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import Limits
+from privacyfunnel.promises.views import View
 
 
 def joint(seed=0):

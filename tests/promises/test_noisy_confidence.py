@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import privacyfunnel as pf
-from privacyfunnel.promises import confidence as sets
+from privacyfunnel.promises import tallies
 from privacyfunnel.promises.confidence import confidence_set
 from privacyfunnel.promises.noisy_bounds import Between
 from privacyfunnel.promises.sets import SCALE
@@ -71,7 +71,7 @@ def test_a_set_that_forgets_the_noise_does_not(monkeypatch):
         def of(cls, noisy, *_):
             return Between(np.maximum(noisy, 0.0), np.maximum(noisy, 0.0))
 
-    monkeypatch.setattr(sets, "Between", Exact)
+    monkeypatch.setattr(tallies, "Between", Exact)
     assert binom.sf(missed(2_000, 0.3) - 1, SAMPLES, 1 - CONFIDENCE) < LUCK
 
 

@@ -16,7 +16,7 @@ import brute
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise, PrivacyFunnelError
 from privacyfunnel.proof import certificate
-from privacyfunnel.proof.certificate import e_to, log_above
+from privacyfunnel.proof.exponentials import e_to, log_above
 from privacyfunnel.protocols.channel import Channel
 from strategies import UNIT, epsilons, joints, joints_with_channels, notions, numerators
 

@@ -10,7 +10,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.proof import together
-from privacyfunnel.proof.certificate import log_above
+from privacyfunnel.proof.exponentials import log_above
 from privacyfunnel.proof.together import certify_together
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol, block_of

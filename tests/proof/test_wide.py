@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.optimiser.wide.shares import rule_for
-from privacyfunnel.proof.certificate import e_to
+from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.proof.wide import allowed_beliefs, certify_plan
 from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.partners import Pairs, differing

@@ -21,9 +21,10 @@ from privacyfunnel.numeric.exact import INT64_BITS
 from privacyfunnel.numeric.information import NATS_PER_BIT, plogp
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.clause import Clause, level_within
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import families, numbers_of
+from privacyfunnel.promises.views import View
 from privacyfunnel.proof.certificate import bound_of, limits_above
 from privacyfunnel.typing import Exact, Integers, Matrix
 

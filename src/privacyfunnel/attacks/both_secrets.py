@@ -18,8 +18,9 @@ import numpy as np
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.leaving import while_awaited
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.views import View
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector

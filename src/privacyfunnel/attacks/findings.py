@@ -9,7 +9,8 @@ from typing import Any
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.numeric.information import NATS_PER_BIT, mutual_information, share_kept
-from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.released import kept, released
 from privacyfunnel.typing import Matrix

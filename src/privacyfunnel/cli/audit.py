@@ -15,9 +15,9 @@ from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.proof.certificate import Certificate
 from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
 from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.json_file import is_wide

@@ -20,8 +20,9 @@ from privacyfunnel.numeric.information import NATS_PER_BIT
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.state import noticing_stops
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.follow_up import FollowUp, earlier

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from privacyfunnel.cli import options
 from privacyfunnel.errors import InvalidInput, InvalidPromise
@@ -102,11 +103,12 @@ class Asked:
             raise InvalidPromise(f"--notion {kind} takes no --epsilon")
         if self.lower is not None or self.upper is not None:
             raise InvalidPromise(f"--notion {kind} takes no --lower or --upper")
+        made = cast(Callable[..., Notion], options.kind(kind))
         if "known" in options.kind(kind).parameters():
-            return options.kind(kind)(levels, known=options.known_by(self.known))  # type: ignore[call-arg]
+            return made(levels, known=options.known_by(self.known))
         if self.known is not None:
             raise InvalidPromise(f"--notion {kind} takes no --known")
-        return options.kind(kind)(levels)  # type: ignore[call-arg]
+        return made(levels)
 
     def _belief(self, level: str | None) -> Notion:
         if level is None or "=" not in level:

@@ -27,11 +27,13 @@ from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
 from privacyfunnel.optimiser.program.state import Progress, interruptible
 from privacyfunnel.optimiser.program.task import check_task
-from privacyfunnel.promises.limits import PERFECT_LEVEL, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import numbers_of
-from privacyfunnel.proof.certificate import Certificate, certify_channel, certify_entries
+from privacyfunnel.promises.views import View
+from privacyfunnel.proof.certificate import certify_channel, certify_entries
 from privacyfunnel.proof.lifts import Entries
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.kept import Likeness

@@ -21,8 +21,8 @@ from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Progress, Search, before_rounding, despite_trouble
 from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair, pair_values
-from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers, Vector
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import MissingExtra
 from privacyfunnel.numeric.information import entropy, mutual_information
-from privacyfunnel.promises.limits import View
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Matrix, Vector
 
 TO_NEAREST = 0

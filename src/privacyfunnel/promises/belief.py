@@ -12,8 +12,9 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.by_value import Named, check_names, named, of_value, places_of, text_of, typed
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.views import View
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
+from privacyfunnel.promises.views import View
 
 Named = tuple[tuple[Hashable, float], ...]
 """Values of the secret, each with a number."""

@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, OuterRows, View, hair_widths
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, OuterRows, hair_widths
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Exact, Matrix
 
 

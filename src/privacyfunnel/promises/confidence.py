@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidJoint, InvalidPromise, TooManyAttackers
 from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, misplaced, missing_mass
-from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.marginal_tables import marginal_tables, tables_given
-from privacyfunnel.promises.noisy_bounds import Between, shares_between
 from privacyfunnel.promises.sets import NOBODY, SCALE, SCALE_BITS, Possible, Shares, Table
+from privacyfunnel.promises.tallies import Counted, Noisy, Tally, summed
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers, Vector
 
 MISPLACED = 1024
@@ -50,26 +50,6 @@ NO_SET = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class _Tally:
-    """The people of a view: counts[cell, s, k], and how many values of X each cell has and could have."""
-
-    counts: Vector
-    real: NDArray[np.bool_]
-    seen: Integers
-    possible: float
-
-    @property
-    def people(self) -> Vector:
-        """At [cell, s]."""
-        return np.asarray(self.counts.sum(axis=2))
-
-    @property
-    def all_people(self) -> Vector:
-        """At [cell]."""
-        return np.asarray(self.counts.sum(axis=(1, 2)))
-
-
 @dataclass(frozen=True)
 class _Family:
     """A way to bound shares from counts."""
@@ -77,7 +57,7 @@ class _Family:
     words: str
     statements: Callable[[float, float, float], float]
     """How many must hold at once in a view with so many secrets, possible values of X, and possible cells."""
-    bounds: Callable[[_Tally, float], tuple[Shares, Shares]]
+    bounds: Callable[[Tally, float], tuple[Shares, Shares]]
     """P(x|s) and P(s), where each statement may fail with a given probability."""
 
 
@@ -138,7 +118,7 @@ def _possible(joint: Joint, view: View, sizes: list[int], families: list[tuple[_
     return Possible(view, cells, members, given, prior)
 
 
-def _tallied(joint: Joint, view: View, sizes: list[int]) -> tuple[Integers, Integers, _Tally]:
+def _tallied(joint: Joint, view: View, sizes: list[int]) -> tuple[Integers, Integers, Tally]:
     """The cells of a view with several values, the members of each, and its people."""
     size = np.bincount(view.cell, minlength=view.n_cells)
     cells = np.flatnonzero(size > 1)
@@ -152,7 +132,7 @@ def _tallied(joint: Joint, view: View, sizes: list[int]) -> tuple[Integers, Inte
     weights = joint.weights.astype(np.float64)
     counts = np.where(real, weights.T[members].transpose(0, 2, 1), 0.0)
     possible = math.prod(float(n) for j, n in enumerate(sizes) if j not in view.known)
-    return cells, members, _Tally(counts, real, size[cells], possible)
+    return cells, members, Tally(counts, real, size[cells], possible)
 
 
 # --- intervals ------------------------------------------------------------------------------------
@@ -163,7 +143,7 @@ def _interval_statements(n_s: float, values: float, cells: float) -> float:
     return 2.0 * n_s * values + (3.0 * n_s + 1.0) * cells
 
 
-def _intervals(tally: _Tally, tail: float) -> tuple[Shares, Shares]:
+def _intervals(tally: Tally, tail: float) -> tuple[Shares, Shares]:
     people, everybody = tally.people, tally.all_people
     unseen = missing_mass(tally.possible, tally.seen[:, None], people, tail)
     unseen_of_all = missing_mass(tally.possible, tally.seen, everybody, tail)
@@ -196,7 +176,7 @@ def _ball_statements(n_s: float, _: float, cells: float) -> float:
     return (n_s + 2.0) * cells
 
 
-def _ball(tally: _Tally, tail: float) -> tuple[Shares, Shares]:
+def _ball(tally: Tally, tail: float) -> tuple[Shares, Shares]:
     people, everybody = tally.people, tally.all_people
     n_s = people.shape[1]
     unseen_of_all = missing_mass(tally.possible, tally.seen, everybody, tail)
@@ -239,7 +219,7 @@ def _nested(joint: Joint, view: View, sizes: list[int], tables: list[tuple[int, 
     ends = 2.0 * joint.n_s * math.prod(float(sizes[j]) for j in view.known)
     if not ends * tally.possible <= MOST_STATEMENTS:
         raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
-    bounds = _Counted(tally) if joint.noise is None else _Noisy.of(joint, view, members, share / ends)
+    bounds = Counted(tally) if joint.noise is None else Noisy.of(joint, view, members, share / ends)
     lower, upper = bounds.shares(None, share / (ends * tally.possible))
     given = _between(tally.counts, lower, upper, tally.real)
     prior = _between(people, *bounds.secrets(share / ends))
@@ -247,83 +227,11 @@ def _nested(joint: Joint, view: View, sizes: list[int], tables: list[tuple[int, 
     for over in tables[:-1]:
         of = np.ravel_multi_index(tuple(joint.codes[:, over].T), [sizes[j] for j in over])[members]
         blocks = math.prod(sizes[j] for j in over)
-        centre = _summed(given.centre, of, blocks)
+        centre = summed(given.centre, of, blocks)
         ends_of_shares = bounds.shares((of, blocks), share / (ends * blocks))
         low, high = _down(ends_of_shares[0]), _up(ends_of_shares[1])
         coarser.append(Table(over, of, np.minimum(centre, low), np.maximum(centre, high)))
     return Possible(view, cells, members, given, prior, tuple(coarser))
-
-
-_Grouped = tuple[Integers, int]
-"""of[cell, k], the block of each member of each cell, and the number of blocks."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """Bounds from people who were counted."""
-
-    tally: _Tally
-
-    def shares(self, grouped: _Grouped | None, tail: float) -> tuple[Vector, Vector]:
-        """Ends of P(x|s), or of sums of them by blocks; each end may fail with probability `tail`."""
-        counts = self.tally.counts if grouped is None else _summed(self.tally.counts, *grouped)
-        return clopper_pearson(counts, self.tally.people[:, :, None], tail)
-
-    def secrets(self, tail: float) -> tuple[Vector, Vector]:
-        """Ends of P(s), likewise."""
-        return clopper_pearson(self.tally.people, self.tally.all_people[:, None], tail)
-
-
-@dataclass(frozen=True, eq=False)
-class _Noisy:
-    """The same from noisy counts: half of every tail is for the noise."""
-
-    scale: float
-    counts: Vector
-    """counts[cell, s, k], with noise."""
-    real: Integers
-    """1 at [cell, s, k] where there is a value, else 0."""
-    people: Between
-    """At [cell, s]."""
-    everybody: Between
-    """At [cell]."""
-
-    @classmethod
-    def of(cls, joint: Joint, view: View, members: Integers, tail: float) -> _Noisy:
-        """What follows from the noise of `joint` for a view; how many people each cell has may fail with `tail`."""
-        noise = joint.noise
-        if noise is None:
-            raise InvalidJoint("these counts have no noise")
-        real = np.broadcast_to((members != NOBODY)[:, None, :], (len(members), joint.n_s, members.shape[1]))
-        counts = np.where(real, noise.counts.astype(np.float64).T[members].transpose(0, 2, 1), 0.0)
-        cells = real.sum(axis=2)
-        people = Between.of(counts.sum(axis=2), cells, noise.scale, tail / 4)
-        of_all = np.where(members != NOBODY, noise.counts.sum(axis=0).astype(np.float64)[members], 0.0).sum(axis=1)
-        everybody = Between.of(of_all, cells[:, 0] * len(noise.counts), noise.scale, tail / 4)
-        if not view.known:  # the number of rows is public
-            everybody = Between(np.full(len(members), float(noise.people)), np.full(len(members), float(noise.people)))
-        return cls(noise.scale, counts, real.astype(np.int64), people, everybody)
-
-    def shares(self, grouped: _Grouped | None, tail: float) -> tuple[Vector, Vector]:
-        """Ends of P(x|s), or of sums of them by blocks; each end may fail with probability `tail`."""
-        counts, cells = self.counts, self.real
-        if grouped is not None:
-            counts, cells = _summed(counts, *grouped), _summed(cells, *grouped)
-        of_all = Between(self.people.low[:, :, None], self.people.high[:, :, None])
-        return shares_between(Between.of(counts, cells, self.scale, tail / 2), of_all, tail / 2)
-
-    def secrets(self, tail: float) -> tuple[Vector, Vector]:
-        """Ends of P(s), where half of `tail` was spent on how many people there are."""
-        of_all = Between(self.everybody.low[:, None], self.everybody.high[:, None])
-        return shares_between(self.people, of_all, tail / 2)
-
-
-def _summed(part: NDArray[Any], of: Integers, blocks: int) -> NDArray[Any]:
-    """part[cell, s, k] summed over the members k of each block, at [cell, s, block]."""
-    total = np.zeros((len(part), blocks, part.shape[1]), dtype=part.dtype)
-    for cell, blocks_of in enumerate(of):
-        np.add.at(total[cell], blocks_of, part[cell].T)
-    return total.transpose(0, 2, 1)
 
 
 FAMILIES: dict[Within, tuple[_Family, ...]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import TooManyAttackers
 from privacyfunnel.numeric.exact import SAFE_FACTOR, quotient
-from privacyfunnel.numeric.leaving import while_awaited
+from privacyfunnel.promises.views import Spreader, View, telling_cells
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
 PERFECT_LEVEL = 1e-8
@@ -31,36 +31,11 @@ MOST_ROW_ENTRIES = 150_000_000
 """Numbers in the rows of a promise: more would take over a gigabyte."""
 ALIKE = 0.5
 """Lifts closer to each other than this are subtracted exactly."""
-DENSE = 16
-"""Keys up to this many times their number are ticked off in a list rather than sorted: quicker, in the same memory."""
 HAIR = 1e-11
 """How much wider limits are made, at most, for a bound on what they allow: far more than rounding errors of float64,
 far less than anybody asks a bound to be close."""
 NEVER_BINDS = 1e-11
 """A row that any posterior meets once this share of p_x is mixed in is left out of a bound: that costs 1e-9 nats."""
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """What an attacker knows beforehand: the attributes `known`, and so the cell that x lies in."""
-
-    known: tuple[int, ...]
-    """Numbers of attributes."""
-    cell: Integers
-    """cell[x], numbered from 0."""
-    n_cells: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_cells", int(self.cell.max()) + 1)
-
-    @classmethod
-    def of(cls, known: tuple[int, ...], joint: Joint) -> View:
-        """The view of somebody who knows these attributes of a person."""
-        cell = np.zeros(joint.n_x, dtype=np.int64)
-        for j in known:  # one column after the other: sorting numbers is far quicker than sorting rows
-            codes = joint.codes[:, j]
-            cell = _numbered(cell * (int(codes.max()) + 1) + codes)
-        return cls(known, cell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +122,7 @@ class Limits:
         parts = [
             _scaled(spread_out(row, possible))
             for view, cells in zip(views, telling, strict=True)
-            for spread_out in [_Spreader(view, cells)]
+            for spread_out in [Spreader(view, cells)]
             for row, _, _, possible in self.parts(joint, view, nowhere_wider(), about)
         ]
         return np.concatenate([np.empty((0, joint.n_x)), *parts])
@@ -169,7 +144,7 @@ class Limits:
         G, size, terms = [np.empty((0, joint.n_x))], [np.empty((0, joint.n_x))], []
         before = 0
         for view, cells in zip(views, telling_cells(views), strict=True):
-            spread_out = _Spreader(view, cells)
+            spread_out = Spreader(view, cells)
             _, first = np.unique(view.cell, return_index=True)
             ratios = ((_sums(joint, view)[2] > 0).sum(axis=0) - 1)[first[cells]]
             for row, (s, t), sizes, possible in self.parts(joint, view, wider, about):
@@ -279,16 +254,6 @@ def terms_of(parts: Sequence[OuterRows]) -> Integers:
     return np.concatenate([part.terms + shift for part, shift in zip(parts, shifts, strict=False)])
 
 
-def _numbered(keys: Integers) -> Integers:
-    """The keys numbered from 0 in their order, without gaps."""
-    most = int(keys.max()) + 1
-    if most > DENSE * len(keys):
-        return np.asarray(np.unique(keys, return_inverse=True)[1].ravel(), dtype=np.int64)
-    there = np.zeros(most, dtype=np.bool_)
-    there[keys] = True
-    return np.asarray((np.cumsum(there) - 1)[keys], dtype=np.int64)
-
-
 def _exp(limit: float) -> float:
     """e^limit, which is infinite rather than too large."""
     return math.exp(limit) if limit < LARGEST_LOG else math.inf
@@ -314,34 +279,10 @@ def hair_widths() -> Iterator[float]:
         yield HAIR * (0.5 + 0.5 * float(rng.random()))
 
 
-def telling_cells(views: Sequence[View]) -> Iterator[NDArray[np.bool_]]:
-    """Which cells have rows of their own, view by view: one value says nothing, the same values say the same."""
-    met: set[bytes] = set()
-    for view in while_awaited(views):
-        members = np.split(np.argsort(view.cell, kind="stable"), np.cumsum(np.bincount(view.cell))[:-1])
-        keys = [own.tobytes() if len(own) > 1 else None for own in members]
-        yield np.array([key is not None and key not in met for key in keys])
-        met.update(key for key in keys if key is not None)
-
-
 def _scaled(rows: Matrix) -> Matrix:
     """Rows with a largest coefficient of 1, without those that every v ≥ 0 meets."""
     binding = rows[rows.max(axis=1, initial=0.0) > 0]
     return np.asarray(binding / np.abs(binding).max(axis=1, initial=0.0, keepdims=True))
-
-
-class _Spreader:
-    """Puts what belongs to the x of each of some cells into a row of its own."""
-
-    def __init__(self, view: View, cells: NDArray[np.bool_]) -> None:
-        self._row = np.where(cells, np.cumsum(cells) - 1, -1)[view.cell]
-        self._rows = int(cells.sum())
-
-    def __call__(self, values: Matrix, possible: NDArray[np.bool_]) -> Matrix:
-        G = np.zeros((self._rows, len(values)))
-        x = np.flatnonzero((self._row >= 0) & possible)
-        G[self._row[x], x] = values[x]
-        return G
 
 
 def _lifts(joint: Joint, view: View) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:

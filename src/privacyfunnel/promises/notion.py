@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidPromise
 from privacyfunnel.promises.clause import Clause, level_within, outer_rows_of, rows_of, share_of
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, OuterRows, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, OuterRows
 from privacyfunnel.promises.sets import Possible
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Matrix
 
 LARGEST_SPELT = 13

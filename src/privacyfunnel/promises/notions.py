@@ -14,11 +14,12 @@ from privacyfunnel.errors import InvalidPromise, TooManyAttackers
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.by_value import PerValue
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
 from privacyfunnel.promises.ordered import Ordered
 from privacyfunnel.promises.robust import ONCE_THE_ONLY, Robust
 from privacyfunnel.promises.several import Promises
+from privacyfunnel.promises.views import View
 
 MOST_FAMILIES = 4096
 """Sets of attributes that an attacker may know, 2¹²: each brings rows of its own to search with and to prove."""

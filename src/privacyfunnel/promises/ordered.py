@@ -11,8 +11,9 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.by_value import text_of
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.views import View
 
 WITH_AN_ORDER = ("bins", "integer", "number", "date")
 """Kinds of columns whose values have an order that means something."""

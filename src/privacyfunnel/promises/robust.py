@@ -13,9 +13,10 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, Chains, Within, confidence_set, words_for
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import Possible
+from privacyfunnel.promises.views import View
 
 ONCE_THE_ONLY: Within = "intervals"
 """Files do not mention it."""

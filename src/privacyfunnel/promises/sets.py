@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.promises.limits import View
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers
 
 SCALE_BITS = 60

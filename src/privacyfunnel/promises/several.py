@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers
 
 
@@ -148,7 +149,7 @@ def _one_secret(joint: Joint, k: int, name: str, codes: Integers | None) -> Join
     if codes is not None:
         own = codes[:, k]
         return joint.of_events(own, range(int(own.max()) + 1), name)
-    values = [value[k] for value in joint.secret_values]  # type: ignore[index]
+    values = [cast(tuple[Hashable, ...], value)[k] for value in joint.secret_values]
     column = joint.secret_columns[k] if joint.secret_columns else None
     occur = set(values)
     order = [label for label in column.labels if label in occur] if column is not None else list(dict.fromkeys(values))

@@ -14,7 +14,8 @@ from scipy import sparse
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import TooManyAttackers
 from privacyfunnel.promises.clause import Clause, without_repetition
-from privacyfunnel.promises.limits import Limits, View, nowhere_wider, telling_cells
+from privacyfunnel.promises.limits import Limits, nowhere_wider
+from privacyfunnel.promises.views import View, telling_cells
 from privacyfunnel.typing import Integers, Vector
 
 MOST_SPARSE_ENTRIES = 30_000_000

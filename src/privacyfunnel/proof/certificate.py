@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from decimal import Context, Decimal
+from collections.abc import Collection
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,106 +16,28 @@ from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.clause import Clause, level_within
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits, View
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.views import View
 from privacyfunnel.proof import tested, worst_case
+from privacyfunnel.proof.exponentials import e_to, log_above
 from privacyfunnel.proof.histories import entries_together, marginal_errors
 from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
 from privacyfunnel.proof.unseen import Room, room_for
+from privacyfunnel.proof.verdict import Certificate, Level, Worst
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, number
-from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers
 
 ONE = Fraction(1)
 """No factor on top of a lift: all blocks of a protocol are looked at together."""
-PRECISION = 60
-"""Digits of e^ε. `Decimal.exp` is correctly rounded, so its error is below one unit in the last."""
 MOST_WORK = 150_000_000
 """Multiplications of integers for a certificate: about half a minute."""
 MOST_PRODUCT_ENTRIES = 1_000_000
 """Non-zero entries of a product of blocks, multiplied out."""
-LOG_ERRORS = 4
-"""Units in the last place: two logarithms, the fraction made a float and a difference err by less."""
-DECIMAL_RANGE = 10**6
-"""Of the exponent: e^LARGEST_EXPONENT has some 4,343 digits before the point."""
 NOT_ITS_OWN = "a test says nothing about a protocol that was chosen with the same people; optimise for it instead"
-LARGEST_EXPONENT = 10_000.0
-"""e^ε is not computed beyond this ε; what is smaller is a rational below e^ε all the same."""
-
-
-@dataclass(frozen=True)
-class Worst:
-    """Where the promise is tightest: the lift P(y|s) / P(y) as an exact fraction.
-
-    For promises about two secrets (LDP), `against` is the other one and `lift` the ratio P(y|s) / P(y|s′);
-    the lift is None where that is infinite. `known` is what the attacker knows beforehand.
-    """
-
-    secret: Hashable
-    output: int
-    lift: Fraction | None
-    against: Hashable | None = None
-    known: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Level:
-    """How far one part of a promise is used up: about one secret, one of its values, or the borders in it."""
-
-    subject: str
-    level: float
-    """The smallest ε at which this part is kept, rounded up; for a limit on belief itself, the largest belief."""
-    promised: float
-    holds: bool
-
-    def words(self) -> str:
-        """The level in a few words."""
-        return f"{self.subject}: {self.level:.6g}, promised {self.promised:g}{'' if self.holds else ', BROKEN'}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Certificate(Shown):
-    """Whether a channel keeps its promise on a distribution, in exact arithmetic."""
-
-    holds: bool
-    notion: Notion
-    level: float
-    """The smallest ε at which the channel keeps this kind of promise, rounded up."""
-    worst: Worst | None
-    reached: Limits
-    """How far lifts go down, up and apart, each rounded up."""
-    reason: str
-    """Why it holds, or why it does not, in a line."""
-    chained: bool = False
-    """Whether the level was bounded block by block, the product having too many outputs to go through them all."""
-    draws: bool | None = None
-    """Whether rows drawn for values never seen keep the promise, too; None if the protocol draws none."""
-    marginal_error: float | None = None
-    """Of a faithful release: the largest |P(Y = x) − P(X = x)| on this distribution, rounded up; at most 2⁻³⁰ on the
-    one that it was fitted on. With several blocks, the largest of any of them."""
-
-    levels: tuple[Level, ...] = ()
-    """Of each thing that the promise speaks of, by itself."""
-
-    def __bool__(self) -> bool:
-        return self.holds and self.draws is not False
-
-    def sheet(self) -> Sheet:
-        """What a notebook shows: whether it holds, and how near the level comes to what was promised."""
-        parts = self.levels or (Level("ε", self.level, self.notion.epsilon, self.holds),)
-        rows = [[one.subject, number(one.level), number(one.promised)] for one in parts]
-        marks = [Mark(one.level, limit=one.promised) for one in parts]
-        grid = Grid("Level", ("", "reached", "promised"), rows, marks)
-        title = "The promise holds" if self else "The promise is broken"
-        return Sheet(title, [self.notion.words(), self.reason], [grid])
 
 
 def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None = None) -> Certificate:
@@ -411,26 +331,6 @@ def _worst(joint: Joint, view: View, place: Integers, ratio: Fraction | None, fa
     x = int(np.flatnonzero(view.cell == cell)[0])
     known = {joint.attributes[j]: joint.values[x, j] for j in view.known}
     return Worst(joint.secret_values[s], output, lift, joint.secret_values[t] if t >= 0 else None, known)
-
-
-def e_to(epsilon: float) -> Fraction:
-    """A rational just below e^ε, and at least 1."""
-    context = Context(prec=PRECISION, Emax=DECIMAL_RANGE, Emin=-DECIMAL_RANGE)
-    value = Fraction(context.exp(Decimal(min(epsilon, LARGEST_EXPONENT))))
-    return max(Fraction(1), value * (1 - Fraction(1, 10 ** (PRECISION - 1))))
-
-
-def log_above(ratio: Fraction) -> float:
-    """ln(ratio) for a ratio ≥ 1, rounded up."""
-    excess = ratio - 1
-    if excess <= 0:
-        return 0.0
-    if excess < 1:
-        value = spare = math.log1p(float(excess))
-    else:
-        spare = math.log(ratio.numerator)
-        value = spare - math.log(ratio.denominator)
-    return value + LOG_ERRORS * math.ulp(spare)
 
 
 def _refused(notion: Notion, reason: str) -> Certificate:

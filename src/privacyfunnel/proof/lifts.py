@@ -11,7 +11,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.exact import INT64_BITS
-from privacyfunnel.promises.limits import View
+from privacyfunnel.promises.views import View
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.typing import Exact, Integers, Vector
 

@@ -12,14 +12,16 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import UNIT
 from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.promises.confidence import Chains, Within
-from privacyfunnel.promises.limits import Limits, View
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust, full_percent, robust
 from privacyfunnel.promises.sets import NOBODY
+from privacyfunnel.promises.views import View
 from privacyfunnel.proof import worst_case
-from privacyfunnel.proof.certificate import Certificate, certify, entries_of
+from privacyfunnel.proof.certificate import certify, entries_of
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.setting_aside import SetAside
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.coarseness import merging_words, released_by
 from privacyfunnel.protocols.protocol import Protocol

@@ -13,7 +13,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import Noise, noisy_joint
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.noisy_bounds import largest_noise
-from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 

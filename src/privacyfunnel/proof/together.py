@@ -17,8 +17,9 @@ from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
-from privacyfunnel.proof.certificate import Certificate, certify_entries
+from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.lifts import Entries
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.typing import Integers
 

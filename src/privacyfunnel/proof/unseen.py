@@ -21,9 +21,9 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.leaving import while_awaited
-from privacyfunnel.promises.limits import View
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import SCALE, Possible
+from privacyfunnel.promises.views import View
 from privacyfunnel.proof.lifts import Entries, counts_of
 from privacyfunnel.proof.worst_case import each_output
 from privacyfunnel.protocols.channel import UNIT, Channel

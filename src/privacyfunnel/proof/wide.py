@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof.certificate import e_to
+from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.typing import Vector
 

@@ -13,9 +13,9 @@ from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
 from privacyfunnel.numeric.plain import finite
-from privacyfunnel.proof.certificate import Certificate
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.proof.over_population import PopulationFindings
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.emptied import Emptied, emptied

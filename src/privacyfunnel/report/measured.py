@@ -14,9 +14,10 @@ from privacyfunnel.attacks.repetition import Repeated, repeated
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.readers import ShareErrors, errors_data, share_errors
 from privacyfunnel.protocols.released import released

@@ -6,7 +6,8 @@ from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.proof.certificate import Certificate, certify
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count
 from privacyfunnel.tables.fitting import fit_reading

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.cmac import CMAC
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidLedger, InvalidTable, OutputRefused, OverLimit, UnseenValues
-from privacyfunnel.proof.certificate import log_above
+from privacyfunnel.proof.exponentials import log_above
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.file import from_text, to_text

@@ -101,6 +101,18 @@ def test_rows_released_by_spark_can_be_counted_as_they_stand(table, joint, proto
     assert np.abs(count_errors(table, joint, protocol, 5)).max() > 20  # the optimum of information cannot
 
 
+def test_promises_about_several_secrets_with_an_exact_column_are_released_by_spark(table):
+    promise = pf.Promises(ill=pf.LIP({"yes": 0.1, "no": 1.0}), smoker=pf.LDP(0.2))
+    joint = pf.Joint.from_spark(table, ["ill", "smoker"], ["town"])
+    protocol = pf.optimise(joint, promise)
+    assert pf.certify(protocol, joint).holds
+    assert protocol.sanitise_spark(table, seed=0).count() == table.count()
+    loose = pf.Promises(ill=pf.LIP(1.0), smoker=pf.LIP(1.0))
+    exact = pf.optimise(joint, loose, objective="faithful", exact=["town"])
+    released = exact.sanitise_spark(table, seed=0).select("town")
+    assert counts(released) == counts(table.select("town"))
+
+
 # --- counting ----------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, View
+from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
+from privacyfunnel.promises.views import View
 from privacyfunnel.protocols.released import MOST_ENTRIES, fit_together
 from privacyfunnel.typing import Integers, Matrix
 

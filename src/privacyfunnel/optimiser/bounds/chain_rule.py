@@ -22,7 +22,7 @@ from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import ROUND_OFF, VERTEX_ERROR, Search, State
-from privacyfunnel.promises.limits import View
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers, Matrix
 
 RANDOM_STARTS = 30

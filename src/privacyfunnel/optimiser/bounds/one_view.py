@@ -19,7 +19,7 @@ from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Search, State
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.limits import View
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers
 
 CELL_GAP = 1e-7

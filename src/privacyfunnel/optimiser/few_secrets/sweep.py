@@ -2,69 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
+from privacyfunnel.optimiser.few_secrets.judging import CERTAIN, Boards, SweepTask, judged, reconsidered
 from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR
-from privacyfunnel.optimiser.program.supports import HALF_ULP, STEEPEST, UNCERTAIN
+from privacyfunnel.optimiser.program.supports import HALF_ULP, UNCERTAIN
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARLY = 1e-8
 """What masses that are certain only to CERTAIN, and float64, may change in an entropy: far less than this."""
-CERTAIN = 1e-11
-"""Masses that are this certain need no second look."""
-
-
-class SweepTask(NamedTuple):
-    """What a sweep goes through, with all errors that may be in it.
-
-    G are the rows, and their entries may be wrong by ENTRY_ERROR·size; y are prices, and `slack` is how far a posterior
-    that is written down may overstep a row, relative to its terms.
-    """
-
-    G: Matrix
-    size: Matrix
-    y: Vector
-    slack: float
-    ceiling: float
-    """Posteriors that surely cost more than this, and more than the least so far, need not be looked at further."""
-
-
-class Boards(NamedTuple):
-    """For every value, the posteriors that use it at least cost; and supports of which nothing is known."""
-
-    best: Matrix
-    supports: NDArray[np.int64]
-    masses: NDArray[np.float64]
-    vague: NDArray[np.int64]
-    """One support in a row, filled up with −1."""
-    n_vague: NDArray[np.int64]
 
 
 @compiled
-def sweep_sets(first: int, sets: Integers, task: SweepTask, boards: Boards) -> float:
+def sweep_sets(first: int, sets: Integers, task: SweepTask, boards: Boards) -> None:
     """`sweep_points` for mixtures of k values that make one of the sets of k − 1 rows tight: the point 0 of these."""
     n, k = task.G.shape[1], sets.shape[1] + 1
     U, points, doubt = np.ones((n, k)), np.zeros((1, k)), np.zeros(k)
     points[0, 0] = 1.0
-    least = np.inf
     for number in range(len(sets)):
         for i in range(k - 1):
             U[:, i + 1] = task.G[sets[number, i]]
             doubt[i + 1] = ENTRY_ERROR * task.size[sets[number, i]].max()
-        least = min(least, sweep_points(first, U, points, doubt, sets[number : number + 1], task, boards))
-    return least
+        sweep_points(first, U, points, doubt, sets[number : number + 1], task, boards)
 
 
 @compiled
 def sweep_points(
     first: int, U: Matrix, points: Matrix, doubt: Vector, tight: Integers, task: SweepTask, boards: Boards
-) -> float:
-    """The least H(v) − y·v over v in Δ on k values, the lowest being `first`, with Σ v[x] U[x] at one of the points.
+) -> None:
+    """Remember H(v) − y·v of all v in Δ on k values, the lowest being `first`, with Σ v[x] U[x] at one of the points.
 
     U[x] are the k coordinates of value x, and those of values and points may be wrong by `doubt`. All but the last
     value span a hyperplane: relative to it, every value and every point has k − 1 coordinates within and one across, so
@@ -83,7 +50,6 @@ def sweep_points(
         largest[j] = np.abs(U[:, j]).max()
         for t in range(len(points)):
             largest[j] = max(largest[j], abs(points[t, j]))
-    least = np.inf
     while len(points) and chosen[-1] < n - 1:
         error = np.inf
         if _invert(U, chosen, work, inverse):
@@ -128,14 +94,12 @@ def sweep_points(
                 support[: k - 1] = chosen
                 support[k - 1] = last
                 if sure:
-                    floor = _floor(support, v, task.y) - NEARLY
-                    if floor < task.ceiling or floor < least:
-                        least = min(least, _judged(support, v, task, boards))
+                    if _floor(support, v, task.y) - NEARLY < task.ceiling:
+                        judged(support, v, task, boards)
                 else:
-                    least = min(least, _reconsidered(support, tight[t], v, task, boards))
+                    reconsidered(support, tight[t], v, task, boards)
         if not _advance(chosen, n - 1):
             break
-    return least
 
 
 @compiled
@@ -160,107 +124,6 @@ def _error(U: Matrix, chosen: Integers, inverse: Matrix, largest: Vector, doubt:
             shaken += abs(inverse[i, m]) * (4 * k * HALF_ULP * largest[m] + doubt[m])
         apart, reach, shaky = max(apart, row), max(reach, reached), max(shaky, shaken)
     return shaky + reach * apart / (1 - apart) if apart < UNCERTAIN else np.inf
-
-
-@compiled
-def _judged(support: Integers, v: Vector, task: SweepTask, boards: Boards) -> float:
-    """The least cost of a posterior with certain masses, unless it is surely outside of Δ."""
-    surely, perhaps = True, True
-    for g in range(len(task.G)):
-        total, size, entries = 0.0, 0.0, 0.0
-        for i in range(len(v)):
-            entry = task.G[g, support[i]]
-            total += entry * v[i]
-            size += abs(entry * v[i])
-            entries += abs(entry) * CERTAIN + 2 * ENTRY_ERROR * task.size[g, support[i]]
-        surely = surely and total <= task.slack * size
-        perhaps = perhaps and total <= entries
-        if not perhaps:
-            return np.inf
-    cost = _offer(support, v, task.y, boards) if surely else _cost(support, v, task.y)
-    for i in range(len(v)):
-        cost -= CERTAIN * (abs(task.y[support[i]]) - math.log(CERTAIN))
-    return cost
-
-
-@compiled
-def _reconsidered(support: Integers, rows: Integers, v: Vector, task: SweepTask, boards: Boards) -> float:
-    """The same for a posterior that makes these rows tight, from determinants with their errors (see `supports`)."""
-    k = len(support)
-    det, per = np.zeros(1 << k), np.zeros(1 << k)
-    det[0] = per[0] = 1.0
-    for columns in range(1, 1 << k):
-        row, taken = -1, columns
-        while taken:
-            row += 1
-            taken &= taken - 1
-        if row > k - 2:
-            continue
-        sign = 1.0 if row % 2 == 0 else -1.0
-        for j in range(k):
-            if columns >> j & 1:
-                rest = columns & ~(1 << j)
-                det[columns] += sign * task.G[rows[row], support[j]] * det[rest]
-                per[columns] += task.size[rows[row], support[j]] * per[rest]
-                sign = -sign
-    everything = (1 << k) - 1
-    w, error = np.empty(k), np.empty(k)
-    total, wrong, largest = 0.0, 0.0, 0
-    for j in range(k):
-        w[j] = det[everything & ~(1 << j)] * (1.0 if j % 2 == 0 else -1.0)
-        error[j] = 2 * (k - 1) * (ENTRY_ERROR + (k + 2) * HALF_ULP) * per[everything & ~(1 << j)]
-        if abs(w[j]) > abs(w[largest]):
-            largest = j
-        wrong += error[j]
-    turn = -1.0 if w[largest] < 0 else 1.0
-    for j in range(k):
-        w[j] *= turn
-        if w[j] < -error[j]:
-            return np.inf
-        w[j] = max(0.0, w[j])
-        total += w[j]
-    if wrong >= UNCERTAIN * total:
-        return _noted(support, task, boards) if wrong > 0 else np.inf
-    for j in range(k):
-        v[j] = w[j] / total
-        error[j] = min(STEEPEST, (error[j] + v[j] * wrong) / (total - wrong) + 2 * k * HALF_ULP)
-    surely = v.min() > 0
-    for g in range(len(task.G)):
-        over, size, most = 0.0, 0.0, 0.0
-        for i in range(k):
-            entry, doubt = task.G[g, support[i]], 2 * ENTRY_ERROR * task.size[g, support[i]]
-            over += entry * v[i]
-            size += abs(entry * v[i])
-            most += (abs(entry) + doubt) * error[i] + doubt * v[i]
-        surely = surely and over <= task.slack * size
-        if over > most:
-            return np.inf
-    cost = _offer(support, v, task.y, boards) if surely else _cost(support, v, task.y)
-    for i in range(k):
-        cost -= error[i] * (abs(task.y[support[i]]) - math.log(error[i]))
-    return cost
-
-
-@compiled
-def _noted(support: Integers, task: SweepTask, boards: Boards) -> float:
-    """A support of which nothing is known is written down; if there is no place, H(v) is at least 0 there."""
-    place = boards.n_vague[0]
-    if place == len(boards.vague):
-        return -float(task.y[support].max())
-    boards.vague[place] = -1
-    boards.vague[place, : len(support)] = support
-    boards.n_vague[0] += 1
-    return np.inf
-
-
-@compiled
-def _cost(support: Integers, v: Vector, y: Vector) -> float:
-    """H(v) − y·v."""
-    cost = 0.0
-    for i in range(len(v)):
-        if v[i] > 0:
-            cost -= v[i] * (math.log(v[i]) + y[support[i]])
-    return cost
 
 
 @compiled
@@ -320,28 +183,3 @@ def _invert(U: Matrix, chosen: Integers, work: Matrix, inverse: Matrix) -> bool:
         for j in range(r):
             inverse[i, j] = work[i, r + j]
     return True
-
-
-@compiled
-def _offer(support: Integers, v: Vector, y: Vector, boards: Boards) -> float:
-    """Its reduced cost; where it is among the best of one of its values, it is written down there."""
-    best, supports, masses = boards.best, boards.supports, boards.masses
-    k = len(v)
-    cost = _cost(support, v, y)
-    for i in range(k):
-        x = support[i]
-        place = best.shape[1] - 1
-        if cost >= best[x, place]:
-            continue
-        while place > 0 and best[x, place - 1] > cost:
-            best[x, place] = best[x, place - 1]
-            supports[x, place] = supports[x, place - 1]
-            masses[x, place] = masses[x, place - 1]
-            place -= 1
-        best[x, place] = cost
-        supports[x, place] = 0
-        masses[x, place] = 0.0
-        for j in range(k):
-            supports[x, place, j] = support[j]
-            masses[x, place, j] = v[j]
-    return cost

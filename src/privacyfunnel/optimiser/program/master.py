@@ -54,10 +54,11 @@ class Master:
     Solved as Σ λ_v u_v[x] = 1 with u = v/p_x scaled to a largest entry of 1: λu is then a row of the
     channel, and every coefficient lies in [0, 1] however small p_x is. Two kinds of columns are always
     there: p_x itself, so that the program is feasible, and artificial ones, each a single value at a
-    price in nats, which give useful prices before enough real columns are known.
+    price in nats, which give useful prices before enough real columns are known. With artificial columns `both_ways`
+    values can also be given back, so that prices stay between two others.
     """
 
-    def __init__(self, p_x: Vector) -> None:
+    def __init__(self, p_x: Vector, *, both_ways: bool = False) -> None:
         n = len(p_x)
         penalty = 2.0 * (1.0 + math.log(n))  # dearer than an honest posterior, whose entropy is at most ln n
         self.p_x = p_x
@@ -67,7 +68,9 @@ class Master:
         self._cost = np.array([float(entropy(p_x))])
         self._lp.add_columns(self._cost, np.array([0, n]), np.arange(n), np.ones(n))
         self._lp.add_columns(penalty * p_x, np.arange(n + 1), np.arange(n), np.ones(n))
-        self._penalty = penalty
+        if both_ways:
+            self._lp.add_columns(penalty * p_x, np.arange(n + 1), np.arange(n), -np.ones(n))
+        self._penalty, self._before = penalty, self._lp.n_columns
 
     def add(self, columns: Columns) -> None:
         """Offer more posteriors."""
@@ -86,9 +89,14 @@ class Master:
         """q[v] for the columns, the price y[x] of each value in nats, and the mass left to artificial columns."""
         weights, duals = self._lp.solve()
         n = len(self.p_x)
-        real = np.concatenate([weights[:1], weights[1 + n :]]).clip(0)
-        artificial = float(weights[1 : 1 + n] @ self.p_x)
+        real = np.concatenate([weights[:1], weights[self._before :]]).clip(0)
+        artificial = float((weights[1 : self._before].reshape(-1, n) @ self.p_x).sum())
         return real / self._scale, (duals - TOLERANCE) / self.p_x, artificial
+
+    def keep_prices(self, low: Vector, high: Vector) -> None:
+        """Prices y with low ≤ y ≤ high from now on, where columns are artificial both ways."""
+        box = np.concatenate([high * self.p_x, -low * self.p_x])
+        self._lp.set_costs(np.concatenate([self._cost[:1], box, self._cost[1:]]))
 
     def central_prices(self) -> Vector:
         """Prices that leave every column some room: a proof is easier for them than for a corner's."""
@@ -116,7 +124,7 @@ class Master:
         return self._penalty <= BANISHED
 
     def _let_artificial(self, most: float) -> None:
-        upper = np.full(1 + len(self.p_x), most)
+        upper = np.full(self._before, most)
         upper[0] = np.inf
         self._lp.set_bounds(np.zeros(len(upper)), upper)
 

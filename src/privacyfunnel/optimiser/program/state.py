@@ -30,6 +30,8 @@ LEFT_TO_ROUNDING = 1e-5
 multiples of 2⁻³² keeps a little less, and the gap that was asked for is that of the channel."""
 FINEST_GAP = 1e-10
 """Nats: what a search aims for at the finest. Bounds allow for rounding errors, and a finer gap would never close."""
+WORTH_PROVING = 1.0
+"""Of the gap: a bound that would fall by less is not proven, unless that ends the search."""
 UNHURRIED = 240.0
 """Seconds that are taken to be left where nobody set a limit."""
 
@@ -125,11 +127,23 @@ class State(Watched):
         if utility > self.utility:
             self.columns, self.q, self.utility = in_use, weights, utility
 
-    def bound(self, y: Vector, least: float) -> None:
-        """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol."""
+    def bound(self, y: Vector, least: float | Vector) -> None:
+        """Prices y with r(v) = H(v) − y·v ≥ least for all v in Δ bound every protocol.
+
+        Or r(v) ≥ least[x] for every x that v uses. Prices that are less by d[x] = max(0, −least[x]) are then low enough
+        for all v, as r(v) + Σ v[x] d[x] ≥ r(v) − min(0, r(v)) ≥ 0, and lose Σ p_x[x] d[x].
+        """
+        self.lower(self.bounded(y, least))
+
+    def bounded(self, y: Vector, least: float | Vector) -> float:
+        """The bound that such prices give."""
         doubt = ROUND_OFF + VERTEX_ERROR * float(np.abs(y).max())
-        value = self.entropy - float(y @ self.p_x) + max(0.0, -least) + doubt
-        self.lower(value)
+        less = np.maximum(0.0, -np.asarray(least))
+        return self.entropy - float(y @ self.p_x) + float(less if less.ndim == 0 else less @ self.p_x) + doubt
+
+    def would_lower(self, bound: float) -> bool:
+        """Whether a bound is lower by so much that it is worth a proof, or would end the search."""
+        return bound - self.kept_so_far() <= self.gap or bound < self.upper_bound - WORTH_PROVING * self.gap
 
     def lower(self, bound: float) -> None:
         """No protocol that keeps the promise has more than `bound`."""

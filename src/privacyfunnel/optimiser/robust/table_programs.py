@@ -22,8 +22,9 @@ from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.robust.inside_and_outside import priors_of
-from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, View
+from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
 from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares
+from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 SHARED_FROM = 100
