@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -31,8 +33,11 @@ from sklearn.preprocessing import OneHotEncoder
 
 import privacyfunnel as pf
 from privacyfunnel.attacks.on_wide import _off as shares_off
+from privacyfunnel.attacks.on_wide import calibration_of
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.tables.wide.fit import fit_wide
+from privacyfunnel.tables.wide.fitting import fitted_model
+from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
 from privacyfunnel.tables.wide.redrawing import Redrawing
 
 EPSILON, E0, DELTA = 0.5, 1.0, 1e-9
@@ -151,7 +156,25 @@ def by_model(people: People, e0: float | None) -> tuple[Row, np.ndarray]:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     kept = protocol.kept.information / protocol.kept.entropy
     same = {"rows same": float((cells == drawn).mean()), "cells same": float((people.codes == after).mean())}
-    return {**used, "GiB so far": most, "kept": kept, **same}, after
+    return {**used, "GiB so far": most, "kept": kept, **same, "held out": held_out(people, e0)}, after
+
+
+def held_out(people: People, e0: float | None) -> str:
+    """P(s|x) of a model of one half of the people against the other half: where twentieths of them are furthest off."""
+    known, tested = halves(len(people.codes), "")
+    half = SimpleNamespace(
+        columns=people.joint.columns,
+        codes=people.codes[known],
+        weights=np.stack([~people.secret[known], people.secret[known]]).astype(np.int64),
+        n_s=2,
+        total=len(known),
+    )
+    joint = cast(pf.Joint, half)
+    model = fitted_model(exact_marginals(joint) if e0 is None else private_marginals(joint, e0))
+    groups = calibration_of(model.p_s_given_x(people.codes[tested])[1], people.secret[tested])
+    worst = max(groups, key=lambda one: abs(one.predicted - one.found))
+    ends = ", ".join(f"{one.predicted:.3f} → {one.found:.3f}" for one in (groups[0], groups[-1]))
+    return f"furthest {worst.predicted:.3f} → {worst.found:.3f}±{2 * worst.error:.3f}; ends {ends}"
 
 
 def fewer_columns(people: People) -> tuple[Row, np.ndarray]:

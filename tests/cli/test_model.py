@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from privacyfunnel.attacks.on_wide import Calibrated
 from privacyfunnel.cli.app import run
 
 ROWS = 3_000
@@ -176,6 +177,19 @@ def test_a_secret_that_is_the_parity_of_three_columns_is_noticed(tmp_path, capsy
     assert "Release fewer of these columns" in words
     assert fit(table, tmp_path / "wide.json", "--json", "--force") == 0
     assert json.loads(capsys.readouterr().out)["misfit"] is True
+
+
+def test_a_model_whose_probabilities_are_off_is_called_so(folder, tmp_path, monkeypatch, capsys):
+    wrong = (Calibrated(0.2, 0.2, 0.01), Calibrated(0.3, 0.6, 0.01))
+    monkeypatch.setattr("privacyfunnel.attacks.on_wide.calibration_of", lambda predicted, secret: wrong)
+    assert fit(folder / "people.csv", tmp_path / "wide.json") == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "expects the secret in 30.0%: 60.0% (±2.0%) have it" in words
+    assert "THE MODEL IS OFF" in words
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--json", "--force") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["calibration_off"] == pytest.approx(0.7 / 0.43, rel=0.2)
+    assert told["misfit"] is True
 
 
 def test_a_model_without_noise_says_that_its_file_is_not_for_publication(folder, tmp_path, capsys):
