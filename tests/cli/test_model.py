@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from privacyfunnel.attacks.on_wide import Calibrated
 from privacyfunnel.cli.app import run
 
 ROWS = 3_000
+PUBLISHED = ["--title", "T", "--licence", "CC-BY-4.0", "--publisher", "P", "--contact", "a@example.org"]
 
 
 def write(path, parity=False):
@@ -53,6 +55,9 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     words = " ".join(capsys.readouterr().out.split())
     assert "no more than the published model" in words
     assert "for your eyes only" in words
+    assert "Of twentieths of the people" in words
+    assert len(told["on_the_table"]["calibration"]) == 20
+    assert 1 <= told["calibration_off"] < 1.16
 
 
 def test_rows_are_released_and_anybody_can_audit(folder, tmp_path, capsys):
@@ -103,8 +108,48 @@ def test_other_commands_say_that_the_file_is_not_for_them(folder, tmp_path, caps
     assert run(["estimate", str(folder / "people.csv"), "--protocol", protocol]) == 2
     assert "funnel sanitise and funnel audit" in capsys.readouterr().err
     assert run(["audit", protocol, "--table", str(folder / "people.csv")]) == 2
-    assert run(["sanitise", str(folder / "people.csv"), "--protocol", protocol, "-o", str(tmp_path / "o.csv"),
-                "--unseen", "draw"]) == 2  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["estimate", "{table}", "--protocol", "{protocol}"], "count its rows as they stand"),
+        (["regress", "{table}", "a ~ b", "--protocol", "{protocol}"], "count its rows as they stand"),
+        (["report", "{protocol}", "--table", "{table}", "-o", "{output}"], "count its rows as they stand"),
+        (["report", "{protocol}", "--public", "-o", "{output}"], "count its rows as they stand"),
+        (
+            ["publish", "{table}", "--protocol", "{protocol}", "-o", "{output}", *PUBLISHED],
+            "count its rows as they stand",
+        ),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--unseen", "draw"], "--unseen"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--engine", "spark"], "one machine"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, list) else "",
+)
+def test_what_does_not_take_models_says_so_in_a_line_and_what_to_do(folder, tmp_path, capsys, command, words):
+    places = {"table": folder / "people.csv", "protocol": folder / "wide.json", "output": tmp_path / "out"}
+    assert run([part.format(**places) for part in command]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_recipe_with_a_model_is_refused_by_the_name_of_the_key(folder, tmp_path, capsys):
+    recipe = tmp_path / "recipe.toml"
+    lines = [
+        "recipe = 1",
+        f'table = "{folder / "people.csv"}"',
+        'output = "out"',
+        "[fit]",
+        'secret = "ill"',
+        "model = true",
+    ]
+    recipe.write_text("\n".join(lines), encoding="utf-8")
+    assert run(["run", str(recipe)]) == 2
+    error = capsys.readouterr().err
+    assert "model" in error
+    assert len(error.strip().splitlines()) == 1
 
 
 def test_rows_with_values_that_the_protocol_does_not_know_are_refused(folder, tmp_path, capsys):
@@ -132,6 +177,19 @@ def test_a_secret_that_is_the_parity_of_three_columns_is_noticed(tmp_path, capsy
     assert "Release fewer of these columns" in words
     assert fit(table, tmp_path / "wide.json", "--json", "--force") == 0
     assert json.loads(capsys.readouterr().out)["misfit"] is True
+
+
+def test_a_model_whose_probabilities_are_off_is_called_so(folder, tmp_path, monkeypatch, capsys):
+    wrong = (Calibrated(0.2, 0.2, 0.01), Calibrated(0.3, 0.6, 0.01))
+    monkeypatch.setattr("privacyfunnel.attacks.on_wide.calibration_of", lambda predicted, secret: wrong)
+    assert fit(folder / "people.csv", tmp_path / "wide.json") == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "expects the secret in 30.0%: 60.0% (±2.0%) have it" in words
+    assert "THE MODEL IS OFF" in words
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--json", "--force") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["calibration_off"] == pytest.approx(0.7 / 0.43, rel=0.2)
+    assert told["misfit"] is True
 
 
 def test_a_model_without_noise_says_that_its_file_is_not_for_publication(folder, tmp_path, capsys):

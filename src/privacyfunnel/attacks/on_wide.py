@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,8 +14,39 @@ from privacyfunnel.attacks.by_tables import Told, tell_most
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.wide.rule import belief
 from privacyfunnel.tables.wide.redrawing import Redrawing
 from privacyfunnel.typing import Integers, Vector
+
+TWENTIETHS = 20
+"""Groups of as many people each, by what the model says of them, in which it is compared with the table."""
+
+LEAST_SHARE = 0.01
+"""Of a secret in a group, where the promise allows less: that of a few people in a twentieth of thousands."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Of a group of people whom the model tells alike: P(s|x) by the model in the mean, and how many have s."""
+
+    predicted: float
+    found: float
+    error: float
+    """One standard error of the latter."""
+
+    def off(self, least: tuple[float, float], sure: float) -> float:
+        """By which factor a secret's share surely is off, shares below the least that may be told counting as that.
+
+        >>> round(Calibrated(0.8, 0.4, 0.0).off((0.1, 0.1), 3.0), 9)
+        3.0
+        >>> round(Calibrated(0.01, 0.09, 0.0).off((0.1, 0.1), 3.0), 3)  # 0.99 and 0.91 of the other secret
+        1.088
+        """
+        found = min(max(self.predicted, self.found - sure * self.error), self.found + sure * self.error)
+        told = ((1 - self.predicted, 1 - found), (self.predicted, found))
+        floors = [max(floor, LEAST_SHARE) for floor in least]
+        ratios = [max(one, floor) / max(other, floor) for (one, other), floor in zip(told, floors, strict=True)]
+        return max(max(ratio, 1 / ratio) for ratio in ratios)
 
 
 @dataclass(frozen=True)
@@ -32,6 +64,8 @@ class Checked:
     """√(1 + off²) of single values in the median: the error against the population, as a multiple of the table's."""
     original: tuple[Told, Told]
     released: tuple[Told, Told]
+    calibration: tuple[Calibrated, ...]
+    """Of P(s|x), from the people that the model holds least likely to have s to the likeliest."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -57,7 +91,21 @@ def checked_on(protocol: WideProtocol, joint: Joint) -> Checked:
         float(np.median(np.sqrt(1 + singles**2))),
         tell_most(before, secret, protocol.attributes),
         tell_most(after, secret, protocol.attributes),
+        calibration_of(belief(protocol.plan.weights)[cells], secret),
     )
+
+
+def calibration_of(predicted: Vector, secret: NDArray[np.bool_], seed: int = 0) -> tuple[Calibrated, ...]:
+    """What the model says of people against who has the secret, in twentieths of them."""
+    order = np.random.default_rng(seed).permutation(len(predicted))  # who is alike to the model is in no other order
+    order = order[np.argsort(predicted[order], kind="stable")]
+    groups = np.array_split(order, min(TWENTIETHS, len(predicted)))
+    found = []
+    for people in groups:
+        share = float((secret[people].sum() + 0.5) / (len(people) + 1))  # never 0 or 1, so that its error is not 0
+        error = math.sqrt(share * (1 - share) / len(people))
+        found.append(Calibrated(float(predicted[people].mean()), float(secret[people].mean()), error))
+    return tuple(found)
 
 
 def _off(before: Integers, after: Integers, sizes: tuple[int, ...], columns: int) -> Vector:

@@ -73,8 +73,10 @@ def sanitise_by_model(
     json: bool,
 ) -> None:
     """Redraw the rows of a table by a model."""
-    if unseen != "refuse" or cluster is not None:
-        raise InvalidInput("a protocol of a model refuses values that it does not know, and works on one machine")
+    if unseen != "refuse":
+        raise InvalidInput("a protocol of a model refuses values that it does not know: leave out --unseen, or refit")
+    if cluster is not None:
+        raise InvalidInput("a protocol of a model redraws rows on one machine: leave out --engine and --master")
     check_output(output, force, (table, path))
     protocol = load_wide(path)
     with show.working("recomputing all groups"):
@@ -148,7 +150,12 @@ def _published(protocol: WideProtocol) -> dict[str, Any]:
 
 def _data(protocol: WideProtocol, checked: Checked) -> dict[str, Any]:
     """The same, and what only the steward may see."""
-    return {**_published(protocol), "on_the_table": checked.as_dict(), "misfit": _misfit(protocol, checked) is not None}
+    return {
+        **_published(protocol),
+        "on_the_table": checked.as_dict(),
+        "calibration_off": _off(protocol, checked),
+        "misfit": _misfit(protocol, checked) is not None or _off(protocol, checked) > math.exp(MISFIT),
+    }
 
 
 def _lines(protocol: WideProtocol, checked: Checked) -> list[str]:
@@ -164,8 +171,31 @@ def _lines(protocol: WideProtocol, checked: Checked) -> list[str]:
         f"the median, those of pairs by {checked.pairs:.2f}; with its own error, {checked.factor:.2f} times that in "
         "all.",
         _attackers(checked),
+        _calibration(protocol, checked),
     ]
     return [*lines, _misfit(protocol, checked) or _fits()]
+
+
+def _calibration(protocol: WideProtocol, checked: Checked) -> str:
+    """How P(s|x) of the model fits the people, in the group where it fits worst."""
+    worst = max(checked.calibration, key=lambda one: abs(one.predicted - one.found))
+    text = (
+        "Of twentieths of the people, by what the model says of them, it is furthest off where it expects the secret "
+        f"in {worst.predicted:.1%}: {worst.found:.1%} (±{2 * worst.error:.1%}) have it."
+    )
+    off = _off(protocol, checked)
+    if off <= math.exp(MISFIT):
+        return text
+    return (
+        f"{text} THE MODEL IS OFF by a factor {off:.2f} there, beyond {math.exp(MISFIT):.2f}: fit with less noise (a "
+        "larger --private), fewer columns, or fewer values of them (--bins, --top)."
+    )
+
+
+def _off(protocol: WideProtocol, checked: Checked) -> float:
+    """The largest factor by which P(s|x) surely is off, among what may be told."""
+    least, most = protocol.notion.limits.belief_range(checked.prior)
+    return max(one.off((1 - most, least), SURE) for one in checked.calibration)
 
 
 def _attackers(checked: Checked) -> str:

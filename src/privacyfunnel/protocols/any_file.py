@@ -33,7 +33,8 @@ def from_text(text: str, name: str = "the protocol", most: int = MOST_RELEASES) 
     schema = str(parsed(text, name)["schema"])
     if schema.startswith(WIDE_FAMILY):
         raise InvalidProtocol(
-            f"{name} is of a model (fit --model): only funnel sanitise and funnel audit take such files"
+            f"{name} is of a model (fit --model), which only funnel sanitise and funnel audit take; count its rows as "
+            "they stand, with any tool"
         )
     if not schema.startswith(FAMILY):
         return file.from_text(text, name)

@@ -55,7 +55,7 @@ class Plan:
     rest: Integers
 
     @cached_property
-    def W(self) -> Integers:  # noqa: N802
+    def W(self) -> Integers:  # noqa: N802 - the letter of the formulas above
         """W[x], the weight of a value."""
         return np.asarray(self.weights.sum(axis=0))
 
