@@ -37,7 +37,7 @@ from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, Priv
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.draws import merged
-from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.remembered.looking import Given, Look, Looker
 from privacyfunnel.tables.remembered.memory import Memory, Reader, Remember, people_of_table
 from privacyfunnel.tables.remembered.records import Records
@@ -177,7 +177,7 @@ def on_cluster(source: SparkSource, told: Callable[[], AbstractContextManager[No
                 elif row["name"] == "odd":
                     looker.identifiers.odd += row["rows"]
                 else:
-                    looker.strangers[row["name"].removeprefix("column ")] += row["rows"]
+                    looker.elsewhere[row["name"].removeprefix("column ")] += row["rows"]
 
     return read
 
