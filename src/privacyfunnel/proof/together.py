@@ -82,7 +82,7 @@ class _Outcomes:
             self._draws[name] = list(range(first, self._outputs.shape[1]))
 
     def _follow(self, follow_up: FollowUp, before: list[int]) -> None:
-        """P(y|x, h) for the history h that an outcome holds; histories that the follow-up has no channel for are out."""
+        """P(y|x, h) for the history h that an outcome holds; outcomes whose history has no channel are out."""
         steps, entries = follow_up.steps, self.entries
         number = np.array([steps.number.get(tuple(row), -1) for row in self._outputs[:, before].tolist()])
         n = len(steps.codes)

@@ -1,4 +1,4 @@
-"""Pairs: rows of a follow-up are drawn from a value and a history, and what is released has no column for the history."""
+"""Pairs: rows of a follow-up are drawn from a value and a history; what is released has no column for the latter."""
 
 from __future__ import annotations
 
