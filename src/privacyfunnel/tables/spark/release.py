@@ -238,9 +238,7 @@ def sanitise_spark(
     check_unseen(protocol, unseen)
     asked = Remember.asked(remember, person, changed, protocol)
     if asked is None and isinstance(protocol, FollowUp):
-        raise InvalidInput(
-            "on Spark a follow-up is drawn with the key of what it follows (--remember, --person)"
-        )
+        raise InvalidInput("on Spark a follow-up is drawn with the key of what it follows (--remember, --person)")
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
     whole, protocol = protocol, protocol if variant else without_variants(protocol)
