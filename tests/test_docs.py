@@ -109,6 +109,9 @@ def tried(tmp_path, monkeypatch):
     columns = people(3_000, seed=2)
     columns["diagnosis"] = columns["obese"]
     Path("people.csv").write_text(as_csv(columns))
+    before = {name: np.array(entries)[:-40] for name, entries in columns.items()}
+    before["town"][:150] = before["town"][150:300]  # some have moved since
+    Path("last-year.csv").write_text(as_csv(before))
     rows = [
         f"P{i};{'mw'[i % 2]};{['Köln', 'Łódź'][i % 3 % 2]};{i % 7}0,5;{['E11', 'I10'][i % 5 > 0]}" for i in range(500)
     ]

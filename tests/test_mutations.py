@@ -563,6 +563,39 @@ MUTATIONS = {
             "::test_fresh_releases_that_keep_the_promise_together_tell_no_more_than_the_follow_up",
         ),
     ),
+    "a follow-up drawn with the key whatever was released before": Mutation(
+        "tables/remembered/drawers.py",
+        "return np.where(known, self._number[place], -1)",
+        "return np.where(known, 0, -1)",
+        (
+            "tables/remembered/test_following_again.py"
+            "::test_a_draw_is_a_function_of_key_person_values_and_earlier_outputs",
+        ),
+    ),
+    "a follow-up among other releases that leaves out what it follows": Mutation(
+        "proof/together.py",
+        "numerators = entries.numerators[old] * own.numerators.astype(object)",
+        "numerators = own.numerators.astype(object)",
+        (
+            "proof/test_together.py"
+            "::test_the_level_of_follow_ups_among_other_releases_is_that_of_brute_force_in_fractions",
+        ),
+    ),
+    "people followed up who changed since": Mutation(
+        "tables/remembered/drawers.py",
+        "return np.hstack([past, y]), mark ^ own",
+        "return np.hstack([past, y]), mark & own & np.uint64(0)",
+        (
+            "tables/remembered/test_following_again.py"
+            "::test_a_draw_is_a_function_of_key_person_values_and_earlier_outputs",
+        ),
+    ),
+    "old values that are taken for today's": Mutation(
+        "tables/changes.py",
+        "CASE WHEN r.who IS NULL THEN {value} ELSE r.t{k} END",
+        "CASE WHEN r.who IS NULL THEN {value} ELSE {value} END",
+        ("tables/test_changes.py::test_old_and_new_values_stand_side_by_side_in_the_order_of_today",),
+    ),
     "a row drawn for another history": Mutation(
         "tables/earlier_releases.py",
         'pa.table({**known, "h": np.arange(len(steps.histories))})',

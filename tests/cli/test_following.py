@@ -181,3 +181,43 @@ def test_fit_refuses_the_past_without_a_protocol(folder, capsys):
 def test_other_commands_refuse_a_follow_up_in_a_line(folder, capsys):
     said = refusal(capsys, "report", folder / "second.json", "--table", folder / "people.csv", "-o", folder / "r.html")
     assert "follows an earlier release" in said
+
+
+def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_the_ledger(folder, tmp_path, capsys):
+    key = ["--remember", tmp_path / "people.key", "--person", "id"]
+    some, second = tmp_path / "some.csv", tmp_path / "all.json"
+    pa_csv.write_csv(people().slice(0, 2_500), some)
+    asked = ["--secret", "sick", "--attributes", "town,age", "--bins", "age=18,40,60,90", "--epsilon", "0.7"]
+    assert funnel("fit", folder / "people.csv", *asked, "--after", folder / "first.json", "-o", second) == 0
+    assert funnel("sanitise", some, "--protocol", folder / "first.json", *key, "-o", tmp_path / "1.csv") == 0
+    release = ["sanitise", folder / "people.csv", "--protocol", second, *key, "--keep-order"]
+    both = refusal(capsys, *release, "--released", folder / "kept.parquet", "-o", tmp_path / "2.csv")
+    assert "give one of them" in both
+    found = told(capsys, *release, "-o", tmp_path / "2.csv")["remembered"]
+    assert (found["new"], found["followed"], found["level"]) == (500, 2_500, 0.7)
+    assert funnel(*release, "-o", tmp_path / "3.csv") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "3,000 unchanged, who keep their row" in said
+    assert "Nothing new is told of anybody" in said
+    assert (tmp_path / "2.csv").read_bytes() == (tmp_path / "3.csv").read_bytes()
+    shown = told(capsys, "ledger", "verify", tmp_path / "people.key")
+    assert len(shown["releases"]) == 3
+    assert funnel("ledger", "limit", tmp_path / "other.key", "--epsilon", "0.5") == 0
+    other = ["--remember", tmp_path / "other.key", "--person", "id", "-o", tmp_path / "4.csv"]
+    said = refusal(capsys, "sanitise", folder / "people.csv", "--protocol", second, *other)
+    assert "3,000 people would reach lip level 0.7, and the ledger allows 0.5" in said
+
+
+def test_changes_are_counted_and_put_side_by_side(folder, tmp_path, capsys):
+    table = people()
+    towns = np.where(np.arange(ROWS) < 300, "Cole", np.asarray(table["town"]))
+    moved = int((towns != np.asarray(table["town"])).sum())
+    pa_csv.write_csv(table.set_column(2, "town", pa.array(towns)).slice(100), tmp_path / "now.csv")
+    ask = ["changes", tmp_path / "now.csv", "--was", folder / "people.csv", "--person", "id", "--columns", "town"]
+    found = told(capsys, *ask, "-o", tmp_path / "both.csv")
+    early = int((towns != np.asarray(table["town"]))[:100].sum())
+    assert (found["new"], found["changed"], found["gone"]) == (0, moved - early, 100)
+    assert (tmp_path / "both.csv").read_text().splitlines()[0].replace('"', "") == "id,sick,town,age,town now"
+    assert funnel(*ask, "-o", tmp_path / "both.csv", "--force") == 0
+    assert f"{moved - early:,} changed, 100 gone, whose old row stays" in " ".join(capsys.readouterr().out.split())
+    assert "exists" in refusal(capsys, *ask, "-o", tmp_path / "both.csv")

@@ -1,4 +1,5 @@
 import math
+from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -7,12 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import history_brute
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.proof import together
 from privacyfunnel.proof.exponentials import log_above
+from privacyfunnel.proof.histories import Past
 from privacyfunnel.proof.together import certify_together
 from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.drawn import drawing_digest
+from privacyfunnel.protocols.follow_up import FollowUp, Steps
 from privacyfunnel.protocols.protocol import Protocol, block_of
 
 ROUNDS = 300
@@ -97,6 +102,98 @@ def test_the_level_of_several_releases_is_that_of_brute_force_in_fractions():
 @pytest.mark.long
 def test_the_levels_of_2000_random_histories_are_those_of_brute_force_in_fractions():
     compare(LONG_ROUNDS, 2)
+
+
+def followed(rng, before, joint):
+    """A random follow-up to all histories of a protocol, with a random channel for each."""
+    past = Past(before, joint)
+    histories = past.histories()
+    histories = histories[[bool(past.numerators(tuple(h)).any()) for h in histories.tolist()]]
+    pairs, rows, outputs, numerators = [], [], [], []
+    for h, history in enumerate(histories.tolist()):
+        for x in np.flatnonzero(past.numerators(tuple(history))).tolist():
+            own = rng.choice(joint.n_x, size=min(joint.n_x, int(rng.integers(1, 3))), replace=False)
+            parts = [UNIT] if len(own) == 1 else [UNIT // 4 * int(k := rng.integers(1, 4)), UNIT - UNIT // 4 * int(k)]
+            rows += [len(pairs)] * len(own)
+            outputs += sorted(own.tolist())
+            numerators += parts
+            pairs.append((h, x))
+    channel = Channel.from_entries(np.array(rows), np.array(outputs), np.array(numerators), (joint.n_x, len(pairs)))
+    pairs = np.array(pairs)
+    outcomes = np.unique(np.column_stack([pairs[channel.inputs, 0], channel.outputs]), axis=0)
+    marginal = np.zeros(len(outcomes), dtype=np.int64)
+    marginal[0] = UNIT
+    steps = Steps(joint.columns, joint.codes, histories, pairs, channel, marginal)
+    return FollowUp(
+        before, steps, notion=pf.LIP(9.0), utility=0.0, upper_bound=9.0, entropy=9.0, how="random", secret="s",
+        secret_readings=(), likeness=None, fitted="exact counts", people=None, at_least=0, noise=None, step=0.0,
+    )  # fmt: skip
+
+
+def level_of_tree(joint, first, branches, others):
+    """Of a first release, of releases that follow it, each by itself, and of others: enumerated in fractions."""
+    values = history_brute.people(joint)
+    outcomes = [{}]
+    weights = [[Fraction(int(w)) for w in row] for row in joint.weights]
+    likely = defaultdict(lambda: [Fraction(0)] * joint.n_x)
+    for x, own in enumerate(values):
+        outcomes = history_brute.draws(first, own)
+        for branch in branches:
+            following, wider = history_brute.draws(branch, own), {}
+            for outcome, p in outcomes.items():
+                for history, q in following.items():
+                    if history[: len(outcome[:1])] == outcome[:1]:
+                        wider[*outcome, *history[1:]] = p * q / history_brute.draws(first, own)[outcome[:1]]
+            outcomes = wider
+        for other in others:
+            drawn = history_brute.draws(other, own)
+            outcomes = {(*a, *b): p * q for a, p in outcomes.items() for b, q in drawn.items()}
+        for outcome, p in outcomes.items():
+            likely[outcome][x] += p
+    prior = [sum(row) for row in weights]
+    lifts = []
+    for row in likely.values():
+        seen = [sum(w * q for w, q in zip(own, row, strict=True)) for own in weights]
+        lifts += [a * sum(prior) / (sum(seen) * b) for a, b in zip(seen, prior, strict=True)]
+    return max(log_above(max(lifts)), log_above(1 / min(lifts)) if min(lifts) else math.inf)
+
+
+def compare_trees(rounds, seed):
+    rng, infinite = np.random.default_rng(seed), 0
+    for _ in range(rounds):
+        joint = random_joint(rng)
+        first = random_protocol(rng, joint)
+        branches = [followed(rng, first, joint) for _ in range(rng.integers(1, 3))]
+        if drawing_digest(branches[0]) == drawing_digest(branches[-1]):
+            branches = branches[:1]
+        others = [random_protocol(rng, joint) for _ in range(rng.integers(0, 2))]
+        others = [other for other in others if drawing_digest(other) != drawing_digest(first)]
+        listed = [*branches, *others, *([first] if rng.random() < 0.5 else [])]
+        found = certify_together(listed, joint, pf.LIP(0.5)).level
+        assert found == level_of_tree(joint, first, branches, others)
+        infinite += math.isinf(found)
+    assert 0 < infinite < rounds
+
+
+def test_the_level_of_follow_ups_among_other_releases_is_that_of_brute_force_in_fractions():
+    compare_trees(40, 3)
+
+
+@pytest.mark.long
+def test_the_levels_of_2000_random_histories_with_follow_ups_are_those_of_brute_force_in_fractions():
+    compare_trees(LONG_ROUNDS, 4)
+
+
+def test_a_follow_up_counts_what_it_follows_once_and_is_drawn_once():
+    joint = pf.Joint([[30, 10, 5], [10, 50, 20]])
+    first = pf.optimise(joint, pf.LIP(0.2))
+    second = pf.optimise(joint, pf.LIP(0.4), after=first)
+    third = pf.optimise(joint, pf.LIP(0.5), after=second)
+    alone = pf.certify(third, joint).level
+    for listed in ([third], [first, third], [third, second, first]):
+        assert certify_together(listed, joint, pf.LIP(1.0)).level == alone <= 0.5
+    with pytest.raises(InvalidInput, match="cannot be listed twice"):
+        certify_together([third, third], joint, pf.LIP(1.0))
 
 
 def test_a_constant_release_adds_nothing_and_the_same_one_twice_does():

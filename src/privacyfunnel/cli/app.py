@@ -24,6 +24,9 @@ COMMANDS = {
     ),
     "fit": "Find the protocol that keeps the most of a table's columns without giving away its secret.",
     "sanitise": "Draw a released row for every row of a table. Only the protocol's attributes are released.",
+    "changes": (
+        'Put what people were beside what they are ("town", "town now"), so that who changed can be followed up.'
+    ),
     "ledger": (
         "Show what was released with a key and what everything comes to, verify it, or fix what it may come to."
     ),

@@ -35,7 +35,7 @@ from privacyfunnel.tables.domain import DeclaredColumn, Domain
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.frequency_threshold import USUAL
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
-from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.sources import open_source
 
 PEOPLE = 20_000

@@ -151,11 +151,12 @@ def tell(found: FoundFollowUp, table: Path, output: Path, force: bool, json: boo
     screen.print(shlex.join([*again, "-o", "OUT.csv"]), markup=False, soft_wrap=True)
 
 
-def for_readers(protocol: Path) -> str:
+def for_readers(protocol: Path, once: bool) -> str:
     """What readers of a follow-up need."""
+    first = "Publish it once. " if once else ""
     return (
-        "Publish it once. From this table alone readers count newest rows; who has the earlier tables, too, and a "
-        "column that says which rows are one person's, estimates from all of them: "
+        f"{first}From this table alone readers count newest rows; who has the earlier tables, too, and a column that "
+        "says which rows are one person's, estimates from all of them: "
         f"funnel estimate --protocol {protocol} --released … --person …"
     )
 

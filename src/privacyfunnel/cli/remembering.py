@@ -33,21 +33,18 @@ def asked(remember: Path | None, person: str | None, changed: str, other_use: bo
     return {"remember": remember, "person": person if remember is not None else None, "changed": changed}
 
 
-def refuse_with_follow_up(remember: Path | None, changed: str) -> None:
-    """A follow-up is drawn from what was released, which its own options give."""
-    if remember is not None or changed != "keep":
-        raise InvalidInput(
-            "a follow-up is drawn from --released, without --remember and --changed; keep its --internal"
-        )
-
-
 def words(found: Remembered) -> list[str]:
     """Who was released, and what everything that was released of them comes to."""
-    again = f", {found.again:,} released by other protocols before" if found.again else ""
+    again = (
+        f", {found.again - found.followed:,} released by other protocols before" if found.again > found.followed else ""
+    )
+    again += f", {found.followed:,} followed up" if found.followed else ""
     became = f" ({BECAME[found.changed_were]})" if found.changed else ""
     left = ", whose old row stays out in the world" if found.left else ""
     people = f"{found.new:,} new{again}, {found.unchanged:,} unchanged, who keep their row, {found.changed:,} changed"
     lines = [f"People: {people}{became}, {found.left:,} left{left}."]
+    if found.follows and found.new:
+        lines.append("New people took the earlier steps as well, which are not in this table, and count as told.")
     if found.new_key:
         lines.append("A new key was made: back it up together with its ledger, and let nobody have it.")
     if found.told_anew:

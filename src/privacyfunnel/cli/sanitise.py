@@ -18,8 +18,8 @@ from privacyfunnel.protocols.json_file import is_wide
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.internal_copy import Internal
-from privacyfunnel.tables.release import COUNTING, Release
 from privacyfunnel.tables.release import sanitise as release_table
+from privacyfunnel.tables.release_note import COUNTING, Release
 from privacyfunnel.tables.writing import check_output
 
 
@@ -90,8 +90,9 @@ def sanitise(
         layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
         with show.row_progress(None) as progress:
             if isinstance(loaded, FollowUp):
-                remembering.refuse_with_follow_up(remember, changed)
-                release = _following(loaded, table, output, released, person, kept, {**drawing, **layout}, progress)
+                known = {"remember": remember, "changed": changed}
+                drawing |= {**layout, **known}
+                release = _following(loaded, table, output, released, person, kept, drawing, progress)
             else:
                 _check_first(released)
                 drawing |= {**layout, **known_again}
@@ -130,7 +131,7 @@ def sanitise(
             screen.print(line, markup=False)
     screen.print(_counting(loaded, release), markup=False)
     if isinstance(loaded, FollowUp):
-        screen.print(following.for_readers(protocol), markup=False)
+        screen.print(following.for_readers(protocol, once=release.remembered is None), markup=False)
         return
     once = "Publish it once. " if release.remembered is None else ""
     needed = (
@@ -168,17 +169,17 @@ def _following(
     progress: Callable[[int], None] | None,
 ) -> Release:
     """A further release of people of whom something was released before."""
-    if not released:
+    if not released and drawing["remember"] is None:
         raise InvalidInput(
             "this protocol follows an earlier release: give what was released then, with the column that says whose "
-            "rows they are (--released kept.parquet --person id)"
+            "rows they are (--released kept.parquet --person id), or the key of that release (--remember)"
         )
     following.check_person(person)
     if drawing.pop("unseen") == "draw":
         raise InvalidInput("a follow-up has no draw for values never seen; leave such rows out, or refit with them")
     drawing.pop("variant")
     release: Release = sanitise_following(
-        follow_up, table, output, released=released, person=str(person), progress=progress,
+        follow_up, table, output, released=released or None, person=str(person), progress=progress,
         internal=kept.path if kept is not None else None, **drawing,
     )  # fmt: skip
     return release

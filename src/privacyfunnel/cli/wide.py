@@ -20,7 +20,7 @@ from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.counting import Counted
-from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.wide.fit import fit_wide, save_wide
 from privacyfunnel.tables.wide.release import sanitise_wide
 from privacyfunnel.tables.writing import check_output

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.drawing.keyed import Mac, in_chunks
-from privacyfunnel.drawing.persons import HALVES, Persons
+from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidChannel, InvalidInput
 from privacyfunnel.numeric.compiled import compiled
@@ -135,11 +135,9 @@ def sample_keyed(
     y, marks = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.uint64)
 
     def draw(low: int, high: int) -> int:
-        chunk, found = codes[low:high], np.empty((high - low, HALVES), dtype=np.uint64)
-        mac.fill(persons, low, chunk, block, found)
-        marks[low:high] = found[:, 1]
-        words = found[:, 0].astype(np.uint32)
-        return _draw(*tables.parts, _read_only(chunk), words, y[low:high])
+        chunk = codes[low:high]
+        found = mac.sealed(persons, low, chunk, block)
+        return _draw_sealed(*tables.parts, _read_only(chunk), found, y[low:high], marks[low:high])
 
     outside = sum(in_chunks(draw, persons, codes, threads))
     if outside:
@@ -183,6 +181,20 @@ def _read_only(codes: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
 
 
 @compiled
+def _output(
+    first: Integers,
+    shift: NDArray[np.uint8],
+    cuts: NDArray[np.uint32],
+    choices: NDArray[np.int32],
+    code: Any,
+    word: Any,
+) -> Any:
+    """What a word draws from a column: its high bits choose the bucket, the bucket's cut the output."""
+    bucket = np.uint64(first[code]) + (np.uint64(word) >> np.uint64(shift[code]))
+    return choices[bucket, np.uint64(word >= cuts[bucket])]
+
+
+@compiled
 def _draw(
     first: Integers,
     shift: NDArray[np.uint8],
@@ -192,15 +204,37 @@ def _draw(
     words: NDArray[np.uint32],
     y: NDArray[np.int32],
 ) -> int:
-    """The high bits of a word choose the bucket, its cut the output; the number of codes that are no column."""
+    """An output for every row; the number of codes that are no column."""
     outside = 0
     for i in range(len(codes)):
         code, word = np.uint64(codes[i]), words[i]  # a negative code becomes a huge one
         if code >= np.uint64(len(first)):
             outside += 1
             continue
-        bucket = np.uint64(first[code]) + (np.uint64(word) >> np.uint64(shift[code]))
-        y[i] = choices[bucket, np.uint64(word >= cuts[bucket])]
+        y[i] = _output(first, shift, cuts, choices, code, word)
+    return outside
+
+
+@compiled
+def _draw_sealed(
+    first: Integers,
+    shift: NDArray[np.uint8],
+    cuts: NDArray[np.uint32],
+    choices: NDArray[np.int32],
+    codes: NDArray[Any],
+    sealed: NDArray[np.uint64],
+    y: NDArray[np.int32],
+    marks: NDArray[np.uint64],
+) -> int:
+    """The same with the lower half of sealed[i, 0] as a word; sealed[i, 1] is the mark."""
+    outside = 0
+    for i in range(len(codes)):
+        code, word = np.uint64(codes[i]), np.uint32(sealed[i, 0] & np.uint64(UNIT - 1))
+        marks[i] = sealed[i, 1]
+        if code >= np.uint64(len(first)):
+            outside += 1
+            continue
+        y[i] = _output(first, shift, cuts, choices, code, word)
     return outside
 
 

@@ -6,6 +6,7 @@ A message is 4 bytes of a block's number, 4 of an input's, and the person's lett
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -27,9 +28,27 @@ SPARE = 2
 EIGHT_DIGITS = 100_000_000
 """The first number that has more."""
 
-Layout = tuple[NDArray[np.uint64], Integers, Integers]
-"""Words of eight bytes, little-endian, with some to spare; where texts start in bytes; how long they
-are. Texts that are a message of one block need not be there."""
+Layout = tuple[NDArray[np.uint64], Integers, Integers, int]
+"""Words of eight bytes, little-endian, with some to spare; where texts start in bytes; how long they are; and how long
+all of them are, or −1. Texts that are a message of one block need not be there."""
+
+
+class _Rooms(threading.local):
+    """Arrays that a thread uses again: to ask for new pages of memory costs more than to fill them."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, NDArray[np.uint64]] = {}
+
+
+_rooms = _Rooms()
+
+
+def room(purpose: str, words: int) -> NDArray[np.uint64]:
+    """So many words, with anything in them; this thread's next call for the same purpose gets them again."""
+    held = _rooms.held.get(purpose)
+    if held is None or len(held) < words:
+        held = _rooms.held[purpose] = np.empty(words, dtype=np.uint64)
+    return held[:words]
 
 
 class Persons(ABC):
@@ -47,30 +66,31 @@ class Persons(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Texts(Persons):
-    """The text of row i is the bytes starts[i], …, starts[i] + lengths[i] − 1 of `words`."""
+    """The text of row i is the bytes offsets[i], …, offsets[i + 1] − 1 of `data`, as Arrow keeps them."""
 
-    words: NDArray[np.uint64]
-    starts: Integers
-    lengths: Integers
-
-    @classmethod
-    def of(cls, data: NDArray[np.uint8], offsets: NDArray[Any]) -> Texts:
-        """The texts between offsets into one run of bytes, as Arrow keeps them."""
-        offsets = offsets.astype(np.int64)
-        low, high = int(offsets[0]), int(offsets[-1])
-        words = np.empty((high - low) // 8 + 1 + SPARE, dtype=np.uint64)
-        words.view(np.uint8)[: high - low] = data[low:high]
-        return cls(_read_only(words), _read_only(offsets[:-1] - low), _read_only(np.diff(offsets)))
+    data: NDArray[np.uint8]
+    offsets: NDArray[Any]
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[Any]:
+        """Bytes of the texts."""
+        return np.diff(self.offsets)
 
     def first_blocks(
         self, low: int, x: NDArray[Any], block: int, subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]
     ) -> Layout:
-        layout = self.words, self.starts[low : low + len(x)], self.lengths[low : low + len(x)]
-        _of_texts(*layout, _native(x), block, subkeys, plain)
-        return layout
+        # The bytes of few rows at a time are copied: they stay in a core's cache.
+        offsets = self.offsets[low : low + len(x) + 1].astype(np.int64)
+        begin, end = int(offsets[0]), int(offsets[-1])
+        words = room("texts", (end - begin) // 8 + 1 + SPARE)
+        words.view(np.uint8)[: end - begin] = self.data[begin:end]
+        offsets -= begin
+        frozen, starts, lengths = _read_only(words), _read_only(offsets[:-1]), np.empty(len(x), dtype=np.int64)
+        same = _of_texts(frozen, _read_only(offsets), lengths, _native(x), block, subkeys, plain)
+        return frozen, starts, _read_only(lengths), same
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +105,11 @@ class Numbers(Persons):
     def first_blocks(
         self, low: int, x: NDArray[Any], block: int, subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]
     ) -> Layout:
-        words = np.empty(len(x) * INTEGER_WORDS + SPARE, dtype=np.uint64)
+        words = room("texts", len(x) * INTEGER_WORDS + SPARE)
         starts, lengths = np.empty(len(x), dtype=np.int64), np.empty(len(x), dtype=np.int64)
         numbers = _native(self.numbers[low : low + len(x)])
-        _of_numbers(numbers, words, starts, lengths, _native(x), block, subkeys, plain)
-        return _read_only(words), _read_only(starts), _read_only(lengths)
+        same = _of_numbers(numbers, words, starts, lengths, _native(x), block, subkeys, plain)
+        return _read_only(words), _read_only(starts), _read_only(lengths), same
 
 
 def _native(x: NDArray[Any]) -> NDArray[Any]:
@@ -119,25 +139,37 @@ def _ended(word: Any, left: Any) -> Any:
 
 
 @compiled
+def _first(head: Any, letters: Any, length: Any, subkeys: NDArray[np.uint64]) -> Any:
+    """The first block of a message; with a subkey where that is all."""
+    eight = np.uint64(8)
+    if length < eight:
+        return head ^ subkeys[1, 0], _ended(letters, length) ^ subkeys[1, 1]
+    if length == eight:
+        return head ^ subkeys[0, 0], letters ^ subkeys[0, 1]
+    return head, letters
+
+
+@compiled
 def _of_texts(
     words: NDArray[np.uint64],
-    starts: Integers,
+    offsets: Integers,
     lengths: Integers,
     x: NDArray[Any],
     block: int,
     subkeys: NDArray[np.uint64],
     plain: NDArray[np.uint64],
-) -> None:
-    """The first block of every message, with a subkey where that is all."""
-    eight = np.uint64(8)
+) -> int:
+    """The first block of every message, and the lengths of the texts; the one of all of them, or −1."""
+    same = offsets[1] - offsets[0] if len(x) else -1
     for i in range(len(x)):
         head = np.uint64(block) | np.uint64(x[i]) << np.uint64(32)
-        letters, length = _eight(words, np.uint64(starts[i])), np.uint64(lengths[i])
-        if length < eight:
-            head, letters = head ^ subkeys[1, 0], _ended(letters, length) ^ subkeys[1, 1]
-        elif length == eight:
-            head, letters = head ^ subkeys[0, 0], letters ^ subkeys[0, 1]
-        plain[i, 0], plain[i, 1] = head, letters
+        length = offsets[i + 1] - offsets[i]
+        lengths[i] = length
+        if length != same:
+            same = -1
+        letters = _eight(words, np.uint64(offsets[i]))
+        plain[i, 0], plain[i, 1] = _first(head, letters, np.uint64(length), subkeys)
+    return int(same)
 
 
 @compiled
@@ -171,9 +203,10 @@ def _of_numbers(
     block: int,
     subkeys: NDArray[np.uint64],
     plain: NDArray[np.uint64],
-) -> None:
-    """The first block of every message, with a subkey where that is all; longer numbers end their three words."""
+) -> int:
+    """The first block of every message; longer numbers end their three words. The length of all of them, or −1."""
     text, many, eight = words.view(np.uint8), np.uint64(EIGHT_DIGITS), np.uint64(8)
+    same = -1
     for i in range(len(x)):
         head = np.uint64(block) | np.uint64(x[i]) << np.uint64(32)
         number = np.int64(numbers[i])
@@ -195,11 +228,49 @@ def _of_numbers(
             starts[i], length = at, np.uint64((last + 1) * 8 - at)
             letters = _eight(words, np.uint64(at))
         lengths[i] = length
-        if length < eight:
-            head, letters = head ^ subkeys[1, 0], _ended(letters, length) ^ subkeys[1, 1]
-        elif length == eight:
-            head, letters = head ^ subkeys[0, 0], letters ^ subkeys[0, 1]
-        plain[i, 0], plain[i, 1] = head, letters
+        if i == 0:
+            same = lengths[i]
+        elif lengths[i] != same:
+            same = -1
+        plain[i, 0], plain[i, 1] = _first(head, letters, length, subkeys)
+    return int(same)
+
+
+@compiled
+def same_blocks(
+    words: NDArray[np.uint64],
+    starts: Integers,
+    before: int,
+    rest: int,
+    subkeys: NDArray[np.uint64],
+    plain: NDArray[np.uint64],
+    sealed: NDArray[np.uint64],
+) -> None:
+    """The next block of texts of one length, of which `before` bytes are through AES and `rest` are left, to `plain`.
+
+    What is done to the end of a text is the same for all of them: letters & keep ^ end.
+    """
+    every, bits_of_byte = ~np.uint64(0), np.uint64(3)
+    keep_low, keep_high, end_low, end_high = every, every, np.uint64(0), np.uint64(0)
+    if rest <= 16:
+        k = 0 if rest == 16 else 1
+        end_low, end_high = subkeys[k, 0], subkeys[k, 1]
+    if rest < 8:
+        used = np.uint64(rest) << bits_of_byte
+        keep_low, keep_high = (np.uint64(1) << used) - np.uint64(1), np.uint64(0)
+        end_low ^= np.uint64(0x80) << used
+    elif rest < 16:
+        used = np.uint64(rest - 8) << bits_of_byte
+        keep_high = (np.uint64(1) << used) - np.uint64(1)
+        end_high ^= np.uint64(0x80) << used
+    for i in range(len(starts)):
+        start = np.uint64(starts[i] + before)
+        at, bits = start >> bits_of_byte, (start & np.uint64(7)) << bits_of_byte
+        fill, middle = np.uint64(63) - bits, words[at + np.uint64(1)]
+        low = words[at] >> bits | middle << fill << np.uint64(1)
+        high = middle >> bits | words[at + np.uint64(2)] << fill << np.uint64(1)
+        plain[i, 0] = sealed[i, 0] ^ (low & keep_low) ^ end_low
+        plain[i, 1] = sealed[i, 1] ^ (high & keep_high) ^ end_high
 
 
 @compiled

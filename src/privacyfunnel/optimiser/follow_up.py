@@ -22,6 +22,7 @@ from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.given import faithful_given
+from privacyfunnel.optimiser.histories import Step, constant, how_found, likelihoods, likeness_of, mass_of
 from privacyfunnel.optimiser.mixing import Mixing, Problem
 from privacyfunnel.optimiser.program.exact_protocol import SHARES
 from privacyfunnel.optimiser.program.finishing import origin
@@ -38,7 +39,7 @@ from privacyfunnel.protocols.follow_up import FollowUp, Steps, inputs_read
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
 from privacyfunnel.protocols.protocol import Objective, Protocol, information_kept, not_below
-from privacyfunnel.typing import Exact, Integers, Vector
+from privacyfunnel.typing import Exact, Integers
 
 
 def follow_up(
@@ -82,26 +83,6 @@ def _check_secret(joint: Joint, after: Protocol) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Step:
-    """What was found for one history."""
-
-    values: Integers
-    """The values of X that can have it."""
-    channel: Channel
-    """Its outputs are values of X."""
-    share: float
-    """P(h)."""
-    kept: float
-    """I(X;Y|h) in nats."""
-    bound: float
-    entropy: float
-    how: str
-    mass: Vector
-    """P(x, y|h) of the channel's entries."""
-    likeness: Likeness | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class _Given:
     """One history, and what is known of those who have it."""
 
@@ -130,7 +111,7 @@ class _Task:
     """read[c]: the value of X as which the combination c that people have is read."""
     problems: list[Problem]
     """Of a first release; none if combinations are gathered, since P(s|x, h) then depends on h."""
-    steps: dict[int, _Step] = field(default_factory=dict)
+    steps: dict[int, Step] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -222,31 +203,31 @@ class _Task:
             np.arange(len(values)), own.p_x
         )
 
-    def _solved(self, given: _Given, share: float, seconds: float | None) -> _Step:
+    def _solved(self, given: _Given, share: float, seconds: float | None) -> Step:
         """The best channel for a history that passes the exact check."""
         if given.own.n_x == 1:  # nothing is left to tell
             likeness = Likeness(1.0, 1.0, 1.0, 1.0, tuple(self.weights.items())) if self.faithful else None
-            same = _constant(1, int(given.values[0]), self.joint.n_x)
-            return _Step(given.values, same, share, 0.0, 0.0, 0.0, "", np.ones(1), likeness)
+            same = constant(1, int(given.values[0]), self.joint.n_x)
+            return Step(given.values, same, share, 0.0, 0.0, 0.0, "", np.ones(1), likeness)
         if self.faithful:
             return self._faithful(given, share, seconds)
         search = Mixing(given.problem, self.gap, seconds, None, self.interrupted, time.monotonic())
         found = search.solved()
-        own, channel = given.own, _constant(given.own.n_x)  # which adds nothing to what was released before
+        own, channel = given.own, constant(given.own.n_x)  # which adds nothing to what was released before
         for slack in SLACKS:
             rounded = round_channel(found.columns, found.q, given.problem.granted, slack)
             if self._passes(given, rounded):
                 channel = rounded
                 break
         kept = information_kept(channel, own.p_x)
-        written = given.values[assigned(channel, _mass(channel, own), own)]
+        written = given.values[assigned(channel, mass_of(channel, own), own)]
         named = Channel.from_entries(
             channel.inputs, written[channel.outputs], channel.numerators, (self.joint.n_x, own.n_x)
         )
-        bound, mass = not_below(found.upper_bound, kept), _mass(named, own)
-        return _Step(given.values, named, share, kept, bound, own.entropy, found.how, mass)
+        bound, mass = not_below(found.upper_bound, kept), mass_of(named, own)
+        return Step(given.values, named, share, kept, bound, own.entropy, found.how, mass)
 
-    def _faithful(self, given: _Given, share: float, seconds: float | None) -> _Step:
+    def _faithful(self, given: _Given, share: float, seconds: float | None) -> Step:
         """The same for rows that have the distribution of X given the history."""
         own = given.own
         found = faithful_given(
@@ -266,8 +247,8 @@ class _Task:
         likeness = Likeness(
             found.fidelity, found.fidelity_bound, found.cells_unchanged, found.rows_unchanged, found.weights
         )
-        mass, bound = _mass(named, own), no_less(own.entropy)
-        return _Step(given.values, named, share, kept, bound, own.entropy, found.how, mass, likeness)
+        mass, bound = mass_of(named, own), no_less(own.entropy)
+        return Step(given.values, named, share, kept, bound, own.entropy, found.how, mass, likeness)
 
     def _passes(self, given: _Given, channel: Channel) -> bool:
         """Whether everything together keeps the promise, exactly."""
@@ -302,7 +283,7 @@ class _Task:
         )
         kept, bound, entropy = self._totals()
         joint = self.joint
-        marginal = coarse_marginal(_likelihoods(steps, joint.n_x), joint.total if joint.counted else None)
+        marginal = coarse_marginal(likelihoods(steps, joint.n_x), joint.total if joint.counted else None)
         parts = Steps(joint.columns, joint.codes, self.histories, pairs, channel, marginal, joint.nearest)
         return FollowUp(
             self.past.protocol,
@@ -311,25 +292,12 @@ class _Task:
             utility=kept,
             upper_bound=not_below(bound, kept),
             entropy=max(entropy, kept),
-            how=_told(steps),
+            how=how_found(steps),
             secret=joint.secret,
             secret_readings=joint.secret_readings,
-            likeness=self._likeness(steps),
+            likeness=likeness_of(steps),
             **origin([joint]),
         )
-
-    def _likeness(self, steps: list[_Step]) -> Likeness | None:
-        """What stays as it is, in the mean."""
-        told = [(step.share, step.likeness) for step in steps if step.likeness is not None]
-        if not told:
-            return None
-        people = sum(share for share, _ in told)
-
-        def mean(name: str) -> float:
-            return min(1.0, sum(share * float(getattr(likeness, name)) for share, likeness in told) / people)
-
-        fidelity, bound = mean("fidelity"), min(1.0, no_less(mean("fidelity_bound")))
-        return Likeness(fidelity, bound, mean("cells_unchanged"), mean("rows_unchanged"), told[0][1].weights)
 
 
 def _read_as(joint: Joint, people: Joint) -> Integers:
@@ -337,33 +305,6 @@ def _read_as(joint: Joint, people: Joint) -> Integers:
     return inputs_read(joint.columns, joint.codes, lambda codes: nearest(codes, joint.codes, joint.columns), people)
 
 
-def _constant(inputs: int, output: int = 0, outputs: int = 1) -> Channel:
-    """The channel that always puts out the same."""
-    return Channel(outputs, np.arange(inputs + 1), np.full(inputs, output), np.full(inputs, UNIT))
-
-
-def _mass(channel: Channel, own: Joint) -> Vector:
-    """P(x, y) of the channel's entries."""
-    return np.asarray(channel.numerators / UNIT * own.p_x[channel.inputs])
-
-
-def _likelihoods(steps: list[_Step], n: int) -> Vector:
-    """P(h, y) of all outcomes, in order, for people with one of the histories."""
-    parts = []
-    for step in steps:
-        mass = np.bincount(step.channel.outputs, step.mass, n)
-        parts.append(step.share * mass[np.unique(step.channel.outputs)])
-    q = np.concatenate(parts)
-    return np.asarray(q / q.sum())
-
-
 def _shares(joint: Joint, notion: Notion) -> tuple[float, ...]:
     """Of what is granted at ε = 0, within which posteriors are sought."""
     return SHARES[:1] if notion.perfect(joint) else (1.0,)
-
-
-def _told(steps: list[_Step]) -> str:
-    """How it was found, in words: what most histories had in common."""
-    ways = [step.how for step in steps if step.entropy > 0]
-    most = max(set(ways), key=ways.count) if ways else "nothing is left to tell"
-    return f"a program for each of {len(steps):,} histories; most often {most}"

@@ -7,11 +7,12 @@ single release applies to it as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.promises.limits import Limits
@@ -20,6 +21,8 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.verdict import Certificate
+from privacyfunnel.protocols.drawn import drawing_digest
+from privacyfunnel.protocols.follow_up import FollowUp, Steps, earlier
 from privacyfunnel.protocols.protocol import Block, Protocol
 from privacyfunnel.typing import Integers
 
@@ -30,8 +33,9 @@ MOST_OUTCOMES = 4_000_000
 def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion) -> Certificate:
     """Whether releases of the same people by each of these protocols, drawn independently, keep a promise together.
 
-    A protocol that was drawn from twice is listed twice. Columns are found in `joint` by how they read a table, so that
-    it may hold a column of one name more than once, cut in different ways.
+    A protocol that was drawn from twice is listed twice. A follow-up stands for itself and all that it follows, which
+    is drawn once, however many follow it. Columns are found in `joint` by how they read a table, so that it may hold a
+    column of one name more than once, cut in different ways.
 
     >>> joint = Joint([[30, 10], [10, 50]])
     >>> first, second = (optimise(joint, LIP(epsilon)) for epsilon in (0.1, 0.2))
@@ -40,23 +44,90 @@ def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion
     >>> round(certify_together([first, second], joint, LIP(1.0)).level, 3)
     0.298
     """
-    whole = Entries(np.arange(joint.n_x), np.zeros(joint.n_x, dtype=np.int64), np.full(joint.n_x, 1, dtype=object))
-    for block in (block for protocol in protocols for block in protocol.blocks):
-        own = Entries.of(block.channel).at(inputs_read(block, joint))
-        _check_size(whole, own, joint)
-        whole = _renumbered(whole.times(own, block.channel.n_outputs))
-    return certify_entries(whole, joint, notion)
+    whole = _Outcomes(joint)
+    followed = {drawing_digest(one) for protocol in protocols for one in earlier(protocol)}
+    for protocol in protocols:
+        for one in (*earlier(protocol), protocol):
+            whole.add(one, drawing_digest(one), once=one is not protocol or drawing_digest(one) in followed)
+    return certify_entries(whole.entries, joint, notion)
+
+
+class _Outcomes:
+    """Everything that can be released of people, release by release."""
+
+    def __init__(self, joint: Joint) -> None:
+        n = joint.n_x
+        self._joint = joint
+        self.entries = Entries(np.arange(n), np.zeros(n, dtype=np.int64), np.full(n, 1, dtype=object))
+        self._outputs = np.zeros((1, 0), dtype=np.int64)
+        """_outputs[o, k]: the k-th draw of outcome number o."""
+        self._draws: dict[str, list[int]] = {}
+        """The draws of a release that others may follow, and of all that it follows, by its drawing."""
+
+    def add(self, protocol: Protocol, name: str, once: bool) -> None:
+        """One release more, unless it is there once for all."""
+        if once and name in self._draws:
+            return
+        if isinstance(protocol, FollowUp):
+            if name in self._draws:
+                raise InvalidInput("a follow-up is drawn once: it cannot be listed twice")
+            before = self._draws[drawing_digest(protocol.before)]
+            self._follow(protocol, before)
+            self._draws[name] = [*before, self._outputs.shape[1] - 1]
+        else:
+            first = self._outputs.shape[1]
+            for block in protocol.blocks:
+                own = Entries.of(block.channel).at(inputs_read(block, self._joint))
+                _check_size(self.entries, own, self._joint)
+                self._renumber(self.entries.times(own, block.channel.n_outputs), block.channel.n_outputs)
+            self._draws[name] = list(range(first, self._outputs.shape[1]))
+
+    def _follow(self, follow_up: FollowUp, before: list[int]) -> None:
+        """P(y|x, h) for the history h that an outcome holds; outcomes whose history has no channel are out."""
+        steps, entries = follow_up.steps, self.entries
+        number = np.array([steps.number.get(tuple(row), -1) for row in self._outputs[:, before].tolist()])
+        n = len(steps.codes)
+        h, x = number[entries.outputs], read_as(steps, self._joint)[entries.inputs]
+        place = np.searchsorted(steps.pairs[:, 0] * n + steps.pairs[:, 1], h * n + x)
+        place = np.minimum(place, len(steps.pairs) - 1)
+        there = h >= 0
+        lost = there & (steps.pairs[place] != np.stack([h, x], axis=1)).any(axis=1)
+        if lost.any():
+            raise InvalidJoint("some people's values cannot have led to a history, for the follow-up: refit it")
+        kept = np.flatnonzero(there)
+        own = Entries.of(steps.channel).at(place[kept])
+        if len(own.inputs) > MOST_OUTCOMES:
+            raise InvalidInput(f"{len(own.inputs):,} outcomes of all releases are too many to go through exactly")
+        old = kept[own.inputs]
+        numerators = entries.numerators[old] * own.numerators.astype(object)
+        self._renumber(Entries(entries.inputs[old], entries.outputs[old] * n + own.outputs, numerators), n)
+
+    def _renumber(self, entries: Entries, n_outputs: int) -> None:
+        """Outcomes numbered from 0, so that the next release's cannot overflow, and what each of them holds."""
+        different, outputs = np.unique(entries.outputs, return_inverse=True)
+        self._outputs = np.column_stack([self._outputs[different // n_outputs], different % n_outputs])
+        self.entries = Entries(entries.inputs, outputs.ravel(), entries.numerators)
+
+
+def read_as(steps: Steps, joint: Joint) -> Integers:
+    """For every value of X in `joint`, the value of a follow-up, by the columns that read a table alike."""
+    return _places(steps.columns, steps.codes, steps.nearest_to if steps.nearest else None, joint)
 
 
 def inputs_read(block: Block, joint: Joint) -> Integers:
     """For every value of X in `joint`, the input of the block, by the columns that read a table alike."""
-    places = [joint.columns.index(column) for column in block.columns]
-    codes = joint.codes[:, places]
-    known = {values: x for x, values in enumerate(map(tuple, block.codes.tolist()))}
-    found = np.array([known.get(values, -1) for values in map(tuple, codes.tolist())], dtype=np.int64)
+    return _places(block.columns, block.codes, block.nearest_to if block.nearest else None, joint)
+
+
+def _places(
+    columns: tuple[Column, ...], codes: Integers, near: Callable[[Integers], Integers] | None, joint: Joint
+) -> Integers:
+    own = joint.codes[:, [joint.columns.index(column) for column in columns]]
+    known = {values: x for x, values in enumerate(map(tuple, codes.tolist()))}
+    found = np.array([known.get(values, -1) for values in map(tuple, own.tolist())], dtype=np.int64)
     strange = found < 0
-    if block.nearest and strange.any():
-        found[strange] = block.nearest_to(codes[strange])
+    if near is not None and strange.any():
+        found[strange] = near(own[strange])
     if (found < 0).any():
         raise InvalidJoint(f"{int((found < 0).sum())} of {joint.n_x} values of X are unknown to one of the protocols")
     return found
@@ -67,12 +138,6 @@ def _check_size(whole: Entries, own: Entries, joint: Joint) -> None:
     outcomes = int(counts[0] @ counts[1])
     if outcomes > MOST_OUTCOMES:
         raise InvalidInput(f"{outcomes:,} outcomes of all releases together are too many to go through exactly")
-
-
-def _renumbered(entries: Entries) -> Entries:
-    """Outputs numbered from 0, so that the next release's cannot overflow."""
-    _, outputs = np.unique(entries.outputs, return_inverse=True)
-    return Entries(entries.inputs, outputs.ravel(), entries.numerators)
 
 
 def promised(protocol: Protocol, notion: Notion) -> Limits | None:

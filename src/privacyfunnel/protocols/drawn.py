@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Block, Protocol
+
+SCHEMA = "privacyfunnel-drawing/1"
 
 
 def drawing_digest(protocol: Protocol) -> str:
     """SHA-256 of everything that decides how a row is drawn, and of nothing else.
 
     Who draws again years later, from the same file with a newer version, or from a fit that found the same protocol,
-    must get the same rows: what is said about a protocol, and how its file is laid out, do not count.
+    must get the same rows: what is said about a protocol, and how its file is laid out, do not count. A follow-up's
+    draws depend on how everything that it follows was drawn.
     """
-    content = ["privacyfunnel-drawing/1", [_plain(block) for block in protocol.blocks]]
+    if isinstance(protocol, FollowUp):
+        steps = protocol.steps
+        pairs = _plain(replace(steps.pairs_block(), nearest=steps.nearest))
+        content: list[Any] = [f"{SCHEMA} after {drawing_digest(protocol.before)}", steps.histories.tolist(), pairs]
+    else:
+        content = [SCHEMA, [_plain(block) for block in protocol.blocks]]
     return hashlib.sha256(json.dumps(content, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -199,24 +199,27 @@ class FollowUp(Protocol):
         """How many releases there are with this one."""
         return len(list(earlier(self))) + 1
 
-    def sanitise(  # type: ignore[override]
+    def sanitise(  # type: ignore[override]  # what was released before is asked for, and there are no variants
         self,
         table: Any,
         output: str | Path | None = None,
         *,
-        released: Any,
+        released: Any = None,
         person: str,
         keep_order: bool = False,
         seed: int | None = None,
         force: bool = False,
         internal: str | Path | None = None,
+        remember: str | Path | None = None,
+        changed: Literal["keep", "drop"] = "keep",
     ) -> Any:
-        """Draw a further row for every row of `table`, given what was `released` of the same `person` before.
+        """Draw a further row for every row of `table`, given what was released of the same `person` before.
 
         `released` is the earlier released table, or a list of them from the first on, each with the column `person`.
         People of whom nothing was released, or something that this protocol does not know, are refused with their
-        number. `internal` is where a copy with the column `person` is written, for the next follow-up. The rest is as
-        for `Protocol.sanitise`.
+        number. Where the earlier rows were drawn with a key, `remember` is its file instead: new people take the first
+        steps, too, and the ledger is asked. `internal` is where a copy with the column `person` is written, for the
+        next follow-up. The rest is as for `Protocol.sanitise`.
         """
         from privacyfunnel.tables.following import sanitise_following
 
@@ -230,6 +233,8 @@ class FollowUp(Protocol):
             seed=seed,
             force=force,
             internal=internal,
+            remember=remember,
+            changed=changed,
         )
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidProtocol, InvalidTable, NotCertified
 from privacyfunnel.protocols.file import digest_of
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account
 from privacyfunnel.tables.reading_back import as_published
@@ -27,10 +28,16 @@ GIVEN = (
 
 MOST_SPENT = 10
 """ε₀ of a published protocol: at 10, 99 of 100 counts are exact already."""
+FOLLOWS = (
+    "this protocol is a follow-up, and a folder describes a single release: publish its table and its file beside the "
+    "folder of the first release, and see docs/over-time.md for what readers need"
+)
 
 
 def check_protocol(protocol: Protocol) -> None:
     """Refuse a protocol that is not for publication, or that releases its own secret."""
+    if isinstance(protocol, FollowUp):
+        raise InvalidProtocol(FOLLOWS)
     if protocol.fitted == "exact counts":
         raise InvalidProtocol(EXACT)
     if protocol.noise is None:

@@ -16,7 +16,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.publishing.details import Details
 from privacyfunnel.report.account import Account, encoder_of
 from privacyfunnel.report.words import how_to_count
-from privacyfunnel.tables.release import MIND, VARIANT
+from privacyfunnel.tables.release_note import MIND, VARIANT
 
 Type = Literal["string", "integer", "number", "boolean"]
 CHUNK = 2**20

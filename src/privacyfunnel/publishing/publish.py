@@ -42,7 +42,8 @@ from privacyfunnel.publishing.details import Details
 from privacyfunnel.publishing.readme import readme
 from privacyfunnel.report.account import account
 from privacyfunnel.tables.reading_back import outputs_in_batches
-from privacyfunnel.tables.release import COUNTING, MIND, VARIANT, shuffled
+from privacyfunnel.tables.release import shuffled
+from privacyfunnel.tables.release_note import COUNTING, MIND, VARIANT
 from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.tables.whole_folder import check_folder, whole_folder

@@ -28,7 +28,7 @@ from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
 from privacyfunnel.studio.work import Follow
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.preview import Preview, preview
-from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import Role, Suggestion, suggest
 

@@ -65,7 +65,11 @@ class FromMemory(Draws):
         self._giver = memory.given.opened()
         self.sanitiser = self._giver.sanitiser
         self.plain = (memory.given.look.person,)
-        self._merged = merged(self.sanitiser.protocol, shown)
+        self._merged = merged(memory.given.look.today, shown)
+
+    @property
+    def columns(self) -> list[str]:
+        return [*self.memory.given.look.today.attributes, *self.plain]
 
     def outputs(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, NDArray[np.int32]]:
         y = self._giver.outputs(batch)

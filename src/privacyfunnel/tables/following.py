@@ -6,21 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from privacyfunnel.distribution.column import UNSEEN
-from privacyfunnel.distribution.nearest import nearest
-from privacyfunnel.errors import UnseenValues
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.tables.earlier_releases import tables_of, with_histories
 from privacyfunnel.tables.internal_copy import Internal
-from privacyfunnel.tables.release import release_rows
-from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, encoded
+from privacyfunnel.tables.pairs import PairSanitiser
+from privacyfunnel.tables.release import release_rows, sanitise
 from privacyfunnel.tables.sources import open_source
-from privacyfunnel.typing import Integers
 
 
 def sanitise_following(
@@ -28,7 +21,7 @@ def sanitise_following(
     table: Any,
     output: str | Path | None = None,
     *,
-    released: Any,
+    released: Any = None,
     person: str,
     keep_order: bool = False,
     seed: int | None = None,
@@ -38,70 +31,31 @@ def sanitise_following(
     encoding: str = "utf-8",
     where: str | None = None,
     progress: Callable[[int], None] | None = None,
+    remember: str | Path | None = None,
+    changed: str = "keep",
 ) -> Any:
     """Draw a further row for every row of `table`, given what was released of the same person; see `FollowUp`."""
-    secrets = [reading.name for reading in follow_up.secret_readings]
-    source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
-    source.require(follow_up.attributes)
+    if (released is None) == (remember is None):
+        raise InvalidInput(
+            "what was released before is read from the tables that were kept (--released), or drawn again with the key "
+            "(--remember): give one of them"
+        )
     kept = Internal(Path(internal), person, force) if internal is not None else None
     if kept is not None:
         kept.check(Path(output) if output is not None else None)
+    if remember is not None:
+        return sanitise(
+            follow_up, table, output, keep_order=keep_order, seed=seed, force=force, delimiter=delimiter,
+            encoding=encoding, where=where, progress=progress, internal=kept, remember=remember, person=person,
+            changed=changed,
+        )  # fmt: skip
+    if changed != "keep":
+        raise InvalidInput("changed is for people who are known again by a key (remember)")
+    secrets = [reading.name for reading in follow_up.secret_readings]
+    source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
+    source.require(follow_up.attributes)
     joined = with_histories(source, follow_up, tables_of(released), person, delimiter, encoding)
     digest = digest_of(follow_up) if output is not None else None
-    return release_rows(_Sanitiser(follow_up), joined, table, output, keep_order, seed, force, progress, kept, digest)
-
-
-class _Sanitiser(Sanitiser):
-    """Draws from pairs of a value and a history; what is released has no column for the history."""
-
-    def __init__(self, follow_up: FollowUp) -> None:
-        super().__init__(follow_up.with_block(follow_up.steps.pairs_block()))
-        self._steps = follow_up.steps
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes that are released."""
-        return self.protocol.attributes[:-1]
-
-    def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """x[i, 0]: the pair of row i; combinations that cannot have its history are read as the nearest that can."""
-        block, inputs, _ = self._blocks[0]
-        codes = encoded(block, batch)
-        found = inputs.look_up(codes)
-        unseen = found == UNSEEN
-        if self._steps.nearest and unseen.any():
-            found[unseen] = self._nearest(np.stack([code[unseen] for code in codes], axis=1))
-            unseen = found == UNSEEN
-        if unseen.any():
-            self._note(block, codes, int(unseen.sum()))
-        return np.where(unseen, block.channel.n_inputs, found).astype(np.int32)[:, None]
-
-    def _nearest(self, codes: Integers) -> Integers:
-        """The pair with the same history and the nearest values; −1 if a value is none."""
-        found, steps = np.full(len(codes), UNSEEN, dtype=np.int64), self._steps
-        known = (codes >= 0).all(axis=1)
-        for h in np.unique(codes[known, -1]).tolist():
-            rows = np.flatnonzero(known & (codes[:, -1] == h))
-            a, b = steps.starts[h : h + 2]
-            near = nearest(codes[rows, :-1], steps.codes[steps.pairs[a:b, 1]], steps.columns)
-            found[rows] = a + near
-        return found
-
-    def finish(self) -> None:
-        """Refuse people whose values changed since, and values never seen."""
-        changed = self.strangers.pop(COMBINATION, 0)
-        if changed:
-            raise UnseenValues(
-                f"{changed:,} people have values that cannot have led to what was released of them before: they "
-                "changed since, or this is not their table; leave them out, or give their old values, too"
-            )
-        super().finish()
-
-    def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
-        """Released rows as values."""
-        return super().release(y).select(list(self.attributes))
-
-    def schema(self) -> pa.Schema:
-        """The schema of released tables."""
-        whole = super().schema()
-        return pa.schema([whole.field(name) for name in self.attributes])
+    return release_rows(
+        PairSanitiser(follow_up), joined, table, output, keep_order, seed, force, progress, kept, digest
+    )

@@ -52,7 +52,7 @@ def kept_inside(internal: Internal | None, sanitiser: Sanitiser, source: Source)
             rows = plain(sanitiser.release(y), sanitiser.schema())
             arrays: list[Any] = [_texts(batch.column(internal.person)), *rows.columns]
             whole = pa.RecordBatch.from_arrays(arrays, schema=schema)
-            write(_packed(whole) if internal.path.suffix == ".parquet" else whole)
+            write(packed(whole) if internal.path.suffix == ".parquet" else whole)
 
         yield keep
 
@@ -65,7 +65,7 @@ def _texts(array: Any) -> pa.Array:
     )
 
 
-def _packed(batch: pa.RecordBatch) -> pa.RecordBatch:
+def packed(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Columns as dictionaries, as the writer of Parquet files takes them."""
     arrays = [column.dictionary_encode() for column in batch.columns]
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -18,12 +18,15 @@ from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.any_file import digest_of
-from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, kept_inside
-from privacyfunnel.tables.remembered.memory import Remember, Remembered, in_batches, people_of_table
+from privacyfunnel.tables.pairs import PairSanitiser, sanitiser_of
+from privacyfunnel.tables.release_note import Release
+from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
@@ -34,81 +37,6 @@ WRITE_ROWS = 1 << 18
 """Written at a time: a few megabytes, as much as is read at a time."""
 PILES = 256
 """A byte is then a fair die."""
-COUNTING: dict[Objective, str] = {
-    "faithful": "rows can be counted as they stand, if they are of the table that the protocol was fitted on",
-    "information": "counting rows misleads: values are not those of the original rows, use funnel estimate",
-}
-"""What a released file says to those who would count its rows."""
-LEANING = (
-    "rows can be counted as they stand, if they are of the table that the protocol was fitted on: they lean a little "
-    "towards the published model"
-)
-"""The same where rows are redrawn by a model of the table."""
-VARIANT = "the column {} is no attribute: it tells apart rows that were drawn in different ways, for funnel estimate"
-"""What a released file says of a column that the original table does not have."""
-MIND = (
-    "Every cell may differ from the original: nothing here is a fact about any one person.",
-    "The promise is about one release: do not publish these people's rows again, drawn afresh or under another "
-    "protocol; what several releases tell adds up.",
-    "Do not link its rows with other tables to find somebody.",
-)
-"""What must not be done with a released file."""
-KEYED = "AES-128-CMAC, keyed by person with a secret key: who is released again, unchanged, has the same row"
-MIND_KEYED = (
-    MIND[0],
-    "What several releases tell adds up; the steward's ledger accounts for those with this key.",
-    MIND[2],
-)
-"""The same for rows that are drawn with a key, so that they can be published again."""
-
-
-@dataclass(frozen=True)
-class Release:
-    """What was released, for a summary: no value of any row is in it."""
-
-    rows: int
-    attributes: tuple[str, ...]
-    dropped: tuple[str, ...]
-    drawn: int
-    """Entries of rows not seen when fitting, which were drawn without looking at them."""
-    shuffled: bool
-    secure: bool
-    """Whether the randomness was the operating system's; a seeded release is for tests only."""
-    seed: int | None
-    objective: Objective
-    """That of the protocol: rows of a faithful release can be counted as they stand."""
-    variant: str | None = None
-    """The column that tells outputs apart which are written as the same values, if there is one."""
-    protocol: str | None = None
-    """The digest of the protocol by which rows were drawn, for files that have a place for it."""
-    remembered: Remembered | None = None
-    """Where rows are drawn with a key: how many people are new, unchanged and changed, and what everything comes to."""
-    leaning: bool = False
-    """Whether rows were redrawn by a model of the table."""
-
-    @property
-    def counting(self) -> str:
-        """What to know before rows are counted."""
-        return LEANING if self.leaning else COUNTING[self.objective]
-
-    def metadata(self) -> dict[str, Any]:
-        """What is written into the released file about its making, and about reading it."""
-        randomness = KEYED if self.remembered is not None else "AES-128-CTR, key from the operating system"
-        if not self.secure:
-            randomness = f"INSECURE: seeded with {self.seed}; whoever knows the seed can undo the noise"
-        return {
-            "software": "privacyfunnel",
-            "randomness": randomness,
-            "counting": self.counting,
-            "mind": list(MIND if self.remembered is None else MIND_KEYED),
-            **({"protocol": self.protocol} if self.protocol is not None else {}),
-            **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
-        }
-
-    @property
-    def warns(self) -> bool:
-        """Whether whoever has the released file should read its metadata first."""
-        return not self.secure or self.objective == "information"
 
 
 def sanitise(
@@ -141,6 +69,8 @@ def sanitise(
     """
     check_unseen(protocol, unseen)
     asked = Remember.asked(remember, person, changed, protocol)
+    if asked is None and isinstance(protocol, FollowUp):
+        raise InvalidInput("a follow-up needs what was released before: give it (released), or the key (remember)")
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
     digest = digest_of(protocol) if output is not None else None
@@ -150,7 +80,7 @@ def sanitise(
     secrets = [reading.name for reading in protocol.secret_readings]
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     source.require(protocol.attributes)
-    sanitiser, draws = Sanitiser(shown, unseen), None
+    sanitiser, draws = sanitiser_of(shown, unseen), None
     if asked is not None:
         draws = FromMemory(people_of_table(protocol, asked, source, unseen, in_batches(source)), shown)
     return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal, digest, draws)
@@ -220,6 +150,7 @@ def _summary(
         variant=protocol.variant,
         remembered=draws.remembered,
         leaning=sanitiser.leaning,
+        following=isinstance(sanitiser, PairSanitiser),
     )
 
 

@@ -116,10 +116,12 @@ def in_words(trouble: OSError) -> str:
 
 
 @contextmanager
-def table_writer(path: Path, schema: pa.Schema, metadata: dict[str, Any], force: bool) -> Iterator[Write]:
+def table_writer(
+    path: Path, schema: pa.Schema, metadata: dict[str, Any], force: bool, private: bool = False
+) -> Iterator[Write]:
     """A function that appends batches to a new table file, which appears when all is written."""
     kind = format_of(path)
-    with whole_file(path, force) as file:
+    with whole_file(path, force, private) as file:
         if kind == ".parquet":
             # Dictionary columns are written as they are, and read back as plain ones: no Arrow schema is stored.
             packed_schema = pa.schema([(field.name, pa.dictionary(pa.int32(), field.type)) for field in schema])

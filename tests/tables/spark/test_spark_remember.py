@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.errors import InvalidTable, UnseenValues
+from privacyfunnel.errors import InvalidInput, InvalidTable, UnseenValues
 from privacyfunnel.tables.remembered.ledger import read_ledger
 from spark_parts import spark
 
@@ -76,3 +76,18 @@ def test_spark_refuses_people_twice_rows_about_nobody_and_values_never_seen(sess
     with pytest.raises(UnseenValues, match="3 rows in town"):
         protocol.sanitise_spark(session.createDataFrame(table.assign(town=towns)), **again)
     assert not read_ledger(again["remember"]).releases
+
+
+def test_a_follow_up_is_the_same_on_spark(session, table, protocol, tmp_path):
+    again = {"remember": tmp_path / "people.key", "person": "id", "keep_order": True}
+    whole = table.assign(sex=np.where(table.id % 3 > 0, "m", "f"))
+    second = pf.optimise(pf.Joint.from_table(whole, "ill", ["town", "sex"]), pf.LIP(0.3), after=protocol)
+    protocol.sanitise(whole.iloc[:900], **again)
+    frame = session.createDataFrame(whole).coalesce(1)
+    release = second.sanitise_spark(frame, tmp_path / "open.parquet", **again)
+    assert (release.remembered.new, release.remembered.followed) == (100, 900)
+    assert pd.read_parquet(tmp_path / "open.parquet").equals(second.sanitise(whole, **again))
+    with pytest.raises(InvalidInput, match="drawn with the key"):
+        second.sanitise_spark(frame)
+    with pytest.raises(UnseenValues, match="not fitted on some values"):
+        second.sanitise_spark(session.createDataFrame(whole.assign(sex="x")), **again)

@@ -83,7 +83,9 @@ class Identifiers:
         width = np.int32 if pa.types.is_string(whole.type) else np.int64
         _, offsets, data = whole.buffers()
         ends = np.frombuffer(offsets, dtype=width)[whole.offset : whole.offset + len(whole) + 1]
-        persons = Texts.of(np.frombuffer(data or b"", dtype=np.uint8), ends if len(ends) else np.zeros(1, dtype=width))
-        self.missing += int((persons.lengths == 0).sum())
-        self.odd += int((persons.lengths > LONGEST).sum())
+        persons = Texts(np.frombuffer(data or b"", dtype=np.uint8), ends if len(ends) else np.zeros(1, dtype=width))
+        lengths = persons.lengths
+        if len(lengths) and (lengths.min() == 0 or lengths.max() > LONGEST):  # which is quicker than to count
+            self.missing += int((lengths == 0).sum())
+            self.odd += int((lengths > LONGEST).sum())
         return persons

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,8 @@ class Levels:
 
     protocols: Sequence[Protocol]
     digests: Sequence[str]
+    follows: Sequence[int]
+    """The number of the protocol that each follows; −1 if it follows none."""
     notion: Notion
     """The kind of promise that levels are of, at the ε that the steward fixed, if one was."""
     limited: bool
@@ -58,11 +60,21 @@ class Levels:
 
     def of(self, history: History, people: int) -> Level:
         """The level of a history; refused if it cannot be known."""
-        draws = history
-        used = tuple(p for p, n in enumerate(draws) if n)
-        listed = [self.protocols[p] for p in used for _ in range(draws[p])]
+        drawn = [p for p, n in enumerate(history) if n]
+        followed = {q for p in drawn for q in self._followed(p)}
+        if any(history[q] > 1 for q in followed):
+            raise OverLimit(f"{people:,} people were drawn twice by a protocol that another follows: nothing is known")
+        used = tuple(p for p in drawn if p not in followed)  # a follow-up's level is of all that it follows, too
+        listed = [self.protocols[p] for p in used for _ in range(history[p])]
         level, kept, how = self._known(used, listed, people)
-        return Level(tuple((self.digests[p], draws[p]) for p in used), people, level, kept or not self.limited, how)
+        draws = tuple((self.digests[p], max(1, history[p])) for p in sorted({*used, *followed}))
+        return Level(draws, people, level, kept or not self.limited, how)
+
+    def _followed(self, p: int) -> Iterator[int]:
+        """The protocols that one follows, the last first."""
+        while self.follows[p] >= 0:
+            p = self.follows[p]
+            yield p
 
     def _known(self, used: tuple[int, ...], listed: list[Protocol], people: int) -> tuple[float, bool, str]:
         own = promised(listed[0], self.notion)
@@ -87,11 +99,11 @@ class Levels:
     def _joint(self, used: tuple[int, ...]) -> Joint:
         """p(s, x) of today's table, x being all columns of these protocols, each as it is cut by any of them."""
         if used not in self._joints:
-            protocols = [self.protocols[p] for p in used]
+            protocols = [self.protocols[q] for p in used for q in (p, *self._followed(p))]
             readings = protocols[0].secret_readings
             if not readings or any(protocol.secret_readings != readings for protocol in protocols):
                 raise OverLimit("what was released cannot be put together: the protocols are not about the same secret")
-            columns = dict.fromkeys(column for p in protocols for block in p.blocks for column in block.columns)
+            columns = dict.fromkeys(column for protocol in protocols for column in protocol.columns)
             names = [column.name for column in columns]
             if getattr(self.notion, "known", None) is not None and len(set(names)) < len(names):
                 raise OverLimit(

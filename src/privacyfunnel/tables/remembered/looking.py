@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.keyed import Mac
 from privacyfunnel.drawing.persons import Persons
+from privacyfunnel.protocols.follow_up import length, outputs_of
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.remembered.drawers import Drawer, drawers
 from privacyfunnel.tables.remembered.identifiers import Identifiers
 from privacyfunnel.tables.remembered.records import PeopleFile, Records, kind_of
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
@@ -27,6 +29,8 @@ class Look:
     person: str
     protocols: tuple[Protocol | None, ...]
     """None, where the table lacks the columns."""
+    follows: tuple[int, ...]
+    """The number of the protocol that each follows; −1 if it follows none."""
     keys: tuple[bytes, ...] = field(repr=False)
     who: bytes = field(repr=False)
     unseen: Unseen
@@ -40,10 +44,24 @@ class Look:
         return [*names, self.person]
 
     @property
+    def today(self) -> Protocol:
+        """Today's protocol, whose columns the table has."""
+        if self.protocols[0] is None:
+            raise TypeError("today's protocol is there")
+        return self.protocols[0]
+
+    @property
     def kind(self) -> np.dtype[np.void]:
-        """The records that come of it."""
-        today = self.protocols[0]
-        return kind_of(len(today.blocks) if today is not None else 0, len(self.protocols))
+        """The records that come of it; of a follow-up, with all that was released before."""
+        return kind_of(length(self.today), len(self.protocols))
+
+    def today_alone(self) -> Look:
+        """The same for today's protocol, and those that it follows, alone."""
+        chain = [0]
+        while self.follows[chain[-1]] >= 0:
+            chain.append(self.follows[chain[-1]])
+        protocols, keys = tuple(self.protocols[p] for p in chain), tuple(self.keys[p] for p in chain)
+        return Look(self.person, protocols, (*range(1, len(chain)), -1), keys, self.who, self.unseen)
 
     def opened(self) -> Looker:
         """What looks."""
@@ -55,30 +73,26 @@ class Looker:
 
     def __init__(self, look: Look) -> None:
         self.identifiers, self.kind = Identifiers(look.person), look.kind
-        self._who = Mac(look.who)
-        rest: list[Unseen] = ["refuse"] * (len(look.protocols) - 1)
-        self._drawers = [
-            (Sanitiser(protocol, wish), Mac(key)) if protocol is not None else None
-            for protocol, key, wish in zip(look.protocols, look.keys, [look.unseen, *rest], strict=True)
-        ]
+        self._who, self._drawers = Mac(look.who), drawers(look.protocols, look.follows, look.keys, look.unseen)
+        self.elsewhere: Counter[str] = Counter()
+        """Strangers that were met by workers."""
 
     @property
     def strangers(self) -> Counter[str]:
-        """Rows with values that today's protocol was not fitted on, by column."""
+        """Rows with values that today's protocol, or one that it follows, was not fitted on, by column."""
         today = self._drawers[0]
-        return today[0].strangers if today is not None else Counter()
+        return self.elsewhere + (today.strangers if today is not None else Counter())
 
     def __call__(self, batch: pa.RecordBatch, threads: int | None = None) -> Records:
         """A record for every row, with the marks that it has under all protocols."""
         persons = self.identifiers.read(batch.column(self.identifiers.column))
         records = self.people(persons, threads)
+        drawn: dict[Drawer, tuple[NDArray[np.int32], NDArray[np.uint64]]] = {}
         for p, drawer in enumerate(self._drawers):
-            if drawer is None:
-                continue
-            sanitiser, mac = drawer
-            y, records["mark"][:, p] = sanitiser.keyed_outputs(sanitiser.inputs(batch), persons, mac, threads)
-            if p == 0:
-                records["y"] = y
+            if drawer is not None:
+                y, records["mark"][:, p] = drawer.drawn(batch, persons, threads, drawn)
+                if p == 0:
+                    records["y"] = y
         return records
 
     def people(self, persons: Persons, threads: int | None = None) -> Records:
@@ -105,21 +119,31 @@ class Giver:
     """Outputs for batch after batch, by today's protocol."""
 
     def __init__(self, given: Given) -> None:
-        look, protocol = given.look, given.look.protocols[0]
-        if protocol is None:
-            raise TypeError("today's protocol is there")
-        self.sanitiser, self._mac = Sanitiser(protocol, look.unseen), Mac(look.keys[0])
-        self._who = Looker(Look(look.person, (protocol,), look.keys[:1], look.who, look.unseen))
+        look = given.look
+        chain = look.today_alone()
+        self._looker, self._width = Looker(chain), outputs_of(look.today)
+        (self._drawer, *_) = drawers(chain.protocols, chain.follows, chain.keys, chain.unseen)
         self._others = PeopleFile(given.others)
 
+    @property
+    def sanitiser(self) -> Sanitiser:
+        """What writes outputs as values."""
+        return self._today.sanitiser
+
+    @property
+    def _today(self) -> Drawer:
+        if self._drawer is None:
+            raise TypeError("today's protocol is there")
+        return self._drawer
+
     def outputs(self, batch: pa.RecordBatch, threads: int | None = None) -> NDArray[np.int32]:
-        """The outputs of a batch's rows."""
-        identifiers = self._who.identifiers
+        """The outputs of a batch's rows; of a follow-up, the last ones alone."""
+        identifiers = self._looker.identifiers
         persons = identifiers.read(batch.column(identifiers.column))
-        y, _ = self.sanitiser.keyed_outputs(self.sanitiser.inputs(batch), persons, self._mac, threads)
+        y, _ = self._today.drawn(batch, persons, threads, {})
         if len(self._others.records):
-            wanted = self._who.people(persons, threads)
+            wanted = self._looker.people(persons, threads)
             order = np.argsort(wanted["hi"], kind="stable")
             found, records = self._others.find(wanted[order])
             y[order[found]] = records["y"]
-        return y
+        return y[:, -self._width :]

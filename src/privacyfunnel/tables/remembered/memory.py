@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit
+from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit, UnseenValues
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.drawn import drawing_digest
+from privacyfunnel.protocols.follow_up import FollowUp, earlier, length
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger
@@ -30,6 +32,9 @@ from privacyfunnel.tables.remembered.records import PeopleWriter, Piles, Records
 from privacyfunnel.tables.remembered.settling import CHANGED, Changed, Earlier, Tally, settle
 from privacyfunnel.tables.sanitiser import Unseen, refuse_strangers
 from privacyfunnel.tables.sources import Source
+
+COUNTED = ("new", "again", "followed", "unchanged", "changed", "left", "changed_were")
+"""What the ledger says of people."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Remembered:
 
     new: int
     again: int
+    followed: int
+    """Of the people released before by other protocols: by the one that this follows."""
     unchanged: int
     changed: int
     left: int
@@ -78,6 +85,8 @@ class Remembered:
     limit: float | None
     new_key: bool
     ledger: str
+    follows: bool = False
+    """Whether rows are a follow-up's; new people then took the steps before, too."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -108,19 +117,37 @@ def people_of_table(protocol: Protocol, asked: Remember, source: Grouping, unsee
     ledger = open_ledger(asked.key)
     past, tally = _Protocols.of(ledger, protocol), Tally()
     look = past.look(ledger, source, asked.person, unseen)
-    looker, blocks = look.opened(), len(protocol.blocks)
-    earlier = [Earlier(past.number[line["drawing"]], ledger.people(line)) for line in ledger.releases]
+    looker, blocks = look.opened(), length(protocol)
+    released = [Earlier(past.number[line["drawing"]], ledger.people(line)) for line in ledger.releases]
     with Piles(look.kind) as piles, PeopleWriter.at(ledger.chain.folder, blocks) as writer:
         for records in read(look, looker):
             piles.add(records)
-        refuse_strangers(looker.strangers, unseen)
+        _refuse(looker.strangers, protocol, unseen)
         looker.identifiers.finish()
-        others = _settled(piles, earlier, asked, tally, writer, source.name)
+        others = _settled(piles, released, asked, tally, writer, source.name, past.follows)
         levels = _allowed(past, ledger, source, tally)
         digest = writer.keep()
-    summary = _summary(asked, ledger, ledger.limit or kind_of_promise(protocol), tally, levels, earlier)
+    summary = _summary(asked, ledger, ledger.limit or kind_of_promise(protocol), tally, levels, released)
+    summary = replace(summary, follows=isinstance(protocol, FollowUp))
     line = _line(protocol, past, ledger, summary, levels, digest, writer.rows)
     return Memory(ledger, Given(look, others), summary, line)
+
+
+def _refuse(strangers: Counter[str], protocol: Protocol, unseen: Unseen) -> None:
+    """Refuse a table with rows that the protocol, or one that it follows, was not fitted on."""
+    chain = (*earlier(protocol), protocol)
+    unknown = sum(strangers.pop(one.steps.history, 0) for one in chain if isinstance(one, FollowUp))
+    if unknown:
+        raise UnseenValues(
+            f"of {unknown:,} people something was released before, or is drawn as their first step, that this "
+            "follow-up was not fitted for: fit it without --released, for everything that can have been released"
+        )
+    if strangers and isinstance(protocol, FollowUp):
+        counts = ", ".join(f"{n:,} rows in {name}" for name, n in strangers.items())
+        raise UnseenValues(
+            f"the follow-up, or what it follows, was not fitted on some values ({counts}); refit it, or leave them out"
+        )
+    refuse_strangers(strangers, unseen)
 
 
 def in_batches(source: Source) -> Reader:
@@ -147,29 +174,45 @@ class _Protocols:
     @classmethod
     def of(cls, ledger: Ledger, protocol: Protocol) -> _Protocols:
         found = {drawing_digest(protocol): protocol}
-        for line in ledger.releases:
-            if line["drawing"] not in found:
-                found[line["drawing"]] = ledger.protocol(line["protocol"])
+        released = {line["drawing"]: line["protocol"] for line in ledger.releases}
+        for one in (protocol, *(ledger.protocol(kept) for own, kept in released.items() if own not in found)):
+            for each in (one, *earlier(one)):  # what a follow-up follows is drawn with it
+                found.setdefault(drawing_digest(each), each)
         return cls(tuple(found.values()), tuple(found))
+
+    @property
+    def follows(self) -> tuple[int, ...]:
+        """The number of the protocol that each follows; −1 if it follows none."""
+        number = self.number
+        return tuple(
+            number[drawing_digest(protocol.before)] if isinstance(protocol, FollowUp) else -1
+            for protocol in self.protocols
+        )
 
     def look(self, ledger: Ledger, source: Grouping, person: str, unseen: Unseen) -> Look:
         """What it takes to know people again: earlier protocols take part if the table has their columns."""
         there = set(source.columns) - set(source.unusable)
         usable = tuple(protocol if there.issuperset(protocol.attributes) else None for protocol in self.protocols)
         keys = tuple(ledger.key.derived(f"draw {digest}") for digest in self.digests)
-        return Look(person, usable, keys, ledger.key.derived("person"), unseen)
+        return Look(person, usable, self.follows, keys, ledger.key.derived("person"), unseen)
 
 
 def _settled(
-    piles: Piles, earlier: Sequence[Earlier], asked: Remember, tally: Tally, writer: PeopleWriter, name: str
+    piles: Piles,
+    released: Sequence[Earlier],
+    asked: Remember,
+    tally: Tally,
+    writer: PeopleWriter,
+    name: str,
+    follows: Sequence[int],
 ) -> Records:
     """Write who is given what, and find those whose row is not the one they would be drawn; refuse people twice."""
     others, again = [], 0
     for pile in piles:
         again += twice(pile)
         if not again:
-            released, other = settle(pile, earlier, asked.changed, tally)
-            writer.write(released)
+            given, other = settle(pile, released, asked.changed, tally, follows)
+            writer.write(given)
             others.append(other)
     if again:
         raise InvalidTable(
@@ -188,7 +231,12 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -
         )
     limit = ledger.limit
     levels = Levels(
-        past.protocols, past.digests, limit or kind_of_promise(past.protocols[0]), limit is not None, source
+        past.protocols,
+        past.digests,
+        past.follows,
+        limit or kind_of_promise(past.protocols[0]),
+        limit is not None,
+        source,
     )
     found = [levels.of(history, people) for history, people in sorted(tally.histories.items())]
     over = [level for level in found if not level.kept or math.isinf(level.level)]
@@ -211,12 +259,13 @@ def _summary(
     notion: Notion,
     tally: Tally,
     levels: Sequence[Level],
-    earlier: Sequence[Earlier],
+    released: Sequence[Earlier],
 ) -> Remembered:
-    own = [release.people for release in earlier if release.protocol == 0]
+    own = [release.people for release in released if release.protocol == 0]
     return Remembered(
         new=tally.new,
         again=tally.again,
+        followed=tally.followed,
         unchanged=tally.unchanged,
         changed=tally.changed,
         left=len(own[-1].records) - tally.stayed if own else 0,
@@ -240,14 +289,18 @@ def _line(
     rows: int,
 ) -> dict[str, Any]:
     """What the ledger says of the release."""
-    people = {name: getattr(summary, name) for name in ("new", "again", "unchanged", "changed", "left", "changed_were")}
+    people = {
+        name: getattr(summary, name)
+        for name in ("new", "again", "followed", "unchanged", "changed", "left", "changed_were")
+    }
     return {
         "rows": rows,
         "people": people,
         "protocol": ledger.keep(protocol),
         "protocol_digest": digest_of(protocol),
         "drawing": past.digests[0],
-        "blocks": len(protocol.blocks),
+        "blocks": length(protocol),
+        "follows": [drawing_digest(one) for one in earlier(protocol)],
         "records": records,
         "promise": (ledger.limit or kind_of_promise(protocol)).as_dict(),
         "limited": ledger.limit is not None,

@@ -39,6 +39,8 @@ class Tally:
     """Released for the first time."""
     again: int = 0
     """Released before, but not by this protocol."""
+    followed: int = 0
+    """Of these, by the protocol that today's follows."""
     unchanged: int = 0
     """Released by this protocol before, from the same values: they keep their row."""
     changed: int = 0
@@ -51,18 +53,23 @@ class Tally:
     """Of people of whom something new is told, everything that has been released of them, today's release included."""
 
 
-def settle(today: Records, earlier: Sequence[Earlier], changed: Changed, tally: Tally) -> tuple[Records, Records]:
+def settle(
+    today: Records, earlier: Sequence[Earlier], changed: Changed, tally: Tally, follows: Sequence[int] = (-1,)
+) -> tuple[Records, Records]:
     """Records as they are released, and those of people whose row is not the one they would be drawn today.
 
-    `today` is sorted, with a mark for each protocol. Numbers of people are added to `tally`.
+    `today` is sorted, with a mark for each protocol. Numbers of people are added to `tally`. follows[p] is the number
+    of the protocol that p follows; what a follow-up is drawn from was drawn with it.
     """
     n, blocks = len(today), today["y"].shape[1]
     past = _Past.of(today, earlier)
+    before = past.before(follows)
     moved = past.moved & ~past.own
     differs = past.own & (past.own_mark != today["mark"][:, 0])
     tally.stayed += past.stayed
     tally.new += int((~past.known).sum())
     tally.again += int((past.known & ~past.own & ~moved).sum())
+    tally.followed += int((past.known & ~past.own & ~moved & before).sum())
     tally.unchanged += int((past.own & ~differs).sum())
     tally.changed += int((differs | moved).sum())
     if changed == "keep":
@@ -113,6 +120,13 @@ class _Past:
     draws: NDArray[np.int64]
     """draws[i, p]: how many different draws person i has had by protocol p."""
 
+    def before(self, follows: Sequence[int]) -> NDArray[np.bool_]:
+        """Who was released by the protocol that today's follows, by itself or with one that follows it, too."""
+        if follows[0] < 0:
+            return np.zeros_like(self.known)
+        with_it = [p for p in range(1, len(follows)) if follows[0] in _chain(p, follows)]
+        return np.asarray(self.draws[:, with_it].any(axis=1))
+
     @classmethod
     def of(cls, today: Records, earlier: Sequence[Earlier]) -> _Past:
         n, protocols = today["mark"].shape
@@ -138,3 +152,8 @@ class _Past:
             else:
                 moved |= found & (mark != today["mark"][:, p])
         return cls(known, own, own_mark, own_y, moved, stayed, draws)
+
+
+def _chain(p: int, follows: Sequence[int]) -> list[int]:
+    """A protocol, and all that it follows."""
+    return [p, *_chain(follows[p], follows)] if follows[p] >= 0 else [p]

@@ -34,10 +34,12 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.draws import merged
-from privacyfunnel.tables.release import Release
+from privacyfunnel.tables.pairs import sanitiser_of
+from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.remembered.looking import Given, Look, Looker
 from privacyfunnel.tables.remembered.memory import Memory, Reader, Remember, people_of_table
 from privacyfunnel.tables.remembered.records import Records
@@ -81,7 +83,7 @@ class Drawing:
         return [*self.protocol.attributes, *([self.given.look.person] if self.given is not None else [])]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sanitiser = Sanitiser(self.protocol, self.unseen)
+        sanitiser = sanitiser_of(self.protocol, self.unseen)
         read = sanitiser.inputs if self.given is None else self._given(self.given)
         parts, partition = [], 0
         for batch in _larger(batches, (*self.columns, PLACE)):
@@ -125,7 +127,7 @@ class Drawing:
 
     def schema(self) -> str:
         """What a task gives back: the attributes as c0, c1, … and, last, the rank."""
-        types = [SPARK_TYPES[str(kind)] for kind in Sanitiser(self.protocol).schema().types]
+        types = [SPARK_TYPES[str(kind)] for kind in sanitiser_of(self.protocol).schema().types]
         return ", ".join(f"c{i} {kind}" for i, kind in enumerate(types + ([] if self.keep_order else ["bigint"])))
 
 
@@ -177,7 +179,7 @@ def on_cluster(source: SparkSource, told: Callable[[], AbstractContextManager[No
                 elif row["name"] == "odd":
                     looker.identifiers.odd += row["rows"]
                 else:
-                    looker.strangers[row["name"].removeprefix("column ")] += row["rows"]
+                    looker.elsewhere[row["name"].removeprefix("column ")] += row["rows"]
 
     return read
 
@@ -235,6 +237,8 @@ def sanitise_spark(
     """
     check_unseen(protocol, unseen)
     asked = Remember.asked(remember, person, changed, protocol)
+    if asked is None and isinstance(protocol, FollowUp):
+        raise InvalidInput("on Spark a follow-up is drawn with the key of what it follows (--remember, --person)")
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
     whole, protocol = protocol, protocol if variant else without_variants(protocol)

@@ -1,0 +1,76 @@
+"""Pairs: rows of a follow-up are drawn from a value and a history; what is released has no column for the latter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.column import UNSEEN
+from privacyfunnel.distribution.nearest import nearest
+from privacyfunnel.errors import UnseenValues
+from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, Unseen, encoded
+from privacyfunnel.typing import Integers
+
+
+class PairSanitiser(Sanitiser):
+    """Draws from pairs of a value and a history, whose number is one column more of every batch."""
+
+    def __init__(self, follow_up: FollowUp) -> None:
+        super().__init__(follow_up.with_block(follow_up.steps.pairs_block()))
+        self._steps = follow_up.steps
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are released."""
+        return self.protocol.attributes[:-1]
+
+    def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+        """x[i, 0]: the pair of row i; combinations that cannot have its history are read as the nearest that can."""
+        block, inputs, _ = self._blocks[0]
+        codes = encoded(block, batch)
+        found = inputs.look_up(codes)
+        unseen = found == UNSEEN
+        if self._steps.nearest and unseen.any():
+            found[unseen] = self._nearest(np.stack([code[unseen] for code in codes], axis=1))
+            unseen = found == UNSEEN
+        if unseen.any():
+            self._note(block, codes, int(unseen.sum()))
+        return np.where(unseen, block.channel.n_inputs, found).astype(np.int32)[:, None]
+
+    def _nearest(self, codes: Integers) -> Integers:
+        """The pair with the same history and the nearest values; −1 if a value is none."""
+        found, steps = np.full(len(codes), UNSEEN, dtype=np.int64), self._steps
+        known = (codes >= 0).all(axis=1)
+        for h in np.unique(codes[known, -1]).tolist():
+            rows = np.flatnonzero(known & (codes[:, -1] == h))
+            a, b = steps.starts[h : h + 2]
+            near = nearest(codes[rows, :-1], steps.codes[steps.pairs[a:b, 1]], steps.columns)
+            found[rows] = a + near
+        return found
+
+    def finish(self) -> None:
+        """Refuse people whose values changed since, and values never seen."""
+        changed = self.strangers.pop(COMBINATION, 0)
+        if changed:
+            raise UnseenValues(
+                f"{changed:,} people have values that cannot have led to what was released of them before: they "
+                "changed since, or this is not their table; leave them out, or give their old values, too"
+            )
+        super().finish()
+
+    def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
+        """Released rows as values."""
+        return super().release(y).select(list(self.attributes))
+
+    def schema(self) -> pa.Schema:
+        """The schema of released tables."""
+        whole = super().schema()
+        return pa.schema([whole.field(name) for name in self.attributes])
+
+
+def sanitiser_of(protocol: Protocol, unseen: Unseen = "refuse") -> Sanitiser:
+    """What draws rows by a protocol; by a follow-up, from batches with the numbers of histories."""
+    return PairSanitiser(protocol) if isinstance(protocol, FollowUp) else Sanitiser(protocol, unseen)

@@ -1,0 +1,120 @@
+"""What people were beside what they are: joined by person, counted, and followed up with everything covered."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, OverLimit
+from privacyfunnel.tables.changes import write_changes
+from privacyfunnel.tables.remembered.ledger import read_ledger
+
+ROWS = 3000
+
+
+def then(seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"id": rng.permutation(ROWS) + 5, "town": rng.choice(list("ABC"), ROWS)})
+    ill = rng.random(ROWS) < 0.2 + 0.2 * (table.town == "A")
+    return table.assign(ill=np.where(ill, "yes", "no"), age=rng.integers(20, 60, ROWS))
+
+
+def now(table, seed=1):
+    """Ill people move far more often; some are new, some gone."""
+    rng = np.random.default_rng(seed)
+    moves = rng.random(ROWS) < np.where(table.ill == "yes", 0.4, 0.05)
+    later = table.assign(town=np.where(moves, rng.choice(list("ABC"), ROWS), table.town)).iloc[:-100]
+    return pd.concat([later, later.iloc[:60].assign(id=lambda rows: rows.id + 10_000)])
+
+
+@pytest.mark.parametrize("names", [("t.csv", "n.csv", "o.csv"), ("t.parquet", "n.parquet", "o.parquet"),
+                                   ("t.parquet", "n.csv", "o.parquet")], ids=str)  # fmt: skip
+def test_old_and_new_values_stand_side_by_side_in_the_order_of_today(names, tmp_path):
+    old = then()
+    new = now(old)
+    for table, name in ((old, names[0]), (new, names[1])):
+        table.to_csv(tmp_path / name, index=False) if name.endswith("csv") else table.to_parquet(tmp_path / name)
+    found = write_changes(
+        tmp_path / names[1], tmp_path / names[0], tmp_path / names[2], person="id", columns=["town", "age"]
+    )
+    before = old.set_index("id").town.reindex(new.id)
+    changed = int((before.notna().to_numpy() & (before.to_numpy() != new.town.to_numpy())).sum())
+    assert (found.new, found.changed, found.unchanged, found.gone) == (60, changed, len(new) - 60 - changed, 100)
+    both = pd.read_csv(tmp_path / names[2]) if names[2].endswith("csv") else pd.read_parquet(tmp_path / names[2])
+    assert both["id"].astype(int).tolist() == new.id.tolist()
+    assert both["town now"].tolist() == new.town.tolist()
+    assert both["town"].tolist() == before.fillna(pd.Series(new.town.to_numpy(), index=new.id)).tolist()
+    assert both["age"].astype(int).tolist() == both["age now"].astype(int).tolist() == new.age.tolist()
+    assert (tmp_path / names[2]).stat().st_mode & 0o077 == 0
+
+
+def test_new_unchanged_and_changed_people_are_followed_in_one_run_and_everything_is_covered(tmp_path):
+    old = then()
+    new = now(old)
+    old.to_csv(tmp_path / "then.csv", index=False)
+    new.to_csv(tmp_path / "now.csv", index=False)
+    again = {"remember": tmp_path / "people.key", "person": "id", "keep_order": True}
+    first = pf.optimise(pf.Joint.from_table(old, "ill", ["town"]), pf.LIP(0.1), objective="faithful")
+    first.sanitise(tmp_path / "then.csv", tmp_path / "first.csv", **again)
+    write_changes(tmp_path / "now.csv", tmp_path / "then.csv", tmp_path / "both.parquet", person="id", columns=["town"])
+    joint = pf.Joint.from_table(tmp_path / "both.parquet", secret="ill", attributes=["town", "town now"])
+    second = pf.optimise(joint, pf.LIP(0.5), after=first)
+    assert 0 < pf.certify(second, joint).level <= 0.5
+    both = pd.read_parquet(tmp_path / "both.parquet")
+    wrong = both.assign(town=np.where(both.index < 500, both["town now"], both.town))  # not what was released
+    mistaken = int((wrong.town != both.town).sum())
+    with pytest.raises(OverLimit, match=f"{mistaken} people changed since"):
+        second.sanitise(wrong, **again)
+    release = second.sanitise(tmp_path / "both.parquet", tmp_path / "second.csv", **again)
+    assert (release.remembered.new, release.remembered.followed) == (60, len(new) - 60)
+    assert max(level["level"] for level in read_ledger(again["remember"]).releases[-1]["histories"]) == 0.5
+
+
+def test_a_new_row_for_changed_people_alone_can_tell_the_secret():
+    """Why there is no such thing: two values of X, each output as likely as the other, yet who changes is ill."""
+    half = Fraction(1, 2)
+    people = {("well", 0, 0): half / 2, ("well", 1, 1): half / 2, ("ill", 0, 1): half / 2, ("ill", 1, 0): half / 2}
+    seen = {}
+    for (s, was, is_now), p in people.items():
+        for y1 in (0, 1):  # a channel that tells nothing at all: Q(y|x) = 1/2
+            for y2 in (0, 1):
+                kept = Fraction(int(y1 == y2)) if was == is_now else half
+                row = seen.setdefault((y1, y2), {"well": Fraction(0), "ill": Fraction(0)})
+                row[s] += p * half * kept
+    lifts = [row[s] / sum(row.values()) / half for row in seen.values() for s in row]
+    assert max(lifts) == 2  # the secret itself, for sure
+    assert min(lifts) == 0
+
+
+def test_fresh_draws_of_everybody_add_up_if_each_value_is_nearly_as_likely_to_give_any_output():
+    """E[Q₁(y₁|x₁) Q₂(y₂|x₂)|s] for any P(x₁, x₂|s): between the extremes of both, so ratios are at most e^(ε₁+ε₂)."""
+    rng, response = np.random.default_rng(0), [[Fraction(3, 5), Fraction(2, 5)], [Fraction(2, 5), Fraction(3, 5)]]
+    for _ in range(200):
+        counts = rng.integers(0, 5, (2, 2, 2)) + np.eye(2, dtype=int)[:, :, None]
+        for y1 in (0, 1):
+            for y2 in (0, 1):
+                told = [
+                    sum(int(n) * response[y1][a] * response[y2][b] for (a, b), n in np.ndenumerate(own))
+                    / int(own.sum())
+                    for own in counts
+                ]
+                assert max(told) / min(told) <= Fraction(3, 2) ** 2
+
+
+def test_what_cannot_be_joined_is_refused_in_a_line(tmp_path):
+    old = then()
+    ask = {"person": "id", "columns": ["town"]}
+    with pytest.raises(InvalidTable, match="1 of persons who are there twice"):
+        write_changes(old, pd.concat([old, old.iloc[:1]]), tmp_path / "o.csv", **ask)
+    with pytest.raises(InvalidTable, match="2 rows without a person"):
+        write_changes(old.assign(id=old.id.astype(str).where(old.index > 1, "")), old, tmp_path / "o.csv", **ask)
+    with pytest.raises(InvalidInput, match="'town now' already"):
+        write_changes(old.assign(**{"town now": 1}), old, tmp_path / "o.csv", **ask)
+    with pytest.raises(InvalidInput, match="not the one that says who"):
+        write_changes(old, old, tmp_path / "o.csv", person="id", columns=["id"])
+    (tmp_path / "o.csv").touch()
+    with pytest.raises(OutputRefused, match="exists"):
+        write_changes(old, old, tmp_path / "o.csv", **ask)
+    assert len(list(tmp_path.iterdir())) == 1
