@@ -25,8 +25,8 @@ from privacyfunnel.estimates.frequencies import SMALLEST_GROUP, VAGUE
 from privacyfunnel.estimates.intervals import Scored, quantile, tail
 from privacyfunnel.estimates.measuring import Meter, contract
 from privacyfunnel.estimates.scores import Scorer
+from privacyfunnel.protocols.block import Block, block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, block_of
 from privacyfunnel.tables.reading_back import Tally
 
 PROTOCOLS, SAMPLES, AGAIN = 240, 2_000, 40_000

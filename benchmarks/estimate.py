@@ -24,8 +24,9 @@ from privacyfunnel.estimates.frequencies import Presentation, Reader, frequencie
 from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Objective, Protocol, block_of
+from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.reading_back import Tally
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv.gz"

@@ -11,8 +11,8 @@ import numpy as np
 
 import privacyfunnel as pf
 from privacyfunnel.optimiser.bisection import bisected
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import block_of
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Where the tables are, if they are there."""

@@ -22,8 +22,9 @@ from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import PML
 from privacyfunnel.proof.certificate import certify, certify_channel, limits_above
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept, not_below
+from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 HALVINGS = 50

@@ -14,8 +14,9 @@ import privacyfunnel as pf
 from privacyfunnel.attacks.learned import draw
 from privacyfunnel.errors import InvalidInput, InvalidJoint, InvalidPromise
 from privacyfunnel.proof.exponentials import e_to
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 from strategies import joints, joints_with_channels, notions, numerators
 
 NOISE = 4.5

@@ -15,8 +15,9 @@ from privacyfunnel.attacks.both_secrets import Trial
 from privacyfunnel.attacks.from_protocol import MOST_TESTED, from_protocol
 from privacyfunnel.attacks.outcomes import Outcomes
 from privacyfunnel.cli.app import run
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 from strategies import notions
 
 ALL = {"two colours", "balance of pairs", "testing both secrets", "learned"}

@@ -9,8 +9,9 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 
 CANARY = "CANARY"
 

@@ -27,8 +27,9 @@ from privacyfunnel.estimates.measuring import Meter, contract
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.summaries import summary
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import Tally, as_released
 from strategies import numerators
 

@@ -13,8 +13,9 @@ from privacyfunnel.estimates import frequencies, large_parts, scores
 from privacyfunnel.estimates.large_parts import Augmented
 from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.scores import IDENTIFIED, Scorer
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import Tally
 
 

@@ -31,8 +31,8 @@ from privacyfunnel.optimiser.two_secrets.low_and_high import Sides
 from privacyfunnel.optimiser.two_secrets.pairing import _checked_prices, _mixture, bound_by_pairs, pair_values
 from privacyfunnel.optimiser.two_secrets.staircase import charge_cost, least_over_partners, staircase
 from privacyfunnel.protocols import labels
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import block_of
 from strategies import UNIT, epsilons, joints, notions
 from ways import HOME
 

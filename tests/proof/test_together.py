@@ -15,10 +15,11 @@ from privacyfunnel.proof import together
 from privacyfunnel.proof.exponentials import log_above
 from privacyfunnel.proof.histories import Past
 from privacyfunnel.proof.together import certify_together
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.follow_up import FollowUp, Steps
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 
 ROUNDS = 300
 LONG_ROUNDS = 2_000

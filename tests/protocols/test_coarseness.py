@@ -5,9 +5,10 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.proof.over_population import population_findings, rare_cells
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.coarseness import merging_words, released_by
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 
 
 def protocol_with(joint, rows):

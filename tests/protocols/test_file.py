@@ -16,9 +16,9 @@ import privacyfunnel as pf
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols import json_file
 from privacyfunnel.protocols.any_file import digest_of, from_text, to_text
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.digits import step_for
-from privacyfunnel.protocols.protocol import block_of
 from privacyfunnel.protocols.published import published
 from privacyfunnel.tables.auditing import audited_joint
 from strategies import joints, notions

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import privacyfunnel as pf
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.miscounting import counting_words, miscount
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 
 rng = np.random.default_rng(5)
 JOINT = pf.Joint(rng.integers(1, 90, (2, 3, 4)), attributes=["sex", "town"])

@@ -22,9 +22,10 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, UnseenValues
 from privacyfunnel.optimiser.program.finishing import finished
+from privacyfunnel.protocols.block import Block, block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.labels import greedy
-from privacyfunnel.protocols.protocol import Block, Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.release import PILES, shuffled
 from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.sources import open_source

@@ -13,8 +13,9 @@ import numpy as np
 from tools.fuzzing import PIECES, one_line
 
 import privacyfunnel as pf
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.csv_files import csv_layout
 from privacyfunnel.tables.sources import open_source
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
 FEW = 10

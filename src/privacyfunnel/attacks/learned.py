@@ -15,8 +15,9 @@ import numpy as np
 from privacyfunnel.attacks.outcomes import inputs_on
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, MissingExtra
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_ROWS = 20_000

@@ -15,8 +15,9 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidJoint
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 
 MOST_OUTCOMES = 4_000_000

@@ -16,7 +16,8 @@ from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.noise import UNIT, Noise, balanced
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.estimates.intervals import quantile
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_LISTED = 50_000

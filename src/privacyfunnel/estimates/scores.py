@@ -23,8 +23,8 @@ from scipy.sparse.linalg import splu
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.large_parts import Augmented
 from privacyfunnel.numeric.stopping import attentive
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LEAST_SINGULAR = 1e-5

@@ -17,9 +17,10 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import noisy_joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.proof.histories import Past
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.follow_up import FollowUp
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.earlier_releases import histories_released, tables_of
 from privacyfunnel.tables.reading_back import FEWEST_ROWS, Tally
 from privacyfunnel.typing import Integers, Vector

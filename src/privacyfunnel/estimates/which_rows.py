@@ -14,9 +14,10 @@ from scipy.special import chdtri
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.measuring import Way
 from privacyfunnel.estimates.noisy_counts import LAPLACE_KURTOSIS, NoisyCounts, reach, read_otherwise
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.digits import MARGINAL_PEOPLE
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Vector
 

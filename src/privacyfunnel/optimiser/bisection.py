@@ -14,8 +14,9 @@ from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 
 STEPS = 12
 """Searches: the first is at ε itself, and eleven halvings then leave the share known to 1/2048."""

@@ -34,11 +34,12 @@ from privacyfunnel.promises.views import View
 from privacyfunnel.proof.certificate import certify_channel, certify_entries
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.verdict import Certificate
+from privacyfunnel.protocols.block import Block, faithful_block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
-from privacyfunnel.protocols.protocol import Block, Objective, Protocol, faithful_block, information_kept, not_below
+from privacyfunnel.protocols.protocol import Objective, Protocol, information_kept, not_below
 from privacyfunnel.typing import Integers
 
 NAMED = 3

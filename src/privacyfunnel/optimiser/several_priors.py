@@ -25,7 +25,8 @@ from privacyfunnel.optimiser.program.state import Progress, Search, before_round
 from privacyfunnel.promises.limits import PERFECT_LEVEL, terms_of
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
-from privacyfunnel.protocols.protocol import Protocol, block_of, information_kept, not_below
+from privacyfunnel.protocols.block import block_of
+from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
 from privacyfunnel.typing import Integers, Vector
 
 SOUGHT = 0.5

@@ -21,9 +21,10 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.verdict import Certificate
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.follow_up import FollowUp, Steps, earlier
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
 MOST_OUTCOMES = 4_000_000

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.follow_up import FollowUp
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 
 SCHEMA = "privacyfunnel-drawing/1"
 

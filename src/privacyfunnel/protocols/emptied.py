@@ -9,8 +9,9 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Vector
 
 NEXT_TO_NOTHING = 0.02

@@ -14,6 +14,7 @@ from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.json_file import (
     SHOWN,
@@ -25,7 +26,7 @@ from privacyfunnel.protocols.json_file import (
     written,
 )
 from privacyfunnel.protocols.kept import Likeness, Precision
-from privacyfunnel.protocols.protocol import Block, Fitted, Objective, Protocol
+from privacyfunnel.protocols.protocol import Fitted, Objective, Protocol
 from privacyfunnel.protocols.published import published
 
 SCHEMA = "privacyfunnel-protocol/3"

@@ -19,8 +19,9 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.distribution.refinement import read_from
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
 ONE_RELEASE = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.readers import points, reader_words
 from privacyfunnel.typing import Vector
 

@@ -6,23 +6,19 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privacyfunnel.distribution.column import Column, Reading, values_of
+from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
-from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.kept import Likeness, Precision
-from privacyfunnel.protocols.labels import assigned, likeliest, numbered
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -37,74 +33,6 @@ NOT_FOR_PUBLICATION = (
 )
 Objective = Literal["information", "faithful"]
 """What a protocol keeps the most of: I(X;Y), or cells, with rows that have the distribution of the original ones."""
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """A channel for some of the attributes: its input x stands for the values numbered codes[x, :]."""
-
-    columns: tuple[Column, ...]
-    codes: Integers
-    channel: Channel
-    labels: Integers
-    """labels[y]: the input whose values the output y is written as; outputs that share one have variants."""
-    marginal: Integers
-    """About 2³²·P(y), as coarsely as a sample would tell it: what estimates weigh outputs by."""
-    draw: Integers | None = None
-    """2³²·r(y): how a value never seen when fitting may be drawn so that the promise is kept; None if it cannot."""
-    nearest: bool = False
-    """Whether combinations of known values that are no input are read as the nearest one that is."""
-    variants: Integers | None = None
-    """variants[y]: which of the outputs with its label y is, from 0; None if no two outputs share a label."""
-    exact: tuple[str, ...] = ()
-    """Columns whose released value is always the true one."""
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The names of the attributes this block releases."""
-        return tuple(column.name for column in self.columns)
-
-    @cached_property
-    def values(self) -> NDArray[Any]:
-        """values[x, j]: the value of attribute j that input x stands for."""
-        return values_of(self.columns, self.codes)
-
-    def inputs_of(self, joint: Joint) -> Integers:
-        """For every value of X in `joint`, the input that stands for the same values; −1 if none does."""
-        if self.columns == joint.columns and np.array_equal(self.codes, joint.codes):
-            return np.arange(joint.n_x)
-        places = [joint.attributes.index(name) for name in self.attributes]
-        known = {values: x for x, values in enumerate(map(tuple, self.values.tolist()))}
-        found = np.array([known.get(values, -1) for values in map(tuple, joint.values[:, places].tolist())])
-        strange = np.flatnonzero(found < 0)
-        if self.nearest and strange.size:
-            found[strange] = self.nearest_to(self._codes_in(joint, strange, places))
-        return found
-
-    def nearest_to(self, codes: Integers) -> Integers:
-        """For combinations codes[i, j] that are no inputs, the input as which each is read; −1 if a value is none."""
-        found = np.full(len(codes), -1, dtype=np.int64)
-        known = (codes >= 0).all(axis=1)
-        if known.any():
-            different, of = np.unique(codes[known], axis=0, return_inverse=True)
-            places = [j for j, name in enumerate(self.attributes) if name in self.exact]
-            found[known] = nearest(different, self.codes, self.columns, places)[of.ravel()]
-        return found
-
-    def stays_exact(self) -> bool:
-        """Whether every output is written with the values of `exact` that all its inputs have."""
-        places = [j for j, name in enumerate(self.attributes) if name in self.exact]
-        own, told = self.codes[:, places], self.codes[self.labels][:, places]
-        return bool((own[self.channel.inputs] == told[self.channel.outputs]).all())
-
-    def _codes_in(self, joint: Joint, x: Integers, places: list[int]) -> Integers:
-        """The numbers that values x of a joint have in this block's columns; −1 for labels that these do not have."""
-        codes = np.empty((len(x), len(places)), dtype=np.int64)
-        for j, (column, place) in enumerate(zip(self.columns, places, strict=True)):
-            number = {label: i for i, label in enumerate(column.labels)}
-            of = np.array([number.get(label, -1) for label in joint.columns[place].labels], dtype=np.int64)
-            codes[:, j] = of[joint.codes[x, place]]
-        return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,31 +288,6 @@ class Protocol(Shown):
     def __repr__(self) -> str:
         shape = " × ".join(f"({b.channel.n_outputs}, {b.channel.n_inputs})" for b in self.blocks)
         return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
-
-
-def block_of(joint: Joint, channel: Channel, shared: bool = False) -> Block:
-    """The block that releases all attributes of `joint` through `channel`, outputs in the order of their labels.
-
-    If labels may be `shared`, each output has that of its likeliest value, and variants tell them apart.
-    """
-    mass = channel.numerators / UNIT * joint.p_x[channel.inputs]
-    q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs).astype(np.float64)
-    labels = likeliest(channel, mass) if shared else assigned(channel, mass, joint)
-    order = np.lexsort((-q, labels)) if shared else np.argsort(labels, kind="stable")
-    ordered = channel.with_outputs_in(order)
-    marginal = coarse_marginal(q[order], joint.total if joint.counted else None)
-    variants = numbered(labels[order]) if shared else None
-    return Block(
-        joint.columns, joint.codes, ordered, labels[order], marginal, None, joint.nearest, variants, joint.exact
-    )
-
-
-def faithful_block(joint: Joint, channel: Channel) -> Block:
-    """The block whose output number x is the value number x, with P(Y = x) = P(X = x)."""
-    marginal = coarse_marginal(joint.p_x, joint.total if joint.counted else None)
-    return Block(
-        joint.columns, joint.codes, channel, np.arange(joint.n_x), marginal, None, joint.nearest, None, joint.exact
-    )
 
 
 def information_kept(channel: Channel, p_x: Vector) -> float:

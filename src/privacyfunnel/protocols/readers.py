@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Vector
 
 LEAST_MOVED = 0.001

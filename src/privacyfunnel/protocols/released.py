@@ -9,7 +9,8 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.protocols.protocol import Block, Protocol, information_kept, released_joint
+from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.protocol import Protocol, information_kept, released_joint
 from privacyfunnel.typing import Matrix, Vector
 
 MOST_ENTRIES = 40_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block
 
 
 def unchanged(block: Block, joint: Joint) -> tuple[float, float]:

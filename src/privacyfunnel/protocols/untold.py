@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Vector
 
 MOST_INPUTS = 1_000

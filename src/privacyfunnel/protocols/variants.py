@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from privacyfunnel.optimiser.tradeoff import Tradeoff
 from privacyfunnel.promises.notion import Notion, factor
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Block, Objective
+from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.account import Attribute
 from privacyfunnel.report.curves import shares
 from privacyfunnel.report.measured import text_of

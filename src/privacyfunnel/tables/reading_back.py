@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers

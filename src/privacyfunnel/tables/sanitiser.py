@@ -17,8 +17,9 @@ from privacyfunnel.drawing.keyed import Mac
 from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, UnseenValues
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Block, Protocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
 Unseen = Literal["refuse", "draw"]

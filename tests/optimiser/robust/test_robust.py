@@ -19,8 +19,9 @@ from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.promises.confidence import FAMILIES, confidence_set
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.proof.certificate import certify_channel
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 
 ALARM = 1e-6
 SETS = list(FAMILIES)

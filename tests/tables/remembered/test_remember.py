@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives.cmac import CMAC
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidLedger, InvalidTable, OutputRefused, OverLimit, UnseenValues
 from privacyfunnel.proof.exponentials import log_above
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.file import from_text, to_text
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.remembered import records
 from privacyfunnel.tables.remembered.chain import Chain
 from privacyfunnel.tables.remembered.key import CHECK_DIGITS, COMMENT, SCHEMA, Key, _check

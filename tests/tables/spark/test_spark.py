@@ -20,8 +20,9 @@ from scipy.stats import chi2, chi2_contingency
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra, OutputRefused, UnseenValues
 from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, block_of
+from privacyfunnel.protocols.protocol import Protocol
 from spark_parts import environment, require_spark, spark
 
 pytestmark = pytest.mark.long

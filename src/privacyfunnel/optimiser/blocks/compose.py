@@ -55,8 +55,9 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.adaptive_blocks import in_words
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Objective, Protocol, block_of, not_below
+from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 from privacyfunnel.protocols.released import kept
 
 Method = Literal["tuned", "adaptive", "chained", "paper"]

@@ -29,9 +29,10 @@ from privacyfunnel.optimiser.faithful.search import Standing, generate, polished
 from privacyfunnel.optimiser.faithful.task import SPARED, not_exceeded
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.proof.certificate import MOST_WORK
+from privacyfunnel.protocols.block import Block, faithful_block
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.kept import Likeness
-from privacyfunnel.protocols.protocol import Block, Protocol, faithful_block
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Matrix
 
 MOST_CONDITIONS = 1_000_000

@@ -21,9 +21,10 @@ from privacyfunnel.optimiser.faithful.plan_rounding import rounded_columns
 from privacyfunnel.optimiser.faithful.task import MIXES
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
+from privacyfunnel.protocols.block import Block, faithful_block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness
-from privacyfunnel.protocols.protocol import Block, Protocol, faithful_block, not_below
+from privacyfunnel.protocols.protocol import Protocol, not_below
 from privacyfunnel.protocols.released import kept
 from privacyfunnel.typing import Vector
 

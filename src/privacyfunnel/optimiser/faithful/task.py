@@ -32,9 +32,10 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
+from privacyfunnel.protocols.block import faithful_block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness
-from privacyfunnel.protocols.protocol import Protocol, faithful_block, information_kept, not_below
+from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix
 
 SPARED = 1 / UNIT
