@@ -77,6 +77,20 @@ def test_every_option_of_fit_reaches_the_command_as_it_was_said():
     assert options.weights(found["weight"]) == {"age": 2.5}
 
 
+def test_promises_of_every_kind_can_be_said():
+    each = typed(least(secret=[["ill"], ["rent, a month"]], epsilon={"ill": 0.1, "rent, a month": 1}))
+    assert each["secret"] == ["ill", '"rent, a month"']
+    assert each["epsilon"] == 'ill=0.1,"rent, a month"=1'
+    kinds = typed(least(secret=[["ill"], ["rent"]], notion={"ill": "lip", "rent": "ldp"}))
+    assert kinds["notion"] == "ill=lip,rent=ldp"
+    together = typed(least(secret=["ill", "rent"]))
+    assert together["secret"] == ["ill,rent"]
+    values = typed(least(notion="belief", epsilon={"yes": 0.05}))
+    assert (values["notion"], values["epsilon"]) == ("belief", "yes=0.05")
+    said = from_content(least(secret=[["ill"], ["a", "b"]], epsilon={"ill": 0.1, "a": 1}), "r")
+    assert from_content(tomllib.loads(to_text(said)), "r") == said
+
+
 def test_paths_are_seen_from_the_recipe_and_what_is_for_the_house_stays_in_the_folder():
     follow = {"after": "old/first.json", "released": ["old/kept.parquet", "/abs.parquet"], "person": "id"}
     content = least(**follow, exact=["town", "a,b"])
@@ -125,6 +139,13 @@ LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secre
         ("attributes = []", "fit.attributes"),
         ("attributes = [3]", "fit.attributes.0 should be"),
         ("secret = 3", "fit.secret should be"),
+        ("secret = [['ill'], []]", "fit.secret should be"),
+        ("secret = [['ill'], [3]]", "fit.secret should be"),
+        ("epsilon = { yes = 'x' }", "fit.epsilon should be a finite number, or one for each"),
+        ("epsilon = { yes = nan, no = 1 }", "fit.epsilon should be a finite number"),
+        ("epsilon = {}", "fit.epsilon should be"),
+        ("epsilon = true", "fit.epsilon should be"),
+        ("notion = { ill = 3 }", "fit.notion should be a kind of promise"),
         ("secret = '…'", "fit.secret should be filled in"),
         ("at-least = 2.5", "fit.at-least should be"),
         ("exact-fit = 1", "fit.exact-fit should be"),

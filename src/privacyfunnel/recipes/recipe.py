@@ -41,10 +41,26 @@ def _known(value: Any) -> Any:
 
 
 def _secret(value: Any) -> Any:
-    if not isinstance(value, str | list) or not value or any(not isinstance(one, str) for one in value):
-        raise ValueError("should be the name of a column, or a list of names")
-    if TO_FILL_IN in (value if isinstance(value, list) else [value]):
+    lists = value if isinstance(value, list) and any(isinstance(one, list) for one in value) else [value]
+    each = [one if isinstance(one, list) else [one] for one in lists]
+    if not all(names and all(isinstance(name, str) and name for name in names) for names in each):
+        raise ValueError("should be the name of a column, a list of names, or a list of such lists")
+    if any(TO_FILL_IN in names for names in each):
         raise ValueError(f"should be filled in; it still says {TO_FILL_IN}")
+    return value
+
+
+def _notion(value: Any) -> Any:
+    each = list(value.values()) if isinstance(value, dict) else [value]
+    if not each or not all(isinstance(one, str) and one.strip() for one in each):
+        raise ValueError('should be a kind of promise, or one for each, such as { ill = "lip", rent = "ldp" }')
+    return value
+
+
+def _epsilon(value: Any) -> Any:
+    each = list(value.values()) if isinstance(value, dict) else [value]
+    if not each or not all(type(one) in (int, float) and isfinite(one) for one in each):
+        raise ValueError("should be a finite number, or one for each, such as { ill = 0.1, well = 1 }")
     return value
 
 
@@ -72,12 +88,15 @@ class Fit(BaseModel):
     model_config = STRICT
 
     secret: Annotated[Any, AfterValidator(_secret)]
+    """A column; some, which are one secret together; or lists of columns, each of which has a promise of its own."""
     attributes: list[Name] | None = Field(default=None, min_length=1)
     columns: Text | None = None
     coarsen: Text | None = None
     exact: list[Name] | None = None
-    notion: Text | None = None
-    epsilon: float | None = None
+    notion: Annotated[Any, AfterValidator(_notion)] = None
+    """Of all secrets, or of each."""
+    epsilon: Annotated[Any, AfterValidator(_epsilon)] = None
+    """One, or one for each secret or value of the secret."""
     lower: float | None = None
     upper: float | None = None
     keep: float | None = None
@@ -109,6 +128,12 @@ class Fit(BaseModel):
     allow_secret_attribute: bool | None = None
     gap: float | None = None
     time_limit: float | None = None
+
+    @property
+    def secrets(self) -> list[list[str]]:
+        """The columns of each secret."""
+        lists = isinstance(self.secret, list) and any(isinstance(one, list) for one in self.secret)
+        return [one if isinstance(one, list) else [one] for one in (self.secret if lists else [self.secret])]
 
 
 class Sanitise(BaseModel):
@@ -186,8 +211,7 @@ class Recipe(BaseModel):
             raise ValueError("fit.exact-fit is not for publication; take it out, or take out [publish]")
         if self.publish is not None and self.sanitise.seed is not None:
             raise ValueError("sanitise.seed can be undone by who knows it; take it out, or take out [publish]")
-        secrets = [self.fit.secret] if isinstance(self.fit.secret, str) else self.fit.secret
-        named = {alike(part) for name in secrets for part in name.split(",")}
+        named = {alike(name) for names in self.fit.secrets for name in names}
         for name in self.fit.attributes or () if self.publish is not None else ():
             if alike(name) in named:
                 raise ValueError(f"fit.attributes has {name!r}, called like the secret; take it out, or [publish]")

@@ -87,8 +87,11 @@ def _fit(recipe: Recipe, place: Path) -> list[str]:
     """Options of fit: lists of names are joined by commas, and what is said of columns becomes column=value."""
     fit = recipe.fit
     said = _seen_from(fit, place, "domain", "after", "released")
-    secrets = [fit.secret] if isinstance(fit.secret, str) else fit.secret
-    said["secret"] = _joined(secrets, "fit.secret")
+    said["secret"] = [_joined(names, "fit.secret") for names in fit.secrets]
+    if isinstance(fit.notion, dict):
+        said["notion"] = _pairs(fit.notion, "fit.notion")
+    if isinstance(fit.epsilon, dict):
+        said["epsilon"] = _pairs(fit.epsilon, "fit.epsilon")
     if fit.attributes is not None:
         said["attributes"] = _joined(fit.attributes, "fit.attributes")
     if isinstance(fit.known, list):
@@ -155,6 +158,11 @@ def _value(value: Any) -> str:
 
 def _number(value: float) -> str:
     return repr(value) if isinstance(value, float) and value != int(value) else str(int(value))
+
+
+def _pairs(said: Mapping[str, Any], key: str) -> str:
+    """What is said of each, in one text."""
+    return ",".join(f"{_typed(name, key)}={_value(value)}" for name, value in said.items())
 
 
 def _joined(names: list[str], key: str) -> str:

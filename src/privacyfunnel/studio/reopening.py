@@ -58,8 +58,9 @@ def start_of(recipe: Recipe) -> Start:
         _refuse(name not in SHOWN and getattr(fit, name) not in (None, False), f"fit.{hyphened(name)}")
     if not isinstance(fit.secret, str):
         raise InvalidInput("fit.secret: the studio has a place for one secret column; use funnel run")
+    _refuse(isinstance(fit.epsilon, dict), "fit.epsilon, one for each")
     notion = fit.notion or "lip"
-    if notion not in KINDS or not set(KINDS[notion].required()) <= {"epsilon"}:
+    if not isinstance(notion, str) or notion not in KINDS or not set(KINDS[notion].required()) <= {"epsilon"}:
         raise InvalidInput(f"fit.notion: the studio has no place for {notion!r}; use funnel run")
     if "epsilon" in KINDS[notion].required() and fit.epsilon is None:
         raise InvalidInput("fit.epsilon: the studio begins with a promise, which needs it")
