@@ -107,6 +107,14 @@ def test_texts_from_the_table_are_shown_as_texts(folder):
     assert "Birch &lt;b&gt;" in page
 
 
+def test_the_report_says_which_columns_are_released_as_they_are():
+    joint = pf.Joint([[[30, 12], [20, 15]], [[10, 25], [12, 30]]], attributes=["town", "sport"])
+    for exact in (["town"], None):
+        protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful", exact=exact)
+        told = report_page(account(protocol, joint), table_name="people.csv")
+        assert ("Released exactly as they are: town." in told) is (exact is not None)
+
+
 def test_the_public_page_needs_no_table_and_names_no_value_of_the_secret(folder, tmp_path):
     assert funnel("report", folder / "protocol.json", "--public", "-o", tmp_path / "public.html") == 0
     page = (tmp_path / "public.html").read_text()

@@ -7,13 +7,14 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import command, run
-from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.recipes.recipe import from_content, load
 from privacyfunnel.recipes.steps import steps
 
 desk = pytest.importorskip("privacyfunnel.studio.actions")
 choosing = pytest.importorskip("privacyfunnel.studio.choosing")
 columns = pytest.importorskip("privacyfunnel.studio.columns")
+more = pytest.importorskip("privacyfunnel.studio.more")
 protecting = pytest.importorskip("privacyfunnel.studio.protecting")
 reopening = pytest.importorskip("privacyfunnel.studio.reopening")
 
@@ -87,6 +88,72 @@ def test_every_promise_of_the_page_is_said_as_options_and_comes_back(promise, sa
     command("fit").make_context("fit", list(words[1:]))
 
 
+MORES = {
+    "two secrets": (more.More("age", 0.3), {"epsilon": {"obese": 0.5, "age": 0.3}, "secret": [["obese"], ["age"]]}),
+    "levels": (more.More(levels="yes=0.2, no=1"), {"epsilon": {"yes": 0.2, "no": 1.0}, "secret": "obese"}),
+    "exact": (more.More(exact=("sex",)), {"epsilon": 0.5, "exact": ["sex"]}),
+    "borders": (more.More(ordered=True), {"epsilon": 0.5, "ordered": True}),
+}
+
+
+@pytest.mark.parametrize("name", MORES)
+def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table):
+    wanted, said = MORES[name]
+    opened = desk.open_table(table, "people.csv")
+    first = "age" if wanted.ordered else "obese"
+    counts = desk.count(opened, first, ["sex", "town"], {"age": ("bins", "0, 40, 60, 120")}, wanted.second)
+    promise = wanted.promise(pf.LIP, 0.5, "lip", first)
+    solved = desk.solve(
+        counts,
+        opened,
+        promise,
+        20,
+        lambda _: None,
+        protection=protecting.Protection(1.0, 10),
+        more=wanted,
+        plain=pf.LIP(0.5),
+    )
+    protocol = solved.account.protocol
+    assert protocol.notion == promise.made_for(counts.exact.joint)
+    assert solved.account.verdict.holds
+    assert protocol.blocks[0].exact == wanted.exact
+    made = from_content(tomllib.loads(desk.recipe_of(solved, opened, counts, 30.0)), "recipe")
+    for key, value in said.items():
+        assert getattr(made.fit, key) == value
+    start = reopening.start_of(made)
+    of_second = start.second_epsilon if start.second else None
+    back = more.More(start.second, of_second, start.levels, start.ordered, start.exact)
+    assert back.promise(pf.LIP, start.epsilon, start.notion, start.secret) == promise
+    assert back.exact == wanted.exact
+    assert promise_of(next(step.words for step in steps(made, reopening_place()) if step.name == "fit")) == promise
+
+
+def promise_of(words):
+    """The promise that the command of a recipe would make."""
+    from privacyfunnel.cli.promising import Asked
+
+    given = command("fit").make_context("fit", list(words[1:])).params
+    names = ("secret", "notion", "epsilon", "lower", "upper", "known", "keep", "error", "ordered", "per_range")
+    return Asked(*(given[name] for name in names)).promise()
+
+
+@pytest.mark.parametrize("typed", ["yes", "yes=", "yes=a", "=", "yes=0.1,"])
+def test_levels_that_cannot_be_read_are_explained(typed):
+    with pytest.raises(InvalidPromise, match="value=number"):
+        more.levels_of(typed)
+
+
+def test_what_does_not_go_together_on_the_page_is_explained():
+    with pytest.raises(InvalidPromise, match="are for one secret"):
+        more.More("age", 0.3, levels="yes=0.1, no=1").promise(pf.LIP, 0.5, "lip", "obese")
+    with pytest.raises(InvalidPromise, match="ε of the second secret"):
+        more.More("age", None).promise(pf.LIP, 0.5, "lip", "obese")
+    with pytest.raises(InvalidPromise, match="ldp compares values"):
+        more.More(levels="yes=0.1, no=1").promise(pf.LDP, 0.5, "ldp", "obese")
+    known = more.More(levels="yes=0.1, no=1").promise(lambda e: pf.SRLIP(e, known=1), 0.5, "srlip", "obese")
+    assert known == pf.SRLIP({"yes": 0.1, "no": 1.0}, known=1)
+
+
 def reopening_place():
     from pathlib import Path
 
@@ -94,11 +161,15 @@ def reopening_place():
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("said", "words"),
     [
         ({"weight": {"a": 2.0}}, "fit.weight: the studio has no place"),
         ({"keep": 0.9}, "fit.keep: the studio has no place"),
         ({"secret": ["s", "t"]}, "fit.secret: the studio"),
+        ({"secret": [["s"], ["t"], ["u"]]}, "fit.secret: the studio"),
+        ({"secret": [["s"], ["t"]], "epsilon": {"s": 0.1}}, "fit.epsilon: should say one for s and one for t"),
+        ({"per-range": 0.5, "ordered": True}, "fit.per-range: the studio has no place"),
+        ({"notion": {"s": "lip"}}, "fit.notion: the studio has no place"),
         ({"notion": "alip", "lower": 1.0}, "fit.lower"),
         ({"private": 0.7}, "fit.private: the studio has 0.1, 0.5, 1, 2"),
         ({"at-least": 7}, "fit.at-least: the studio has"),
@@ -107,8 +178,8 @@ def reopening_place():
         ({"epsilon": None}, "fit.epsilon"),
     ],
 )
-def test_what_the_page_has_no_place_for_is_refused_by_its_key(more, words, tmp_path, capsys):
-    fit = {"secret": "s", "epsilon": 0.5} | more
+def test_what_the_page_has_no_place_for_is_refused_by_its_key(said, words, tmp_path, capsys):
+    fit = {"secret": "s", "epsilon": 0.5} | said
     content = {"recipe": 1, "table": "t.csv", "output": "o", "fit": {k: v for k, v in fit.items() if v is not None}}
     with pytest.raises(InvalidInput, match=words):
         reopening.start_of(from_content(content, "recipe"))

@@ -48,7 +48,7 @@ def upload(page, table):
 
 def choose(page, secret, columns):
     page.get_by_role("radio", name=f"{secret} is the secret").check()
-    for box in page.get_by_role("checkbox").all():
+    for box in page.locator("#attributes").get_by_role("checkbox").all():
         name = box.get_attribute("value")
         if box.is_enabled():
             box.set_checked(name in columns)
@@ -604,3 +604,40 @@ def test_a_narrow_screen_shows_everything_without_sideways_scrolling(open_studio
         page.wait_for_selector("#curve figure")
         assert too_wide(page) <= 0
         assert barriers(page) == []
+
+
+@pytest.mark.long
+def test_more_can_be_promised_and_what_is_shown_is_what_was_chosen(open_studio, visit, table, tmp_path):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        choose(page, "obese", ["sex", "town"])
+        shows(page, pf.LIP(0.5).words())
+        levels = pf.LIP({"no": 1.0, "yes": 0.2})  # in the order of the table
+        page.get_by_text("More about this promise").click()
+        page.fill("#levels", "yes=0.2, no=1")
+        page.locator("#levels").blur()
+        shows(page, levels.words())
+        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).notion.words() == levels.words()
+        page.fill("#levels", "yes=much")
+        page.locator("#levels").blur()
+        page.wait_for_function("() => document.querySelector('#status')?.innerText.includes('value=number')")
+        assert "Old result" in page.inner_text("#main")
+        page.fill("#levels", "")
+        page.locator("#levels").blur()
+        shows(page, pf.LIP(0.5).words())
+
+        page.locator("#exact").get_by_label("sex").check()
+        shows(page, "Released exactly as they are: sex.")
+        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).blocks[0].exact == ("sex",)
+
+        page.select_option("#second", "town")
+        choose(page, "obese", ["sex", "town"])
+        page.wait_for_selector("#second_epsilon")
+        each = pf.Promises(obese=pf.LIP(0.5), town=pf.LIP(0.5))
+        shows(page, each.words())
+        page.fill("#second_epsilon", "0.3")
+        page.dispatch_event("#second_epsilon", "change")
+        shows(page, pf.Promises(obese=pf.LIP(0.5), town=pf.LIP(0.3)).words())
+        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).attributes == ("sex",)
+        assert barriers(page) == []
+        assert heard["errors"] == []

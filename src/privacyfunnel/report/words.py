@@ -122,6 +122,12 @@ def threshold_words(account: Account) -> str | None:
     return FREQUENCY_THRESHOLD.format(people=account.protocol.at_least)
 
 
+def exact_words(account: Account) -> str | None:
+    """Which columns are released as they are, if any are."""
+    names = [name for block in account.protocol.blocks for name in block.exact]
+    return f"Released exactly as they are: {', '.join(names)}." if names else None
+
+
 def aside_words(account: Account) -> str | None:
     """Of a private fit with its table: that what follows is not what the promise is about."""
     measured = account.measured

@@ -22,6 +22,7 @@ from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
+from privacyfunnel.studio.more import More, levels_of
 from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start, recipe_text
 from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
@@ -61,7 +62,9 @@ class Opened:
     """As its owner calls it."""
     rows: int
     columns: tuple[Suggestion, ...]
-    counts: dict[tuple[str, frozenset[str], tuple[Any, ...]], Counts] = field(default_factory=dict, repr=False)
+    counts: dict[tuple[tuple[str, ...], frozenset[str], tuple[Any, ...]], Counts] = field(
+        default_factory=dict, repr=False
+    )
     """Of every choice of a secret, columns and how they are cut so far: who comes back to one finds the same noise."""
     start: Start | None = None
     """What is chosen from the start, by a recipe."""
@@ -78,6 +81,9 @@ class Solved:
     """The promise as it was chosen; the protocol's own may say more about what it was made for."""
     wish: Wish | None = None
     """What it was found for, if it was a wish."""
+    more: More = field(default_factory=More)
+    plain: Notion | None = None
+    """With more: the promise without it."""
 
 
 def open_table(path: Path, name: str, start: Start | None = None) -> Opened:
@@ -94,13 +100,16 @@ def open_table(path: Path, name: str, start: Start | None = None) -> Opened:
 def _marked(columns: tuple[Suggestion, ...], start: Start, name: str) -> tuple[Suggestion, ...]:
     """The columns with the parts that a recipe gives them."""
     there = {column.column for column in columns if column.usable}
-    for asked in (start.secret, *(start.attributes or ()), *start.cuts):
+    second = (start.second,) if start.second else ()
+    for asked in (start.secret, *second, *(start.attributes or ()), *start.cuts):
         if asked not in there:
             raise InvalidTable(f"the recipe speaks of a column {asked!r}, which {name} does not have")
 
     def part(column: Suggestion) -> Role:
         if column.column == start.secret:
             return "secret"
+        if column.column == start.second:
+            return "leave out"
         suggested = column.part == "release" if start.attributes is None else column.column in start.attributes
         return "release" if suggested else "leave out"
 
@@ -117,13 +126,16 @@ def take_upload(path: Path, name: str, folder: Path) -> Path:
     return taken
 
 
-def count(opened: Opened, secret: str, attributes: list[str], cuts: Mapping[str, Cut] | None = None) -> Counts:
+def count(
+    opened: Opened, secret: str, attributes: list[str], cuts: Mapping[str, Cut] | None = None, second: str = ""
+) -> Counts:
     """Count the chosen columns, once; those of `cuts` as they are to be cut."""
-    used = {secret, *attributes}
+    secrets = [secret, second] if second else [secret]
+    used = {*secrets, *attributes}
     wishes = wishes_of({name: cut for name, cut in (cuts or {}).items() if name in used})
-    choice = secret, frozenset(attributes), key_of(wishes)
+    choice = tuple(secrets), frozenset(attributes), key_of(wishes)
     if choice not in opened.counts:
-        opened.counts[choice] = Counts(count_table(opened.path, secret, attributes, wishes=wishes), wishes)
+        opened.counts[choice] = Counts(count_table(opened.path, secrets, attributes, wishes=wishes), wishes)
     return opened.counts[choice]
 
 
@@ -152,13 +164,18 @@ def solve(
     *,
     objective: Objective = FIRST_OBJECTIVE,
     protection: Protection | None = None,
+    more: More | None = None,
+    plain: Notion | None = None,
 ) -> Solved:
     """The best protocol, and what is to be shown of it."""
     protection = Protection.usual(notion) if protection is None else protection
     joint = _used(counts, protection, notion, follow)
     with _named_as_on_the_page():
-        protocol = optimise(joint, notion, objective=objective, time_limit=time_limit, progress=follow)
-        return _measured(protocol, counts, opened, notion, protection, follow)
+        more = More() if more is None else more
+        exact = list(more.exact) or None
+        protocol = optimise(joint, notion, objective=objective, time_limit=time_limit, progress=follow, exact=exact)
+        found = _measured(protocol, counts, opened, notion, protection, follow)
+        return replace(found, more=more, plain=plain)
 
 
 def grant(
@@ -242,16 +259,24 @@ def release(solved: Solved, opened: Opened, folder: Path) -> Path:
 
 def recipe_of(solved: Solved, opened: Opened, counts: Counts, time_limit: float | None) -> str:
     """What was chosen, as a recipe."""
-    protocol = solved.account.protocol
+    protocol, more = solved.account.protocol, solved.more
+    names = counts.exact.joint.secret_names
+    said: dict[str, Any] = {}
+    if solved.plain is not None and (more.second or more.levels):
+        first = solved.plain.epsilon
+        said["epsilon"] = {names[0]: first, more.second: more.second_epsilon} if more.second else levels_of(more.levels)
+    said |= {"ordered": True} if more.ordered else {}
+    said |= {"exact": list(more.exact)} if more.exact else {}
     return recipe_text(
         opened.name,
-        protocol.secret,
+        [[name] for name in names] if len(names) > 1 else protocol.secret,
         protocol.attributes,
         counts.wishes,
-        solved.asked,
+        solved.plain or solved.asked,
         protocol.objective,
         solved.protection,
         time_limit,
+        **said,
     )
 
 

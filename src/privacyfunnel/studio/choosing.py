@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from htmltools import Tag, tags
 from shiny import ui
@@ -13,6 +14,7 @@ from privacyfunnel.promises.notions import KINDS
 from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.studio.actions import ATTACKERS, KNOWN_LABEL
+from privacyfunnel.studio.more import more_part
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
 from privacyfunnel.studio.reopening import CONFIDENCES, Start
@@ -44,7 +46,7 @@ def kinds() -> list[type[Notion]]:
     return [kind for kind in KINDS.values() if set(kind.required()) <= {"epsilon"}]
 
 
-def promise_step(start: Start | None = None) -> Tag:
+def promise_step(start: Start | None = None, attributes: Sequence[str] = (), second: str = "") -> Tag:
     """Choose a promise, or say what is to be kept; what a recipe says is chosen already."""
     now = start if start is not None else FIRST
     choices = {kind.name: f"{kind.name}: {kind.title}" for kind in kinds()}
@@ -74,6 +76,7 @@ def promise_step(start: Start | None = None) -> Tag:
             ui.input_numeric("epsilon", "ε", now.epsilon, min=0, max=64, step=0.05),
             class_="slide",
         ),
+        more_part(attributes, second, start),
         tags.details(
             tags.summary("Or say how much is to be kept"),
             tags.div(

@@ -17,7 +17,7 @@ from privacyfunnel.report.html import code, paragraph
 from privacyfunnel.report.measured import text_of
 from privacyfunnel.report.page import aside_part, attack_part, columns_part, side_channels_part
 from privacyfunnel.report.promised import glance_part, promise_part
-from privacyfunnel.report.words import again_words, how_to_count, kept_words, percent, threshold_words
+from privacyfunnel.report.words import again_words, exact_words, how_to_count, kept_words, percent, threshold_words
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
 from privacyfunnel.tables.preview import Preview
 
@@ -113,7 +113,7 @@ def result_part(solved: Solved) -> Tag:
     shown = solved.account
     wish = [tags.p(solved.wish.words())] if solved.wish else []
     threshold = threshold_words(shown)
-    said = (shown.population and shown.population.words(), threshold, shown.emptied.words())
+    said = (shown.population and shown.population.words(), exact_words(shown), threshold, shown.emptied.words())
     more = [tags.p(words) for words in said if words]
     return section(
         "result-step",

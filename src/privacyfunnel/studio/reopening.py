@@ -27,7 +27,7 @@ KNOWN = (1, 2)
 """How many columns attackers may know, where it is not any."""
 SHOWN = {
     *("secret", "attributes", "notion", "epsilon", "known", "confidence", "within", "private", "exact_fit", "at_least"),
-    *("objective", "bins", "top", "dates", "time_limit"),
+    *("objective", "bins", "top", "dates", "time_limit", "ordered", "exact"),
 }
 """Keys of [fit] that the studio has a place for."""
 
@@ -47,6 +47,13 @@ class Start:
     within: str = ""
     private: str = f"{USUAL_EPSILON:g}"
     at_least: str = str(USUAL)
+    second: str = ""
+    """Another secret, with a promise of its own."""
+    second_epsilon: float = 0.5
+    levels: str = ""
+    """For values of the secret, as typed."""
+    ordered: bool = False
+    exact: tuple[str, ...] = ()
 
 
 def start_of(recipe: Recipe) -> Start:
@@ -56,27 +63,56 @@ def start_of(recipe: Recipe) -> Start:
         _refuse(getattr(recipe, name) is not None, name)
     for name in type(fit).model_fields:
         _refuse(name not in SHOWN and getattr(fit, name) not in (None, False), f"fit.{hyphened(name)}")
-    if not isinstance(fit.secret, str):
-        raise InvalidInput("fit.secret: the studio has a place for one secret column; use funnel run")
-    _refuse(isinstance(fit.epsilon, dict), "fit.epsilon, one for each")
+    if len(fit.secrets) > 2 or any(len(names) > 1 for names in fit.secrets):
+        raise InvalidInput("fit.secret: the studio has a place for one secret column, or two that stand by themselves")
     notion = fit.notion or "lip"
     if not isinstance(notion, str) or notion not in KINDS or not set(KINDS[notion].required()) <= {"epsilon"}:
         raise InvalidInput(f"fit.notion: the studio has no place for {notion!r}; use funnel run")
     if "epsilon" in KINDS[notion].required() and fit.epsilon is None:
         raise InvalidInput("fit.epsilon: the studio begins with a promise, which needs it")
     private = USUAL_EPSILON if fit.private is None else fit.private
+    first, second = fit.secrets[0][0], fit.secrets[1][0] if len(fit.secrets) > 1 else ""
+    epsilon, of_second, levels = _levels(fit.epsilon, first, second)
     return Start(
-        fit.secret,
+        first,
         tuple(fit.attributes) if fit.attributes is not None else None,
         _cuts(fit),
         notion,
-        fit.epsilon if fit.epsilon is not None else Start.epsilon,
+        epsilon,
         "any" if fit.known is None else str(_one_of(fit.known, KNOWN, "fit.known")),
         fit.objective or "faithful",
         "" if fit.confidence is None else str(_one_of(fit.confidence, CONFIDENCES, "fit.confidence")),
         fit.within or "",
         EXACT if fit.exact_fit else f"{_one_of(private, EPSILONS, 'fit.private'):g}",
         str(_one_of(fit.at_least or (1 if fit.exact_fit else USUAL), THRESHOLDS, "fit.at-least")),
+        second,
+        of_second,
+        levels,
+        bool(fit.ordered),
+        tuple(fit.exact or ()),
+    )
+
+
+def _levels(said: Any, first: str, second: str) -> tuple[float, float, str]:
+    """The ε of the first secret and of the second one, and levels for values, as typed."""
+    if not isinstance(said, dict):
+        epsilon = said if said is not None else Start.epsilon
+        return epsilon, epsilon, ""
+    if not second:
+        return Start.epsilon, Start.second_epsilon, levels_text(said)
+    if set(said) != {first, second}:
+        raise InvalidInput(f"fit.epsilon: should say one for {first} and one for {second}")
+    return said[first], said[second], ""
+
+
+def levels_text(levels: Mapping[str, float]) -> str:
+    """Levels as they are typed.
+
+    >>> levels_text({"yes": 0.1, "no, never": 1})
+    'yes=0.1, "no, never"=1'
+    """
+    return ", ".join(
+        f'"{value}"={level:g}' if "," in value else f"{value}={level:g}" for value, level in levels.items()
     )
 
 
@@ -103,16 +139,20 @@ def _cuts(fit: Fit) -> dict[str, Cut]:
 
 def recipe_text(
     table: str,
-    secret: str,
+    secret: str | list[list[str]],
     attributes: tuple[str, ...],
     wishes: Wishes,
     promise: Notion,
     objective: str,
     protection: Protection,
     time_limit: float | None,
+    **more: Any,
 ) -> str:
-    """What was chosen, as a recipe that does it again, for a table that lies beside it."""
-    said: dict[str, Any] = {"secret": secret, "attributes": list(attributes), **_promise(promise)}
+    """What was chosen, as a recipe that does it again, for a table that lies beside it; `more` are other keys of fit.
+
+    They come before what the promise says, whose kind and ε are those of the first secret.
+    """
+    said: dict[str, Any] = {"secret": secret, "attributes": list(attributes), **_promise(promise), **more}
     if protection.private is None:
         said["exact_fit"] = True
     else:

@@ -19,6 +19,7 @@ from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import choosing, page
 from privacyfunnel.studio import columns as choices
 from privacyfunnel.studio.knowing import knowing_part
+from privacyfunnel.studio.more import NO_WISH, More
 from privacyfunnel.studio.visit import Visit
 
 S = TypeVar("S")
@@ -69,12 +70,16 @@ def columns(visit: Visit) -> None:
     @reactive.event(visit.input.count)
     async def _count() -> None:
         now = _there(visit.opened.get())
-        secret, chosen = visit.input.secret(), [n for n in visit.input.attributes() if n != visit.input.secret()]
+        secret, second = visit.input.secret(), visit.input.second() if "second" in visit.input else ""
+        second = "" if second == secret else second
+        chosen = [name for name in visit.input.attributes() if name not in (secret, second)]
         visit.forget()
         if not secret or not chosen:
             visit.say("columns", "choose one secret and at least one other column to release")
             return
-        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen, visit.cuts(now.columns)))
+        found = await visit.attempt(
+            "columns", partial(desk.count, now, secret, chosen, visit.cuts(now.columns), second)
+        )
         visit.counted.set(found)
 
     @render.ui
@@ -88,7 +93,11 @@ def promises(visit: Visit) -> None:
 
     @render.ui
     def promise() -> Any:
-        return choosing.promise_step(visit.started()) if visit.counted.get() else None
+        now = visit.counted.get()
+        if now is None:
+            return None
+        joint = now.exact.joint
+        return choosing.promise_step(visit.started(), joint.attributes, "".join(joint.secret_names[1:]))
 
     @render.ui
     def attackers() -> Any:
@@ -107,7 +116,7 @@ def promises(visit: Visit) -> None:
     def _curves() -> None:
         visit.first_kind = visit.input.notion()
         now, protection = visit.counted.get(), visit.protection()
-        if now is not None and protection is not None:
+        if now is not None and protection is not None and len(now.exact.joint.secret_names) == 1:
             visit.follow_curves(now, visit.objective(), protection)
 
     @render.ui
@@ -119,19 +128,22 @@ def promises(visit: Visit) -> None:
         now, opened = visit.counted.get(), visit.opened.get()
         if now is None or opened is None:
             return
-        promise, objective, protection = visit.promise(visit.input.epsilon()), visit.objective(), visit.protection()
-        if promise is None or protection is None:
+        more, objective, protection = visit.more(now), visit.objective(), visit.protection()
+        promises = visit.promise(visit.input.epsilon(), more, now.exact.joint.secret_names[0])
+        if promises is None or protection is None:
             visit.refuse()
             return
-        if (promise, objective, protection) == visit.promised:
+        promise, plain = promises
+        if (promise, objective, protection, more.exact) == visit.promised:
             return
-        visit.promised = promise, objective, protection
+        visit.promised = promise, objective, protection, more.exact
         visit.say("promise", None)
         if visit.promised in visit.known:
             visit.drop_search()
             visit.show(visit.known[visit.promised])
         else:
-            visit.begin_search(partial(desk.solve, now, opened, promise, visit.time_limit), objective, protection)
+            task = partial(desk.solve, now, opened, promise, visit.time_limit, more=more, plain=plain)
+            visit.begin_search(task, objective, protection)
 
     @reactive.effect
     @reactive.event(visit.input.wish)
@@ -140,6 +152,9 @@ def promises(visit: Visit) -> None:
         keep = visit.input.keep()
         if not isinstance(keep, int | float):
             visit.say("promise", "say which share is to be kept, in per cent")
+            return
+        if visit.more(now) != More():
+            visit.say("promise", NO_WISH)
             return
         if visit.input.people():
             visit.say("promise", "the smallest ε is found for the people in the table only; choose them, or an ε")
@@ -218,7 +233,7 @@ def results(visit: Visit) -> None:
     @render.ui
     async def curve() -> Any:
         compared, now = visit.compared.get(), visit.solved.get()
-        if not compared.curves or now is None:
+        if not compared.curves or now is None or now.more != More():  # they are of one promise with one ε
             return None
         shown = compared.with_first(visit.input.notion())
         return HTML(await asyncio.to_thread(curves_part, now.account, shown))
@@ -264,8 +279,9 @@ def files(visit: Visit) -> None:
     def get_report() -> Any:
         with reactive.isolate():
             compared = visit.compared.get().with_first(visit.first_kind)
-        known = compared if compared.curves else None
-        return _when_done(lambda found: desk.report_text(*found, known, public=False), here())
+        found = here()
+        known = compared if compared.curves and found[0].more == More() else None
+        return _when_done(lambda found: desk.report_text(*found, known, public=False), found)
 
     @render.download_button(filename="privacy-statement.html")
     def get_public() -> Any:

@@ -19,6 +19,7 @@ from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import page
+from privacyfunnel.studio.more import More
 from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start
 from privacyfunnel.studio.wishing import Cut
@@ -29,8 +30,8 @@ POLL_SECONDS = 0.2
 """Progress looks steady at this pace, and asking more often would take time from the search."""
 
 
-Choice = tuple[Notion, Objective, Protection]
-"""What is searched for: a promise, what is kept the most of, and how the protocol is protected."""
+Choice = tuple[Notion, Objective, Protection, tuple[str, ...]]
+"""What is searched for: a promise, what is kept the most of, how the protocol is protected, and exact columns."""
 Kind = tuple[Objective, Protection]
 """What curves are of."""
 
@@ -162,15 +163,30 @@ class Visit:
         self.notice.set(None)
         self.compared.set(Comparison((), {}))
 
-    def promise(self, epsilon: Any) -> Notion | None:
-        """The promise that is chosen; None, and words for the page, if it makes no sense."""
+    def promise(self, epsilon: Any, more: More, secret: str) -> tuple[Notion, Notion] | None:
+        """The promise that is chosen, and the same without more; None, and words for the page, if it makes no sense."""
+        kind, known = self.input.notion(), self.attackers()
+        people, within = self.input.people(), self.input.within() if "within" in self.input else ""
         try:
-            promise = desk.notion_of(self.input.notion(), epsilon, self.attackers())
-            promise = desk.kept_for(promise, self.input.people(), self.input.within() if "within" in self.input else "")
+            plain = desk.notion_of(kind, epsilon, known)
+            whole = more.promise(lambda e: desk.notion_of(kind, e, known), epsilon, kind, secret)
+            return desk.kept_for(whole, people, within), desk.kept_for(plain, people, within)
         except PrivacyFunnelError as trouble:
             self.say("promise", str(trouble))
             return None
-        return promise
+
+    def more(self, counts: Counts) -> More:
+        """What is chosen beside a kind of promise and its ε."""
+        given, names = self.input, counts.exact.joint.secret_names
+        if "levels" not in given:  # the page is not there yet
+            return More(names[1] if len(names) > 1 else "")
+        return More(
+            names[1] if len(names) > 1 else "",
+            given.second_epsilon() if "second_epsilon" in given and len(names) > 1 else None,
+            str(given.levels()).strip(),
+            bool(given.ordered()),
+            tuple(name for name in counts.exact.joint.attributes if name in given.exact()),
+        )
 
     def cuts(self, columns: Sequence[Suggestion]) -> dict[str, Cut]:
         """How every column is to be cut, as chosen."""
@@ -295,7 +311,7 @@ class Visit:
 
 def _choice(solved: desk.Solved) -> Choice:
     """What a result is for."""
-    return solved.asked, solved.account.objective, solved.protection
+    return solved.asked, solved.account.objective, solved.protection, solved.more.exact
 
 
 def _busy(searching: list[Work[desk.Solved] | None]) -> bool:

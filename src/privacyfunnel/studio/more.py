@@ -1,0 +1,95 @@
+"""More of a promise on the page: a second secret, levels for values, borders between numbers, exact columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from htmltools import Tag, tags
+from shiny import ui
+
+from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.notions import KINDS
+from privacyfunnel.promises.ordered import Ordered
+from privacyfunnel.promises.several import Promises
+from privacyfunnel.studio.reopening import Start
+
+SECOND_LABEL = "A second secret, with a promise of its own"
+SECOND_EPSILON_LABEL = "ε of the second secret"
+LEVELS_LABEL = "A level for each value of the secret, instead of ε (such as: yes=0.1, no=1)"
+ORDERED_LABEL = "The secret is a number: promise on which side of a border it lies"
+EXACT_LABEL = "Columns that stay exactly as they are"
+NO_WISH = (
+    "the smallest ε is found for one promise with one ε: choose one secret, and nothing under “More about this promise”"
+)
+
+
+@dataclass(frozen=True)
+class More:
+    """What is chosen beside a kind of promise and its ε."""
+
+    second: str = ""
+    """Another secret."""
+    second_epsilon: float | None = None
+    levels: str = ""
+    ordered: bool = False
+    exact: tuple[str, ...] = ()
+
+    def promise(self, plain: Callable[[float], Notion], epsilon: float, kind: str, secret: str) -> Notion:
+        """The promise with all of it; `plain` makes one of the chosen kind."""
+        if not self.levels:
+            first = plain(epsilon)
+        elif self.second:
+            raise InvalidPromise("levels for values are for one secret; choose no second one, or leave them empty")
+        else:
+            first = _with_levels(kind, plain(epsilon), levels_of(self.levels))
+        if self.ordered:
+            first = Ordered(first)
+        if not self.second:
+            return first
+        if not isinstance(self.second_epsilon, int | float):
+            raise InvalidPromise(f"say the {SECOND_EPSILON_LABEL}, a number such as 0.5")
+        return Promises({secret: first, self.second: plain(self.second_epsilon)})
+
+
+def levels_of(text: str) -> dict[str, float]:
+    """Levels as typed.
+
+    >>> levels_of('yes=0.1, "no, never"=1')
+    {'yes': 0.1, 'no, never': 1.0}
+    """
+    parts = [part.rpartition("=") for part in next(csv.reader([text], skipinitialspace=True))]
+    try:
+        return {value.strip(): float(level) for value, _, level in parts}
+    except ValueError:
+        raise InvalidPromise("levels are typed as value=number, joined by commas, such as: yes=0.1, no=1") from None
+
+
+def _with_levels(kind: str, plain: Notion, levels: dict[str, float]) -> Notion:
+    given: dict[str, Any] = {name: value for name, value in plain.as_dict().items() if name in ("known",)}
+    return cast(Callable[..., Notion], KINDS[kind])(levels, **given)
+
+
+def second_part(columns: Sequence[str], start: Start | None) -> Tag:
+    """Choose another secret, in the step of the columns."""
+    choices = {"": "none", **{name: name for name in columns}}
+    chosen = start.second if start is not None else ""
+    return ui.input_select("second", SECOND_LABEL, choices, selected=chosen, width="100%")
+
+
+def more_part(attributes: Sequence[str], second: str, start: Start | None) -> Tag:
+    """A fold for what few people need, open if something in it is chosen."""
+    now = start if start is not None else Start("", None)
+    epsilon = [ui.input_numeric("second_epsilon", SECOND_EPSILON_LABEL, now.second_epsilon, min=0, max=64, step=0.05)]
+    opened: dict[str, Any] = {"open": ""} if second or now.levels or now.ordered or now.exact else {}
+    return tags.details(
+        opened,
+        tags.summary("More about this promise"),
+        *(epsilon if second else []),
+        ui.input_text("levels", LEVELS_LABEL, now.levels, width="100%", update_on="blur"),
+        ui.input_checkbox("ordered", ORDERED_LABEL, now.ordered, width="100%"),
+        ui.input_checkbox_group("exact", EXACT_LABEL, list(attributes), selected=list(now.exact)),
+    )
