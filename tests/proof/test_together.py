@@ -232,3 +232,13 @@ def test_too_many_outcomes_and_unknown_values_are_refused(monkeypatch):
     others = replace(protocol.blocks[0], codes=protocol.blocks[0].codes + 1)
     with pytest.raises(InvalidJoint, match="1 of 3 values of X are unknown"):
         certify_together([replace(protocol, blocks=(others,))], joint, pf.LIP(1.0))
+
+
+def test_what_is_followed_cannot_be_drawn_twice():
+    """It was counted once, so that one release more made the level smaller."""
+    joint = pf.Joint([[30, 10], [10, 50]])
+    first = pf.optimise(joint, pf.LIP(0.3))
+    second = pf.optimise(joint, pf.LIP(0.8), after=first)
+    assert certify_together([first, second], joint, pf.LIP(1.0)).level == pytest.approx(0.8, abs=1e-6)
+    with pytest.raises(InvalidInput, match="drawn once"):
+        certify_together([first, first, second], joint, pf.LIP(1.0))

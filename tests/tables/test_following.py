@@ -1,5 +1,7 @@
 """Follow-ups of tables: drawn from exactly the channel of each history, joined by person, and refused with counts."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,8 +10,10 @@ import pytest
 from scipy.stats import chi2
 
 import privacyfunnel as pf
-from privacyfunnel.errors import InvalidInput, InvalidTable, UnseenValues
+from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, OutputRefused, UnseenValues
 from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.follow_up import HISTORY
+from privacyfunnel.tables import release
 from privacyfunnel.tables.earlier_releases import histories_released
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.release import sanitise
@@ -195,3 +199,91 @@ def test_a_private_follow_up_reads_combinations_that_it_lacks_as_the_nearest_wit
     assert pf.certify(second, again.before_gathering).holds
     done = second.sanitise(table, released=kept, person="id", keep_order=True, seed=2)
     assert len(done) == n
+
+
+def test_a_column_of_the_table_is_never_taken_for_what_was_released(released):
+    """A column called history was, and chose the channel: even the secret could."""
+    table, first, kept, second = released
+    misleading = table.assign(history=0, h=0, y0=0)
+    after = second.sanitise(misleading, released=kept, person="id", keep_order=True, seed=2)
+    assert after.equals(second.sanitise(table, released=kept, person="id", keep_order=True, seed=2))
+    assert statistic(table_of_draws(table, kept, after).to_dict(), expected(first, second)) < 1
+    with pytest.raises(InvalidTable, match="a name of ours"):
+        second.sanitise(table.assign(**{HISTORY: 0}), released=kept, person="id")
+
+
+def test_a_follow_up_reads_the_secret_as_it_was_read_before():
+    table = people(600).assign(age=np.random.default_rng(1).integers(18, 90, 600))
+    first = pf.optimise(pf.Joint.from_table(table, "age", ["town"], bins={"age": [0, 40, 120]}), pf.LIP(0.2))
+    other = pf.Joint.from_table(table, "age", ["town"], bins={"age": [0, 60, 120]})
+    with pytest.raises(InvalidPromise, match="cut as they were"):
+        pf.optimise(other, pf.LIP(0.4), after=first)
+    unrelated = pf.Joint.from_table(table.rename(columns={"ill": "age and x"}), "age and x", ["town"])
+    with pytest.raises(InvalidPromise, match="would not look at that"):
+        pf.optimise(unrelated, pf.LIP(0.4), after=first)
+
+
+def test_a_private_follow_up_refuses_values_that_cannot_have_led_to_the_earlier_row():
+    """They were read as the nearest that can, as rare combinations are, which nobody lists."""
+    table = people(3000)
+    joint = pf.Joint.from_table(table, "ill", ["town"], private=2.0, at_least=10)
+    first = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
+    kept = first.sanitise(table, keep_order=True, seed=1).assign(id=table["id"])
+    second = pf.optimise(joint, pf.LIP(0.8), after=first)
+    possible = {(int(h), int(x)) for h, x in second.steps.pairs}
+    labels = second.steps.columns[0].labels
+    written = [
+        labels.index(first.blocks[0].columns[0].labels[first.blocks[0].codes[i, 0]]) for i in first.blocks[0].labels
+    ]
+    histories = {written[int(row[0])]: h for h, row in enumerate(second.steps.histories)}
+    codes = second.steps.codes[:, 0].tolist()
+    never = [
+        (labels[codes[x]], labels[code])
+        for code, h in histories.items()
+        for x in range(len(codes))
+        if (h, x) not in possible
+    ]
+    assert never  # some towns are never released as some others
+    town, before = never[0]
+    changed = table.copy()
+    who = changed.index[kept["town"].to_numpy() == before][:5]
+    changed.loc[who, "town"] = town
+    with pytest.raises(UnseenValues, match="5 people have values that cannot have led"):
+        second.sanitise(changed, released=kept, person="id")
+
+
+def test_a_copy_that_another_protocol_drew_is_refused(released, tmp_path):
+    table, first, _, second = released
+    joint = pf.Joint.from_table(table, "ill", ["town"])
+    other = pf.optimise(joint, pf.LIP(0.5), objective="faithful")
+    table.to_csv(tmp_path / "people.csv", index=False)
+    for protocol, name in ((first, "right.parquet"), (other, "wrong.parquet")):
+        sanitise(
+            protocol, tmp_path / "people.csv", tmp_path / "o.csv", internal=Internal(tmp_path / name, "id"), force=True
+        )
+    assert len(second.sanitise(table, released=tmp_path / "right.parquet", person="id")) == ROWS
+    with pytest.raises(InvalidTable, match="drawn by another protocol"):
+        second.sanitise(table, released=tmp_path / "wrong.parquet", person="id")
+    assert (tmp_path / "right.parquet").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_release_that_fails_at_its_end_leaves_the_old_copy(released, tmp_path, monkeypatch):
+    """A copy of rows that nobody published would be followed, and the published ones be lost."""
+    table, first, *_ = released
+    table.to_csv(tmp_path / "people.csv", index=False)
+    kept = Internal(tmp_path / "kept.parquet", "id", force=True)
+    sanitise(first, tmp_path / "people.csv", tmp_path / "open.csv", internal=kept)
+    before = [(tmp_path / name).read_bytes() for name in ("kept.parquet", "open.csv")]
+    writer = release.table_writer
+
+    @contextmanager
+    def full(*given):
+        with writer(*given) as write:
+            yield write
+            raise OutputRefused("the disk is full")
+
+    monkeypatch.setattr(release, "table_writer", full)
+    with pytest.raises(OutputRefused, match="disk is full"):
+        sanitise(first, tmp_path / "people.csv", tmp_path / "open.csv", internal=kept, force=True)
+    assert [(tmp_path / name).read_bytes() for name in ("kept.parquet", "open.csv")] == before
+    assert not list(tmp_path.glob(".*.part"))

@@ -35,7 +35,7 @@ from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.histories import Past, entries_after, entries_of_histories
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
-from privacyfunnel.protocols.follow_up import FollowUp, Steps, inputs_read
+from privacyfunnel.protocols.follow_up import FollowUp, Steps, about_the_same, inputs_read
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
 from privacyfunnel.protocols.protocol import Objective, Protocol, information_kept, not_below
@@ -74,11 +74,11 @@ def follow_up(
 
 def _check_secret(joint: Joint, after: Protocol) -> None:
     """Refuse another secret: that of the earlier promise would no longer be looked at."""
-    before, now = after.secret.split(" and "), joint.secret.split(" and ")
-    if not set(before) <= set(now):
+    if not about_the_same(after, joint.secret_readings, joint.secret_names):
         raise InvalidPromise(
             f"the earlier release made a promise about {after.secret}, and a follow-up for {joint.secret} would not "
-            "look at that: make all of them the secret, together or each with a promise of its own"
+            "look at that: make all of them the secret, together or each with a promise of its own, cut as they were "
+            "(--bins)"
         )
 
 

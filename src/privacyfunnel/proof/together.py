@@ -47,6 +47,9 @@ def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion
     """
     whole = _Outcomes(joint)
     followed = {drawing_digest(one) for protocol in protocols for one in earlier(protocol)}
+    names = [drawing_digest(protocol) for protocol in protocols]
+    if any(names.count(name) > 1 for name in followed):
+        raise InvalidInput("a protocol that another follows is drawn once: it cannot be listed twice")
     for protocol in protocols:
         for one in (*earlier(protocol), protocol):
             whole.add(one, drawing_digest(one), once=one is not protocol or drawing_digest(one) in followed)

@@ -6,7 +6,7 @@ of its own for every history: its input is a pair, a value of X and a history, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.distribution.refinement import read_from
@@ -28,6 +28,10 @@ ONE_RELEASE = (
     "this protocol follows an earlier release, and what you ask for is about a single one: it can be certified and "
     "audited, sanitise with it, and estimate from it"
 )
+
+
+HISTORY = "privacyfunnel: history"
+"""What the number of somebody's history is called beside the columns of their table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +92,8 @@ class Steps:
 
     @property
     def history(self) -> str:
-        """A name for the history of somebody that no column has."""
-        name, taken = "history", {column.name for column in self.columns}
+        """A name for the history of somebody that no column has; tables that have one of this name are refused."""
+        name, taken = HISTORY, {column.name for column in self.columns}
         while name in taken:
             name += "_"
         return name
@@ -162,6 +166,10 @@ class FollowUp(Protocol):
     def __init__(self, before: Protocol, steps: Steps, **told: Any) -> None:
         for name, value in {"before": before, "steps": steps, **told}.items():
             object.__setattr__(self, name, value)
+        if not about_the_same(before, self.secret_readings, self.secret.split(" and ")):
+            raise InvalidProtocol(
+                "a follow-up is not about the secret of the release before, read as it was: nothing is known of both"
+            )
 
     def replaced(self, **changes: Any) -> FollowUp:
         """The same with other fields."""
@@ -242,6 +250,13 @@ class FollowUp(Protocol):
         pairs, histories = len(self.steps.pairs), len(self.steps.histories)
         kept = f"{self.utility:.6g} nats more kept, gap ≤ {self.gap:.1e}"
         return f"<FollowUp {self.notion} release {self.releases}, {histories:,} histories, {pairs:,} inputs, {kept}>"
+
+
+def about_the_same(before: Protocol, readings: Sequence[Reading], names: Sequence[str]) -> bool:
+    """Whether secrets that are read so hold those of an earlier protocol, each read as it was; by name if not read."""
+    if before.secret_readings:
+        return all(reading in readings for reading in before.secret_readings)
+    return set(before.secret.split(" and ")) <= ({reading.name for reading in readings} or set(names))
 
 
 def earlier(protocol: Protocol) -> Iterator[Protocol]:

@@ -6,15 +6,19 @@ table and spills what does not fit into memory.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp, earlier, outputs_of
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.database import clear_errors, connect, hearing
@@ -59,6 +63,7 @@ class Earlier:
 
     def _read_one(self, protocol: Protocol, table: Any, part: str, names: list[str]) -> None:
         """One release as a table of persons and outputs, each person once."""
+        _check_drawn_by(protocol, table)
         listed = ", ".join(f"{name} BIGINT" for name in names)
         self.execute(f"CREATE OR REPLACE TEMP TABLE {part} (person VARCHAR, {listed})")
         for persons, y in released_outputs(
@@ -80,6 +85,18 @@ class Earlier:
         """Run a statement; Ctrl-C ends it."""
         with clear_errors(self.name):
             hearing(self.connection, lambda: self.connection.execute(sql))
+
+
+def _check_drawn_by(protocol: Protocol, table: Any) -> None:
+    """Refuse a copy that says itself that another protocol drew it; Parquet files of ours say which one did."""
+    if not isinstance(table, str | Path) or not str(table).lower().endswith((".parquet", ".pq")):
+        return
+    try:
+        told = json.loads((pq.read_metadata(table).metadata or {}).get(b"privacyfunnel", b"{}"))
+    except (OSError, ValueError, pa.ArrowInvalid):
+        return  # what cannot be read is refused when its rows are
+    if isinstance(told, dict) and told.get("protocol") not in (None, digest_of(protocol)):
+        raise InvalidTable(f"{table} was drawn by another protocol than the one that is followed; give the right one")
 
 
 def readable(protocol: Protocol) -> Protocol:
@@ -113,6 +130,7 @@ def with_histories(
     Rows keep their order. Refuses people who are twice in a table, or of whom nothing known was released, with counts.
     """
     source.require([person])
+    check_no_history(source.columns, follow_up)
     read = Earlier(source.connection, source.name, person, delimiter, encoding)
     names, steps = read.read(tuple(earlier(follow_up)), released), follow_up.steps
     known = {name: steps.histories[:, j] for j, name in enumerate(names)}
@@ -127,6 +145,12 @@ def with_histories(
     )
     _check_people(source, own, number)
     return replace(source, columns=(*source.columns, steps.history), view=JOINED, _held=set())
+
+
+def check_no_history(columns: Sequence[str], follow_up: FollowUp) -> None:
+    """Refuse a table with a column that would be taken for people's histories."""
+    if follow_up.steps.history in columns:
+        raise InvalidTable(f"the table has a column {follow_up.steps.history!r}, a name of ours; rename it")
 
 
 def _check_people(source: Source, own: str, number: str) -> None:

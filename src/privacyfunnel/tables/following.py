@@ -55,7 +55,7 @@ def sanitise_following(
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     source.require(follow_up.attributes)
     joined = with_histories(source, follow_up, tables_of(released), person, delimiter, encoding)
-    digest = digest_of(follow_up) if output is not None else None
+    digest = digest_of(follow_up) if output is not None or kept is not None else None
     return release_rows(
         PairSanitiser(follow_up), joined, table, output, keep_order, seed, force, progress, kept, digest
     )

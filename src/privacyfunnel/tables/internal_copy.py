@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,25 @@ from numpy.typing import NDArray
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.sources import Source
-from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer
+from privacyfunnel.tables.writing import check_output, format_of, plain, rows_into, whole_file
 
 NOT_FOR_PUBLICATION = "internal: rows say whose they are; keep it to draw a follow-up, and publish the other file"
-Keep = Callable[[pa.RecordBatch, NDArray[np.int32]], None]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Takes the rows of a batch and what was drawn for them; when all are there, it is to be finished.
+
+    The file has its name when the context ends: after the release has its own, so that neither appears without the
+    other unless the very last step fails.
+    """
+
+    add: Callable[[pa.RecordBatch, NDArray[np.int32]], None]
+    finish: Callable[[], None]
+
+
+NOTHING = Kept(lambda batch, y: None, lambda: None)
+"""Where nothing is kept."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +51,27 @@ class Internal:
 
 
 @contextmanager
-def kept_inside(internal: Internal | None, sanitiser: Sanitiser, source: Source) -> Iterator[Keep]:
-    """A function that takes the rows of a batch and what was drawn for them; it does nothing if nothing is kept."""
+def kept_inside(internal: Internal | None, sanitiser: Sanitiser, source: Source, digest: str | None) -> Iterator[Kept]:
+    """What takes the rows; `digest` is that of the protocol, by which a follow-up knows the right copy again."""
     if internal is None:
-        yield lambda batch, y: None
+        yield NOTHING
         return
     source.require([internal.person])
     if internal.person in sanitiser.schema().names:
         raise InvalidInput(f"--person {internal.person} is a column that is released; name the one that says who it is")
     schema = sanitiser.schema().insert(0, pa.field(internal.person, pa.string()))
-    metadata = {"software": "privacyfunnel", "mind": [NOT_FOR_PUBLICATION]}
-    with table_writer(internal.path, schema, metadata, internal.force) as write:
+    metadata = {"software": "privacyfunnel", "mind": [NOT_FOR_PUBLICATION], "protocol": digest}
+    kind = format_of(internal.path)
+    with whole_file(internal.path, internal.force, private=True) as file, ExitStack() as data:
+        write = data.enter_context(rows_into(file, kind, schema, metadata))
 
         def keep(batch: pa.RecordBatch, y: NDArray[np.int32]) -> None:
             rows = plain(sanitiser.release(y), sanitiser.schema())
             arrays: list[Any] = [_texts(batch.column(internal.person)), *rows.columns]
             whole = pa.RecordBatch.from_arrays(arrays, schema=schema)
-            write(packed(whole) if internal.path.suffix == ".parquet" else whole)
+            write(packed(whole) if kind == ".parquet" else whole)
 
-        yield keep
+        yield Kept(keep, data.close)
 
 
 def _texts(array: Any) -> pa.Array:

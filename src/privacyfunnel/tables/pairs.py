@@ -41,15 +41,24 @@ class PairSanitiser(Sanitiser):
         return np.where(unseen, block.channel.n_inputs, found).astype(np.int32)[:, None]
 
     def _nearest(self, codes: Integers) -> Integers:
-        """The pair with the same history and the nearest values; −1 if a value is none."""
+        """The pair with the same history and the nearest values; −1 if a value is none, or they are listed.
+
+        Listed values that have no such pair cannot have led to the history: somebody changed.
+        """
         found, steps = np.full(len(codes), UNSEEN, dtype=np.int64), self._steps
-        known = (codes >= 0).all(axis=1)
+        known = (codes >= 0).all(axis=1) & ~self._listed(codes[:, :-1])
         for h in np.unique(codes[known, -1]).tolist():
             rows = np.flatnonzero(known & (codes[:, -1] == h))
             a, b = steps.starts[h : h + 2]
             near = nearest(codes[rows, :-1], steps.codes[steps.pairs[a:b, 1]], steps.columns)
             found[rows] = a + near
         return found
+
+    def _listed(self, values: Integers) -> NDArray[np.bool_]:
+        """Which combinations of values the follow-up knows as they are."""
+        known = set(map(tuple, self._steps.codes.tolist()))
+        different, of = np.unique(values, axis=0, return_inverse=True)
+        return np.array([row in known for row in map(tuple, different.tolist())], dtype=bool)[of.ravel()]
 
     def finish(self) -> None:
         """Refuse people whose values changed since, and values never seen."""

@@ -23,7 +23,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.frames import like
-from privacyfunnel.tables.internal_copy import Internal, kept_inside
+from privacyfunnel.tables.internal_copy import Internal, Kept, kept_inside
 from privacyfunnel.tables.pairs import PairSanitiser, sanitiser_of
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
@@ -73,10 +73,13 @@ def sanitise(
         raise InvalidInput("a follow-up needs what was released before: give it (released), or the key (remember)")
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
-    digest = digest_of(protocol) if output is not None else None
+    digest = digest_of(protocol) if output is not None or internal is not None else None
     shown = protocol if variant else without_variants(protocol)
     if output is not None:
         check_target(table, output, force)
+    if asked is not None:
+        written = [] if output is None else [Path(output)]
+        asked.check_apart(*written, *([] if internal is None else [internal.path]))
     secrets = [reading.name for reading in protocol.secret_readings]
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     source.require(protocol.attributes)
@@ -106,8 +109,10 @@ def release_rows(
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     draws = draws or Fresh(sanitiser, randomness)
     if output is None:
-        released = _in_memory(draws, sanitiser, source, randomness, keep_order, progress, internal)
-        draws.commit()
+        with kept_inside(internal, sanitiser, source, digest) as kept:
+            released = _in_memory(draws, sanitiser, source, randomness, keep_order, progress, internal, kept)
+            kept.finish()
+            draws.commit()
         metadata = _summary(draws, sanitiser, source, len(released), keep_order, seed).metadata()
         return _like(table, released, metadata)
     target = check_target(table, output, force)
@@ -116,12 +121,17 @@ def release_rows(
     if note is not None and release.warns:
         check_output(note, force)
     rows = 0
-    with _noted(note, release), table_writer(target, sanitiser.schema(), release.metadata(), force) as write:
-        for y in _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal):
+    with (
+        kept_inside(internal, sanitiser, source, digest) as kept,
+        _noted(note, release),
+        table_writer(target, sanitiser.schema(), release.metadata(), force) as write,
+    ):
+        for y in _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal, kept):
             write(sanitiser.release(y))
             rows += len(y)
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
+        kept.finish()
         draws.commit()
     return replace(_summary(draws, sanitiser, source, rows, keep_order, seed), protocol=digest)
 
@@ -177,22 +187,22 @@ def _released_codes(
     randomness: Randomness,
     keep_order: bool,
     progress: Callable[[int], None] | None,
-    internal: Internal | None = None,
+    internal: Internal | None,
+    kept: Kept,
 ) -> Iterator[NDArray[np.int32]]:
     """The outputs of all rows, in batches; refused as a whole if some rows must be."""
     names = [*draws.columns, *([internal.person] if internal is not None else [])]
 
     def drawn() -> Iterator[NDArray[np.int32]]:
         done = 0
-        with kept_inside(internal, sanitiser, source) as keep:
-            for read in source.batches(list(dict.fromkeys(names)), plain=draws.plain):
-                batch, y = draws.outputs(read)
-                done += read.num_rows
-                keep(batch, y)
-                if progress is not None:
-                    progress(done)
-                yield y
-            draws.finish()
+        for read in source.batches(list(dict.fromkeys(names)), plain=draws.plain):
+            batch, y = draws.outputs(read)
+            done += read.num_rows
+            kept.add(batch, y)
+            if progress is not None:
+                progress(done)
+            yield y
+        draws.finish()
 
     yield from drawn() if keep_order else shuffled(drawn(), randomness)
 
@@ -250,10 +260,11 @@ def _in_memory(
     randomness: Randomness,
     keep_order: bool,
     progress: Callable[[int], None] | None,
-    internal: Internal | None = None,
+    internal: Internal | None,
+    kept: Kept,
 ) -> pa.Table:
     schema = sanitiser.schema()
-    codes = _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal)
+    codes = _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal, kept)
     return pa.Table.from_batches([plain(sanitiser.release(y), schema) for y in codes], schema=schema)
 
 

@@ -120,21 +120,26 @@ def table_writer(
     path: Path, schema: pa.Schema, metadata: dict[str, Any], force: bool, private: bool = False
 ) -> Iterator[Write]:
     """A function that appends batches to a new table file, which appears when all is written."""
-    kind = format_of(path)
-    with whole_file(path, force, private) as file:
-        if kind == ".parquet":
-            # Dictionary columns are written as they are, and read back as plain ones: no Arrow schema is stored.
-            packed_schema = pa.schema([(field.name, pa.dictionary(pa.int32(), field.type)) for field in schema])
-            with pq.ParquetWriter(file, packed_schema, store_schema=False) as parquet:
-                parquet.add_key_value_metadata({"privacyfunnel": json.dumps(metadata)})
-                yield parquet.write_batch
-        elif kind == ".csv.gz":
-            # No name and no time go into the file: it tells the released rows, and nothing of its making.
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed, _csv(packed, schema) as write:
-                yield write
-        else:
-            with _csv(file, schema) as write:
-                yield write
+    with whole_file(path, force, private) as file, rows_into(file, format_of(path), schema, metadata) as write:
+        yield write
+
+
+@contextmanager
+def rows_into(file: IO[bytes], kind: str, schema: pa.Schema, metadata: dict[str, Any]) -> Iterator[Write]:
+    """A function that appends batches to an open file."""
+    if kind == ".parquet":
+        # Dictionary columns are written as they are, and read back as plain ones: no Arrow schema is stored.
+        packed_schema = pa.schema([(field.name, pa.dictionary(pa.int32(), field.type)) for field in schema])
+        with pq.ParquetWriter(file, packed_schema, store_schema=False) as parquet:
+            parquet.add_key_value_metadata({"privacyfunnel": json.dumps(metadata)})
+            yield parquet.write_batch
+    elif kind == ".csv.gz":
+        # No name and no time go into the file: it tells the released rows, and nothing of its making.
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed, _csv(packed, schema) as write:
+            yield write
+    else:
+        with _csv(file, schema) as write:
+            yield write
 
 
 @contextmanager

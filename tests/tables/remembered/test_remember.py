@@ -23,6 +23,8 @@ from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.internal_copy import Internal
+from privacyfunnel.tables.release import sanitise
 from privacyfunnel.tables.remembered import records
 from privacyfunnel.tables.remembered.chain import Chain
 from privacyfunnel.tables.remembered.key import CHECK_DIGITS, COMMENT, SCHEMA, Key, _check
@@ -372,3 +374,31 @@ def test_what_does_not_fit_together_is_refused(protocol, options, words, tmp_pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises((InvalidInput, OutputRefused), match=words):
         protocol.sanitise(people(20), **options)
+
+
+def test_a_limit_cannot_be_passed_part_by_part(again):
+    """Within one combination of values nothing can be told, so that every part of the table seemed harmless."""
+    table = people()
+    joint = pf.Joint.from_table(table, "ill", ["town", "sex"])
+    first, second = (pf.optimise(joint, pf.LIP(epsilon), objective="faithful") for epsilon in (0.1, 0.15))
+    first.sanitise(table, **again)
+    read_ledger(again["remember"]).fix(pf.LIP(0.16))
+    with pytest.raises(OverLimit, match="would reach"):
+        second.sanitise(table, **again)
+    part = table[(table.town == "A") & (table.sex == "m")]
+    with pytest.raises(OverLimit, match="release all of them in one run"):
+        second.sanitise(part, **again)
+    assert max(levels(again["remember"])) <= 0.1
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_nothing_is_written_over_the_key(there, protocol, tmp_path):
+    key = tmp_path / "key.csv"
+    people().to_csv(tmp_path / "people.csv", index=False)
+    if there:
+        protocol.sanitise(people(), remember=key, person="id")
+    before = key.read_bytes() if there else None
+    for given in ({"output": key}, {"output": tmp_path / "o.csv", "internal": Internal(key, "id", True)}):
+        with pytest.raises(InvalidInput, match="the key itself"):
+            sanitise(protocol, tmp_path / "people.csv", remember=key, person="id", force=True, **given)
+    assert (key.read_bytes() if key.exists() else None) == before

@@ -17,6 +17,7 @@ from privacyfunnel.drawing.keyed import Mac
 from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.protocols.follow_up import FollowUp, Steps
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.earlier_releases import check_no_history
 from privacyfunnel.tables.pairs import PairSanitiser
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
 from privacyfunnel.typing import Integers
@@ -52,6 +53,7 @@ class FollowingDrawer(Drawer):
     def __init__(self, follow_up: FollowUp, key: bytes, before: Drawer) -> None:
         super().__init__(PairSanitiser(follow_up), key)
         self._before, self._steps, self._histories = before, follow_up.steps, _Histories(follow_up.steps)
+        self._follow_up = follow_up
 
     @property
     def strangers(self) -> Counter[str]:
@@ -59,6 +61,7 @@ class FollowingDrawer(Drawer):
         return self._before.strangers + self.sanitiser.strangers
 
     def _draw(self, batch: pa.RecordBatch, persons: Persons, threads: int | None, others: dict[Drawer, Drawn]) -> Drawn:
+        check_no_history(batch.schema.names, self._follow_up)
         past, mark = self._before.drawn(batch, persons, threads, others)
         joined = batch.append_column(self._steps.history, pa.array(self._histories.numbers(past)))
         y, own = self.sanitiser.keyed_outputs(self.sanitiser.inputs(joined), persons, self._mac, threads)

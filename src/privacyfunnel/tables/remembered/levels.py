@@ -13,6 +13,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.proof.together import certify_together, promised
+from privacyfunnel.protocols.follow_up import about_the_same
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count
 from privacyfunnel.tables.fitting import fit_reading
@@ -22,6 +23,8 @@ from privacyfunnel.tables.remembered.settling import History
 PROMISED = "as promised, proven when it was fitted"
 PUBLISHED = "exact, on the protocol's own noisy counts"
 EXACT = "exact, on this table"
+MOST_OF = 0.9
+"""Of the people that protocols were fitted on: in parts of their table, secrets and values go together otherwise."""
 SHOWN = 12
 """Digits of a digest that tell protocols apart for people."""
 
@@ -66,9 +69,24 @@ class Levels:
             raise OverLimit(f"{people:,} people were drawn twice by a protocol that another follows: nothing is known")
         used = tuple(p for p in drawn if p not in followed)  # a follow-up's level is of all that it follows, too
         listed = [self.protocols[p] for p in used for _ in range(history[p])]
+        self._check_secrets(used)
         level, kept, how = self._known(used, listed, people)
+        least = max((self.notion.level_of(own) for own in map(self._promised, listed) if own is not None), default=0.0)
+        if level < least:  # one release alone is promised to tell as much
+            level, kept, how = self._compared(least, PROMISED)
         draws = tuple((self.digests[p], max(1, history[p])) for p in sorted({*used, *followed}))
         return Level(draws, people, level, kept or not self.limited, how)
+
+    def _promised(self, protocol: Protocol) -> Any:
+        return promised(protocol, self.notion)
+
+    def _check_secrets(self, used: tuple[int, ...]) -> None:
+        """Refuse follow-ups that are not about the secrets of what they follow."""
+        for p in used:
+            own = self.protocols[p]
+            names = own.secret.split(" and ")
+            if not all(about_the_same(self.protocols[q], own.secret_readings, names) for q in self._followed(p)):
+                raise OverLimit("what was released cannot be put together: the protocols are not about the same secret")
 
     def _followed(self, p: int) -> Iterator[int]:
         """The protocols that one follows, the last first."""
@@ -110,7 +128,14 @@ class Levels:
                     "what attackers know is not clear where protocols cut a column differently; promise it for all"
                 )
             secrets = [fit_reading(self.source, reading) for reading in readings]
-            self._joints[used] = count(self.source, secrets, list(columns))
+            joint = count(self.source, secrets, list(columns))
+            fitted = max(protocol.people or 0 for protocol in protocols)
+            if joint.total < MOST_OF * fitted:
+                raise OverLimit(
+                    f"levels of several releases are computed on the table of all people, and this one has "
+                    f"{joint.total:,} of {fitted:,}: release all of them in one run, without --where"
+                )
+            self._joints[used] = joint
         return self._joints[used]
 
 

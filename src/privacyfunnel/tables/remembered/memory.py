@@ -64,6 +64,14 @@ class Remember:
             raise InvalidInput(f"column {person!r} says who people are, so it can be neither released nor the secret")
         return cls(Path(key), person, changed)
 
+    def check_apart(self, *outputs: Path) -> None:
+        """Refuse to write over the key, whether or not it is there yet."""
+        for path in outputs:
+            if path.absolute() == self.key.absolute() or (
+                path.exists() and self.key.exists() and path.samefile(self.key)
+            ):
+                raise InvalidInput(f"{path} is the file of the key itself; choose another name for what is written")
+
 
 @dataclass(frozen=True)
 class Remembered:
