@@ -494,6 +494,30 @@ MUTATIONS = {
         "marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks[:1]]",
         ("optimiser/blocks/test_compose.py::test_the_certificate_looks_at_the_distribution_of_every_block",),
     ),
+    "a column of the table taken for what was released before": Mutation(
+        "tables/earlier_releases.py",
+        "if follow_up.steps.history in columns:",
+        "if False:",
+        ("tables/test_following.py::test_a_column_of_the_table_is_never_taken_for_what_was_released",),
+    ),
+    "a follow-up about another secret": Mutation(
+        "protocols/follow_up.py",
+        "return all(reading in readings for reading in before.secret_readings)",
+        "return True",
+        ("tables/test_following.py::test_a_follow_up_reads_the_secret_as_it_was_read_before",),
+    ),
+    "levels computed on a part of the people": Mutation(
+        "tables/remembered/levels.py",
+        "if joint.total < MOST_OF * fitted:",
+        "if False:",
+        ("tables/remembered/test_remember.py::test_a_limit_cannot_be_passed_part_by_part",),
+    ),
+    "published rows in the order of the table": Mutation(
+        "publishing/publish.py",
+        "for y in shuffled(_outputs(protocol, source), Randomness.secure()):",
+        "for y in _outputs(protocol, source):",
+        ("publishing/test_publish.py::test_published_rows_have_an_order_of_their_own",),
+    ),
     "a channel with a wrong released marginal let through": Mutation(
         "optimiser/faithful/task.py",
         "if marginal_error(channel, self.mean) <= MARGINAL_ERROR and self._kept(channel):",
