@@ -126,6 +126,7 @@ def typeset():
     ("typed", "shown"),
     [
         ("Σ_x p_X[x] ≤ e^-ε", "Σ<sub>x</sub> p<sub>X</sub>[x] ≤ e<sup>−ε</sup>"),
+        ("within e^±0.65", "within e<sup>±0.65</sup>"),
         ("e^-Σε_b, e^0.5.", "e<sup>−Σε<sub>b</sub></sup>, e<sup>0.5</sup>."),
         ("Σ_{x∼x^J} v_x", "Σ<sub>x∼x<sup>J</sup></sub> v<sub>x</sub>"),
         ("ε_{k−1} ≤ ε_∞, D_{θ₂}", "ε<sub>k−1</sub> ≤ ε<sub>∞</sub>, D<sub>θ₂</sub>"),
