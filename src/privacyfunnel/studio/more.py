@@ -69,8 +69,8 @@ def levels_of(text: str) -> dict[str, float]:
 
 
 def _with_levels(kind: str, plain: Notion, levels: dict[str, float]) -> Notion:
-    given: dict[str, Any] = {name: value for name, value in plain.as_dict().items() if name in ("known",)}
-    return cast(Callable[..., Notion], KINDS[kind])(levels, **given)
+    known = {"known": plain.as_dict().get("known")} if "known" in plain.parameters() else {}
+    return cast(Callable[..., Notion], KINDS[kind])(levels, **known)
 
 
 def second_part(columns: Sequence[str], start: Start | None) -> Tag:

@@ -367,6 +367,8 @@ def test_values_never_seen_are_drawn_the_same_again(again):
         ({"changed": "drop"}, "known again"),
         ({"remember": "k.key", "person": "nobody"}, "nobody"),
         ({"remember": "none/k.key", "person": "id"}, "no folder"),
+        ({"remember": ".", "person": "id"}, "the key is a file"),
+        ({"remember": "", "person": "id"}, "the key is a file"),
     ],
     ids=str,
 )

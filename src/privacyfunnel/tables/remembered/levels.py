@@ -71,14 +71,12 @@ class Levels:
         listed = [self.protocols[p] for p in used for _ in range(history[p])]
         self._check_secrets(used)
         level, kept, how = self._known(used, listed, people)
-        least = max((self.notion.level_of(own) for own in map(self._promised, listed) if own is not None), default=0.0)
+        own = [promise for protocol in listed if (promise := promised(protocol, self.notion)) is not None]
+        least = max(map(self.notion.level_of, own), default=0.0)
         if level < least:  # one release alone is promised to tell as much
             level, kept, how = self._compared(least, PROMISED)
         draws = tuple((self.digests[p], max(1, history[p])) for p in sorted({*used, *followed}))
         return Level(draws, people, level, kept or not self.limited, how)
-
-    def _promised(self, protocol: Protocol) -> Any:
-        return promised(protocol, self.notion)
 
     def _check_secrets(self, used: tuple[int, ...]) -> None:
         """Refuse follow-ups that are not about the secrets of what they follow."""

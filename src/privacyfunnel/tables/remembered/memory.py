@@ -60,6 +60,8 @@ class Remember:
             raise InvalidInput(
                 "to draw people the same again takes both: the key (--remember) and who they are (--person)"
             )
+        if not Path(key).name or Path(key).is_dir():
+            raise InvalidInput("the key is a file, such as people.key, and this is a folder (--remember)")
         if person in protocol.attributes or person in {reading.name for reading in protocol.secret_readings}:
             raise InvalidInput(f"column {person!r} says who people are, so it can be neither released nor the secret")
         return cls(Path(key), person, changed)

@@ -9,8 +9,7 @@ drawn with the stream of
 
 - The same people in partition p give the same released rows, bit for bit, in whatever order they arrive: rows
   with the same input are exchangeable, so sorting them costs nothing.
-- If the partition holds other people the second time, k is another key, and the draws are independent: no
-  random word ever serves two different inputs.
+- If it holds other people the second time, k is another key: no random word ever serves two different inputs.
 - K travels with the task, as the rows themselves do, and is never shown. Spark puts tasks of over a megabyte, those of
   large protocols, into its folder for temporary files until it ends. K alone undoes nothing: x is needed to use it.
 
