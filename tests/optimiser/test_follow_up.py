@@ -218,6 +218,32 @@ def test_levels_of_single_values_and_of_several_secrets_hold_for_everything_toge
         assert second.utility > 0.01
 
 
+def test_histories_that_hardly_anybody_has_are_told_nothing_more_within_the_gap():
+    """Rounding gives every value a few units of one output: its rare followers would have programs of their own."""
+    joint = pf.Joint(np.random.default_rng(5).integers(1, 60, size=(2, 40)))
+    protocol = pf.optimise(joint, pf.LIP(0.05))
+    for epsilon in (0.1, 0.15):
+        protocol = pf.optimise(joint, pf.LIP(epsilon), after=protocol, gap=1e-4)
+        assert pf.certify(protocol, joint).level <= epsilon
+    steps = protocol.steps
+    values, outcomes = np.diff(steps.starts), np.bincount(steps.outcomes[:, 0])
+    told_nothing = (values > 1) & (outcomes == 1)
+    assert told_nothing.sum() > 20
+    past, weights = Past(protocol.before, joint), joint.weights.sum(axis=0).astype(object)
+    rare = [int(past.numerators(tuple(h)) @ weights) for h in steps.histories[told_nothing].tolist()]
+    assert sum(rare) / (joint.total * UNIT**2) * np.log(40) <= 0.25e-4
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-3, 0.3])
+def test_what_is_left_untold_is_within_the_gap_that_was_asked_for(gap):
+    first = pf.optimise(JOINT, pf.LIP(0.3))
+    best = pf.optimise(JOINT, pf.LIP(0.8), after=first, gap=1e-9)
+    found = pf.optimise(JOINT, pf.LIP(0.8), after=first, gap=gap)
+    assert found.gap <= gap
+    assert found.utility >= best.utility - gap - EXTRA
+    assert found.upper_bound >= best.utility - EXTRA
+
+
 @pytest.mark.long
 @settings(max_examples=2000)
 @given(joints(max_s=3, max_x=3, min_s=2, min_x=2), st.sampled_from(KINDS), st.tuples(*[st.floats(0.02, 1.0)] * 2))

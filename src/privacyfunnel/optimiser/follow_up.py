@@ -9,12 +9,14 @@ place of P(x). It is possible if and only if v_h is in Δ, that is, if what was 
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
@@ -23,9 +25,11 @@ from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.given import faithful_given
 from privacyfunnel.optimiser.histories import Step, constant, how_found, likelihoods, likeness_of, mass_of
-from privacyfunnel.optimiser.mixing import Mixing, Problem
+from privacyfunnel.optimiser.keeping import Parted
+from privacyfunnel.optimiser.mixing import Mixing, Mixture, Problem
 from privacyfunnel.optimiser.program.exact_protocol import SHARES
 from privacyfunnel.optimiser.program.finishing import origin
+from privacyfunnel.optimiser.program.polytope import DUST, Columns
 from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
 from privacyfunnel.optimiser.program.state import Progress, interruptible
 from privacyfunnel.optimiser.program.task import check_task
@@ -39,7 +43,12 @@ from privacyfunnel.protocols.follow_up import FollowUp, Steps, about_the_same, i
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
 from privacyfunnel.protocols.protocol import Objective, Protocol, information_kept, not_below
-from privacyfunnel.typing import Exact, Integers
+from privacyfunnel.protocols.rows_before import RowsBefore
+from privacyfunnel.typing import Exact, Integers, Vector
+
+KEEPING = "; people who did not change keep their row"
+NEGLIGIBLE = 0.25
+"""Of the gap: what may be left untold of people with histories that hardly anybody has."""
 
 
 def follow_up(
@@ -53,12 +62,15 @@ def follow_up(
     gap: float,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    keep_rows: bool = False,
 ) -> FollowUp:
     """The follow-up to `after` that keeps the most of X, while everything released keeps the promise together.
 
     `joint` has the columns that were released before, or finer ones, and possibly more. `histories` says which
     outcomes of the earlier releases need a channel, histories[i] being the outputs of all their blocks; without it, all
-    that can occur. Those that cannot occur on `joint` are left out.
+    that can occur. Those that cannot occur on `joint` are left out. With `keep_rows`, who did not change keeps their
+    row, as many others as possible are followed up, and of what is then possible it tells the most; `joint` has the
+    columns that were released before, and today's.
     """
     check_task(joint, notion, gap, time_limit, progress)
     if notion.confidence is not None:
@@ -66,8 +78,12 @@ def follow_up(
     if not isinstance(after, Protocol):
         raise InvalidInput(f"after= is the protocol of the release before, not {type(after).__name__}")
     _check_secret(joint, after)
+    if keep_rows and objective == "faithful":
+        raise InvalidInput("rows that stay what they were do not have today's distribution: leave out faithful")
     with interruptible() as interrupted:
         task = _Task.of(joint, notion, after, histories, objective, dict(weights or {}), gap, interrupted)
+        if keep_rows:
+            task.rows = RowsBefore.of(after, joint.columns, joint.codes, task.histories)
         task.run(time_limit, progress)
     return task.protocol()
 
@@ -86,6 +102,7 @@ def _check_secret(joint: Joint, after: Protocol) -> None:
 class _Given:
     """One history, and what is known of those who have it."""
 
+    h: int
     numerators: Exact
     """N[x] ∝ P(h|x), for the values as people have them."""
     values: Integers
@@ -111,6 +128,8 @@ class _Task:
     """read[c]: the value of X as which the combination c that people have is read."""
     problems: list[Problem]
     """Of a first release; none if combinations are gathered, since P(s|x, h) then depends on h."""
+    rows: RowsBefore | None = None
+    """Where people who did not change keep their row."""
     steps: dict[int, Step] = field(default_factory=dict)
 
     @classmethod
@@ -156,8 +175,11 @@ class _Task:
         people, scale = self.past.joint, self._scale()
         weights = people.weights.sum(axis=0).astype(object)
         shares = np.array([float(weights @ self.past.numerators(tuple(h)) / scale) for h in self.histories.tolist()])
-        left = 1.0
+        left, negligible = 1.0, self._negligible(shares)
         for h in np.argsort(-shares, kind="stable").tolist():
+            if negligible[h]:
+                self.steps[h] = self._nothing_more(self._given(h), float(shares[h]))
+                continue
             seconds = None
             if time_limit is not None:
                 remaining = max(0.0, started + time_limit - time.monotonic())
@@ -172,6 +194,31 @@ class _Task:
     def faithful(self) -> bool:
         return self.objective == "faithful"
 
+    def _negligible(self, shares: Vector) -> NDArray[np.bool_]:
+        """The histories that hardly anybody has: together, all that is not known of them is a small part of the gap.
+
+        Rounding leaves outputs of probability 10⁻⁷ or so that nearly every value can have. Solved like others they
+        would have programs as large as the first release's, and more such outputs after them, again and again.
+        """
+        found = np.zeros(len(shares), dtype=bool)
+        if self.faithful or len(shares) == 1:
+            return found
+        rarest = np.argsort(shares, kind="stable")
+        lost = np.cumsum(shares[rarest]) / shares.sum() * math.log(max(2, self.joint.n_x))
+        found[rarest[lost <= NEGLIGIBLE * self.gap]] = True
+        return found
+
+    def _nothing_more(self, given: _Given, share: float) -> Step:
+        """A row that adds nothing, which is always allowed; the bound says that as much as all might be told."""
+        own = given.own
+        same = constant(own.n_x, self._row(given), self.joint.n_x)
+        return Step(given.values, same, share, 0.0, no_less(own.entropy), own.entropy, "", mass_of(same, own))
+
+    def _row(self, given: _Given) -> int:
+        """The value that everybody with a history is written as if nothing more is told: what it was, if it can be."""
+        before = -1 if self.rows is None else int(self.rows.row[given.h])
+        return before if before >= 0 else int(given.values[np.argmax(given.own.p_x)])
+
     def _scale(self) -> int:
         """What P(h, x) is an integer over: all people, and 2³² for every draw."""
         return int(self.past.joint.total * UNIT ** int(self.histories.shape[1]))
@@ -185,7 +232,7 @@ class _Task:
             np.add.at(row, of.ravel(), weights[people] * numerators[people])
         codes, columns, secret = self.joint.codes[values], self.joint.columns, self.joint.secret
         own = Joint.from_exact(W[W.any(axis=1)], codes, columns, secret)
-        return _Given(numerators, values, own, self._problem(0, values, W, own))
+        return _Given(h, numerators, values, own, self._problem(0, values, W, own))
 
     def _problem(self, i: int, values: Integers, W: Exact, own: Joint) -> Problem:
         """What is to be mixed for a history, W[s, x] ∝ P(s, x, h)."""
@@ -207,25 +254,56 @@ class _Task:
         """The best channel for a history that passes the exact check."""
         if given.own.n_x == 1:  # nothing is left to tell
             likeness = Likeness(1.0, 1.0, 1.0, 1.0, tuple(self.weights.items())) if self.faithful else None
-            same = constant(1, int(given.values[0]), self.joint.n_x)
+            same = constant(1, self._row(given), self.joint.n_x)
             return Step(given.values, same, share, 0.0, 0.0, 0.0, "", np.ones(1), likeness)
         if self.faithful:
             return self._faithful(given, share, seconds)
-        search = Mixing(given.problem, self.gap, seconds, None, self.interrupted, time.monotonic())
-        found = search.solved()
-        own, channel = given.own, constant(given.own.n_x)  # which adds nothing to what was released before
+        if self.rows is not None:
+            return self._keeping(given, self.rows, share, seconds)
+        found = self._mixed(given.problem, seconds)
+        channel = self._rounded(given, found.columns, found.q)
+        kept = information_kept(channel, given.own.p_x)
+        written = given.values[assigned(channel, mass_of(channel, given.own), given.own)]
+        return self._step(given, channel, written, share, found, not_below(found.upper_bound, kept))
+
+    def _keeping(self, given: _Given, rows: RowsBefore, share: float, seconds: float | None) -> Step:
+        """The same where people who did not change keep their row. How much others might tell is not bounded."""
+        unchanged = rows.unchanged[given.values]
+        parted = Parted.of(given.problem, unchanged)
+        if parted.share <= DUST:
+            return self._nothing_more(given, share)
+        found = self._mixed(parted.others(), seconds)
+        columns, q = parted.with_rows(found)
+        channel = self._rounded(given, columns, q, sink=0 if len(columns) > len(found.columns) else None)
+        written = given.values[assigned(channel, mass_of(channel, given.own), given.own)]
+        row, stay = int(rows.row[given.h]), np.unique(channel.outputs[unchanged[channel.inputs]])
+        if row >= 0 and len(stay) == 1:  # all of them have this output; which other had its value takes theirs
+            written[written == row] = written[stay[0]]
+            written[stay[0]] = row
+        return self._step(given, channel, written, share, found, no_less(given.own.entropy))
+
+    def _mixed(self, problem: Problem, seconds: float | None) -> Mixture:
+        """The best mixture; a part of the gap is left to histories that hardly anybody has."""
+        gap = self.gap * (1 - NEGLIGIBLE)
+        return Mixing(problem, gap, seconds, None, self.interrupted, time.monotonic()).solved()
+
+    def _rounded(self, given: _Given, columns: Columns, q: Vector, sink: int | None = None) -> Channel:
+        """A mixture as a channel that passes the exact check; if none does, one that adds nothing."""
         for slack in SLACKS:
-            rounded = round_channel(found.columns, found.q, given.problem.granted, slack)
+            rounded = round_channel(columns, q, given.problem.granted, slack, sink=sink)
             if self._passes(given, rounded):
-                channel = rounded
-                break
-        kept = information_kept(channel, own.p_x)
-        written = given.values[assigned(channel, mass_of(channel, own), own)]
+                return rounded
+        return constant(given.own.n_x)
+
+    def _step(
+        self, given: _Given, channel: Channel, written: Integers, share: float, found: Mixture, bound: float
+    ) -> Step:
+        """What was found for a history, whose outputs are written as these values."""
+        own, kept = given.own, information_kept(channel, given.own.p_x)
         named = Channel.from_entries(
             channel.inputs, written[channel.outputs], channel.numerators, (self.joint.n_x, own.n_x)
         )
-        bound, mass = not_below(found.upper_bound, kept), mass_of(named, own)
-        return Step(given.values, named, share, kept, bound, own.entropy, found.how, mass)
+        return Step(given.values, named, share, kept, bound, own.entropy, found.how, mass_of(named, own))
 
     def _faithful(self, given: _Given, share: float, seconds: float | None) -> Step:
         """The same for rows that have the distribution of X given the history."""
@@ -292,7 +370,7 @@ class _Task:
             utility=kept,
             upper_bound=not_below(bound, kept),
             entropy=max(entropy, kept),
-            how=how_found(steps),
+            how=how_found(steps) + (KEEPING if self.rows is not None else ""),
             secret=joint.secret,
             secret_readings=joint.secret_readings,
             likeness=likeness_of(steps),

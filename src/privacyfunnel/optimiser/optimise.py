@@ -58,6 +58,7 @@ def optimise(
     after: Protocol | None = None,
     histories: Integers | None = None,
     exact: Sequence[str] | None = None,
+    keep_rows: bool = False,
 ) -> Protocol:
     """The protocol that keeps the most of X among all that keep the promise.
 
@@ -86,7 +87,9 @@ def optimise(
     With `after`, the protocol of an earlier release of the same people, it is the best follow-up, a `FollowUp`: rows
     are drawn from what people have and from what was released of them, everything released keeps the promise together,
     and utility is I(X;Y|H) given that history H. `joint` has the columns that were released before, or finer ones, and
-    possibly more. `histories` lists the outcomes that occurred; others then have no channel.
+    possibly more. `histories` lists the outcomes that occurred; others then have no channel. With `keep_rows`, the
+    joint has what people were ("town") and what they are ("town now"): who did not change keeps their row, and as many
+    others are followed up as the promise allows.
 
     The columns in `exact` are released as they are: that is possible exactly if each combination of their values says
     no more of the secret than the promise allows, and refused otherwise, with what would do.
@@ -113,8 +116,10 @@ def optimise(
             raise InvalidInput("after= is for one joint, and goes without readers=")
         return follow_up(
             cast(Joint, joint), notion, after, histories=histories, objective=objective, weights=weights, gap=gap,
-            time_limit=time_limit, progress=progress,
+            time_limit=time_limit, progress=progress, keep_rows=keep_rows,
         )  # fmt: skip
+    if keep_rows:
+        raise InvalidInput("keep_rows= is about the rows of an earlier release, so it needs after=")
     if histories is not None:
         raise InvalidInput("histories= says which outcomes of an earlier release occurred, so it needs after=")
     who = None if readers is None else ForReaders(readers, give_up)

@@ -1,0 +1,115 @@
+"""Rows as before: of a follow-up on what people were and what they are, who is unchanged, and which row repeats theirs.
+
+A column c that was released before keeps its name for the values of then; today's are in "c now", those of a year later
+in "c now 2", and so on. Somebody is unchanged if today's value of each column is the one before. Their row is as before
+if it says what the release before said of them, in the old columns and in today's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.protocols.follow_up import FollowUp, length, outputs_of
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.typing import Integers
+
+NOW = " now"
+"""What is put behind the name of a column for today's values; the years after have a number behind it."""
+
+
+def later(name: str) -> str:
+    """The name of a column's values at the next release.
+
+    >>> later("town"), later("town now"), later("town now 2")
+    ('town now', 'town now 2', 'town now 3')
+    """
+    found = re.fullmatch(rf"(.*){NOW}(?: (\d+))?", name, re.DOTALL)
+    return f"{found[1]}{NOW} {int(found[2] or 1) + 1}" if found else name + NOW
+
+
+def base(name: str) -> str:
+    """The column of a table whose values a column holds, those of some year.
+
+    >>> base("town"), base("town now"), base("town now 2")
+    ('town', 'town', 'town')
+    """
+    return re.sub(rf"{NOW}(?: \d+)?\Z", "", name)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsBefore:
+    """What a follow-up's values of X say of people who did not change."""
+
+    unchanged: NDArray[np.bool_]
+    """unchanged[x]: whether the value x of X is that of people who did not change."""
+    row: Integers
+    """row[h]: the value that says again what the release before said to people with the history h; −1 if none does."""
+
+    @classmethod
+    def of(cls, before: Protocol, columns: Sequence[Column], codes: Integers, histories: Integers) -> RowsBefore:
+        """Refused unless all columns are those of the release before, and today's of some of them."""
+        released = {column.name: column for column in before.columns}
+        names = [column.name for column in columns]
+        todays = {later(name): name for name in released if later(name) in names and later(name) not in released}
+        further = [name for name in names if name not in released and name not in todays]
+        if further or not todays:
+            what = f"column {further[0]!r} is neither" if further else "there is no column of today's"
+            raise InvalidInput(
+                "rows can stay what they were in a follow-up on the columns of the release before and today's values "
+                f"of them, such as 'town' and 'town now', and {what}: let all rows be drawn instead"
+            )
+        for name, column in ((name, columns[names.index(name)]) for name in released):
+            if column.labels != released[name].labels or column.edges != released[name].edges:
+                raise InvalidInput(f"rows can stay what they were if column {name!r} is cut as it was before")
+        place = {name: j for j, name in enumerate(names)}
+        unchanged = np.ones(len(codes), dtype=bool)
+        for today, was in todays.items():
+            unchanged &= (
+                codes[:, place[today]] == _moved(columns[place[was]], columns[place[today]])[codes[:, place[was]]]
+            )
+        written = _written(before, histories, released)
+        wanted = np.empty((len(histories), len(names)), dtype=np.int64)
+        for name, j in place.items():
+            was = todays.get(name)
+            own = written[name if was is None else was]
+            wanted[:, j] = own if was is None else _moved(columns[place[was]], columns[j])[own]
+        known = {value: x for x, value in enumerate(map(tuple, codes.tolist()))}
+        row = np.array([known.get(value, -1) for value in map(tuple, wanted.tolist())], dtype=np.int64)
+        return cls(unchanged, row)
+
+    @classmethod
+    def of_follow_up(cls, follow_up: FollowUp) -> RowsBefore | None:
+        """Of a follow-up; None if its columns are not what people were and are."""
+        steps = follow_up.steps
+        try:
+            return cls.of(follow_up.before, steps.columns, steps.codes, steps.histories)
+        except InvalidInput:
+            return None
+
+
+def _moved(was: Column, today: Column) -> Integers:
+    """For every value of a column, the same value of today's; −1 if that has none."""
+    if was.edges != today.edges:
+        return np.full(len(was), -1)
+    place = {(type(label), label): i for i, label in enumerate(today.labels)}
+    return np.array([place.get((type(label), label), -1) for label in was.labels], dtype=np.int64)
+
+
+def _written(before: Protocol, histories: Integers, released: dict[str, Column]) -> dict[str, Integers]:
+    """For every history, the codes by which the last release's row was written, by column."""
+    last = histories[:, length(before) - outputs_of(before) :]
+    if isinstance(before, FollowUp):
+        rows = before.steps.codes[last[:, 0]]
+        return {column.name: rows[:, j] for j, column in enumerate(before.steps.columns)}
+    found: dict[str, Integers] = {}
+    for k, block in enumerate(before.blocks):
+        rows = block.codes[block.labels[last[:, k]]]
+        found |= {column.name: rows[:, j] for j, column in enumerate(block.columns)}
+    return found
