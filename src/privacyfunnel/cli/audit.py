@@ -23,6 +23,8 @@ from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.json_file import is_wide
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audit_table
+from privacyfunnel.tables.changes import as_it_was
+from privacyfunnel.tables.sources import open_source
 
 
 def audit(
@@ -40,6 +42,8 @@ def audit(
     after: Annotated[
         Path | None, typer.Option("--after", help="Of a follow-up: a protocol that it must follow, by its digest.")
     ] = None,
+    was: following.Was = None,
+    person: following.Person = None,
     where: options.Where = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -68,9 +72,15 @@ def audit(
         raise InvalidInput("--where says which rows of a table are meant, so it needs --table")
     if table is None and attack:
         raise InvalidInput("an attack is scored on the people of the original table: pass it with --table")
+    if (was or person is not None) and not (isinstance(loaded, FollowUp) and table is not None and was):
+        raise InvalidInput("--was and --person are for a follow-up on what people were and are, with today's --table")
     if isinstance(loaded, FollowUp):
         with show.working("checking everything that was released in exact arithmetic"):
-            checked = _follow_up_audits(loaded, table, delimiter, encoding, where)
+            people: Any = table
+            if was:
+                people = open_source(cast(Path, table), delimiter=delimiter, encoding=encoding, where=where)
+                people, where = as_it_was(people, was, loaded, person, delimiter, encoding)[0], None
+            checked = _follow_up_audits(loaded, people, delimiter, encoding, where)
         _show_follow_up(loaded, checked, json)
         return
     exact = None
@@ -90,7 +100,7 @@ def audit(
 
 
 def _follow_up_audits(
-    follow_up: FollowUp, table: Path | None, delimiter: str | None, encoding: str, where: str | None
+    follow_up: FollowUp, table: Any, delimiter: str | None, encoding: str, where: str | None
 ) -> list[tuple[str, Certificate, tuple[LevelOfHistory, ...]]]:
     """What is checked on which counts: the published ones first, which the promise is about."""
     found = []

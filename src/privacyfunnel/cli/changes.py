@@ -12,7 +12,10 @@ from privacyfunnel.cli import shared
 
 def changes(
     table: shared.Table,
-    was: Annotated[Path, typer.Option("--was", help="The table that was released before, as it was then.")],
+    was: Annotated[
+        list[Path],
+        typer.Option("--was", help="The table that was released before, as it was then; of several, the first first."),
+    ],
     person: Annotated[str, typer.Option("--person", help="The column that says who rows are about, in both tables.")],
     columns: Annotated[str, typer.Option("--columns", help="The columns that were released, joined by commas.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")],

@@ -21,6 +21,7 @@ from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.sources import Source
 from privacyfunnel.tables.writing import check_output
 
 
@@ -125,6 +126,9 @@ def fit(
     after: following.After = None,
     released: following.Released = None,
     person: following.Person = None,
+    was: following.Was = None,
+    unchanged: following.Unchanged = None,
+    cover: following.Cover = None,
     gap: options.Gap = None,
     time_limit: options.TimeLimit = 60.0,
     engine: options.Engine = "duckdb",
@@ -137,8 +141,10 @@ def fit(
     Example: funnel fit people.csv --secret diagnosis --attributes age,sex,town --epsilon 0.5 -o protocol.json
     A follow-up: funnel fit people.csv --secret diagnosis --attributes age,sex,town,job --epsilon 0.8
     --after protocol.json --released kept.parquet --person id -o second.json
+    People who changed: funnel fit people.csv --was last-year.csv --person id --secret diagnosis --attributes sex,town
+    --epsilon 0.8 --after protocol.json -o second.json
     """
-    check_output(output, force, (table, domain, improve, after, *(released or ())))
+    check_output(output, force, (table, domain, improve, after, *(released or ()), *(was or ())))
     past = advice = None
     if model:
         from privacyfunnel.cli.wide import check_options
@@ -153,7 +159,7 @@ def fit(
             raise InvalidInput("fit needs --secret, the column that is not to be given away; see funnel fit --help")
         about = Promised(secret, notion, epsilon, lower, upper, known, keep, error, ordered, per_range)
         promise = about.promise()
-        kept_most = options.objective(objective)
+        kept_most = options.objective(following.objective(context, objective, was, unchanged))
         asked = Sought(
             promise=for_population(promise, confidence, within, chain),
             keep=keep,
@@ -171,6 +177,8 @@ def fit(
         asked.check()
         with show.working("reading what was released before"):
             past = following.Past.asked(after, released, person, delimiter, encoding)
+        if past is None or not was:
+            following.check_no_changes(was, unchanged, cover)
         if past is not None:
             following.check_goes_without(
                 keep=keep, error=error, blocks=blocks, readers=asked.readers, confidence=confidence, exact=exact,
@@ -182,9 +190,16 @@ def fit(
         cluster = options.cluster(engine, master)
         wishes = options.wishes(bins, top, dates, missing)
         with show.working(f"counting {table.name}"):
+            source, names, which = cast(Path | Source, table), cast(str | list[str] | None, attributes), where
+            if past is not None and was and cluster is None:
+                layout = {"delimiter": delimiter, "encoding": encoding, "where": where, "secrets": about.columns}
+                past, source, names = past.changing(
+                    table, was, person, attributes, (unchanged, cover, kept_most == "faithful"), layout
+                )
+                which = None
             counted = options.counted(
-                table, about.columns, attributes, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain,
-                where, past.columns if past is not None else None,
+                source, about.columns, names, wishes, allow_secret_attribute, delimiter, encoding, cluster, domain,
+                which, past.columns if past is not None else None,
             )  # fmt: skip
         if person in counted.joint.attributes:
             raise InvalidInput(f"--person {person} would be released: name the columns to release with --attributes")

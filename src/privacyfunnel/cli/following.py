@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from privacyfunnel.cli import show
+from privacyfunnel.cli import shared, show
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import ExactFit, InvalidInput
@@ -22,13 +23,17 @@ from privacyfunnel.optimiser.program.state import noticing_stops
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
+from privacyfunnel.proof.rows_kept import RowsKept, rows_kept
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.follow_up import FollowUp, earlier
 from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.protocols.rows_before import base, later
+from privacyfunnel.tables.changes import Changes, joined
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.earlier_releases import histories_released
+from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
 
 After = Annotated[
@@ -51,6 +56,30 @@ Internal = Annotated[
 ]
 
 
+Was = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--was",
+        help="For people who changed: the table of then, whose values were released; of several, the first first.",
+    ),
+]
+Unchanged = Annotated[
+    str | None,
+    typer.Option(
+        "--unchanged",
+        help="With --was, people who did not change: keep (their row, as far as that can be), or draw (all anew).",
+    ),
+]
+Cover = Annotated[
+    float | None,
+    typer.Option(
+        help="With --unchanged keep: how many unchanged people may have new rows for each changed one (default: as few "
+        "as it takes)."
+    ),
+]
+KEEP = ("keep", "draw")
+
+
 @dataclass(frozen=True, eq=False)
 class Past:
     """What a follow-up follows, as the options say it."""
@@ -59,6 +88,12 @@ class Past:
     histories: Integers | None
     people: int | None
     """In all of the released tables."""
+    keep_rows: bool = False
+    """Whether people who did not change keep their row."""
+    cover: float = math.inf
+    changes: Changes | None = None
+    was: tuple[Path, ...] = ()
+    person: str | None = None
 
     @classmethod
     def asked(
@@ -78,8 +113,61 @@ class Past:
 
     @property
     def columns(self) -> dict[str, Column]:
-        """The columns that were released before, as they were read then."""
-        return {column.name: column for column in self.protocol.columns}
+        """The columns that were released before, as they were read then; today's, too, where they have ranges."""
+        own = {column.name: column for column in self.protocol.columns}
+        if self.changes is None:
+            return own
+        cut = [column for column in own.values() if column.edges or column.other]
+        return {**{later(c.name): c.model_copy(update={"name": later(c.name)}) for c in cut}, **own}
+
+    def changing(
+        self,
+        table: Path,
+        was: list[Path],
+        person: str | None,
+        attributes: str | None,
+        kept: tuple[str | None, float | None, bool],
+        layout: dict[str, Any],
+    ) -> tuple[Past, Source, list[str]]:
+        """With --was: the table of what people were and are, and its columns, as the options say it.
+
+        `kept` is what --unchanged and --cover say, and whether rows are to be faithful.
+        """
+        unchanged, cover, faithful = kept
+        check_person(person)
+        if unchanged not in (None, *KEEP):
+            raise InvalidInput(f"--unchanged is keep or draw; got {unchanged!r}")
+        keep = unchanged == "keep" or (unchanged is None and not faithful)
+        if keep and faithful:
+            raise InvalidInput("rows that stay what they were do not have today's distribution: leave out --objective")
+        if cover is not None and (not keep or not cover >= 0):
+            raise InvalidInput("--cover is a number from 0 on, and for --unchanged keep")
+        own = {"delimiter": layout["delimiter"], "encoding": layout["encoding"]}
+        released = self.protocol.attributes
+        source, changes = joined(
+            open_source(table, **layout), [open_source(one, **own) for one in was], str(person), released
+        )
+        asked = shared.names(attributes) if attributes is not None else list(map(base, released))
+        todays = {base(name): name for name in changes.columns}
+        if not any(name in changes.columns for name in asked):  # named as today's table has them
+            asked = [todays.get(name, name) for name in dict.fromkeys(asked)]
+        columns = [*released, *(name for name in asked if name not in released)]
+        many = math.inf if cover is None else cover
+        past = replace(self, keep_rows=keep, cover=many, changes=changes, was=tuple(was), person=person)
+        return past, source, columns
+
+
+def objective(context: typer.Context, typed: str, was: list[Path] | None, unchanged: str | None) -> str:
+    """Of which kind rows are: where people keep theirs, the others tell the most, unless it is said otherwise."""
+    source = context.get_parameter_source("objective")
+    by_default = source is not None and source.name == "DEFAULT"
+    return "information" if was and by_default and unchanged != "draw" else typed
+
+
+def check_no_changes(was: list[Path] | None, unchanged: str | None, cover: float | None) -> None:
+    """Refuse what is for people who changed where there is nothing to compare."""
+    if was or unchanged is not None or cover is not None:
+        raise InvalidInput("--was, --unchanged and --cover are for a follow-up (--after) of people who changed (--was)")
 
 
 def check_person(person: str | None) -> None:
@@ -105,13 +193,16 @@ class FoundFollowUp:
     ending: show.Ending
     certificate: Certificate
     levels: tuple[LevelOfHistory, ...]
+    kept: RowsKept | None
+    """Whose row stays, if the table has what people were and are."""
 
     @classmethod
     def of(cls, counted: Counted, protocol: FollowUp, past: Past, ending: show.Ending) -> FoundFollowUp:
         """Measure it."""
         people = counted.joint.before_gathering or counted.joint
         certificate = certify(protocol, people)
-        return cls(counted, protocol, past, ending, certificate, levels_of_history(protocol, people))
+        levels, kept = levels_of_history(protocol, people), rows_kept(protocol, people)
+        return cls(counted, protocol, past, ending, certificate, levels, kept)
 
 
 def found(
@@ -128,7 +219,8 @@ def found(
     with show.search_progress(objective) as progress, noticing_stops() as stopped:
         protocol = optimise(
             counted.joint, promise, objective=objective, weights=weights, gap=gap, time_limit=time_limit,
-            progress=progress, after=past.protocol, histories=past.histories,
+            progress=progress, after=past.protocol, histories=past.histories, keep_rows=past.keep_rows,
+            cover=past.cover,
         )  # fmt: skip
     ending = show.Ending(time.monotonic() - begun, stopped.is_set())
     with show.working("measuring what was found"):
@@ -146,7 +238,11 @@ def tell(found: FoundFollowUp, table: Path, output: Path, force: bool, json: boo
     screen = show.console()
     for line in told(found):
         screen.print(line, markup=False)
-    again = ["funnel", "sanitise", str(table), "--protocol", str(output), "--released", "KEPT", "--person", "PERSON"]
+    before = ["--released", "KEPT", "--person", "PERSON"]
+    if found.past.was:
+        before = [*(part for one in found.past.was for part in ("--was", str(one))), "--remember", "KEY"]
+        before += ["--person", str(found.past.person)]
+    again = ["funnel", "sanitise", str(table), "--protocol", str(output), *before]
     screen.print(f"Written: {output}. Next:", markup=False)
     screen.print(shlex.join([*again, "-o", "OUT.csv"]), markup=False, soft_wrap=True)
 
@@ -179,6 +275,8 @@ def data(found: FoundFollowUp) -> dict[str, Any]:
         "expected_errors": expected_errors(protocol, found.counted.joint).as_dict()
         if _counted(found.counted.joint)
         else None,
+        "changes": found.past.changes.as_dict() if found.past.changes is not None else None,
+        "rows_before": found.kept.as_dict() if found.kept is not None else None,
         "fidelity": protocol.fidelity,
         "fidelity_bound": protocol.fidelity_bound,
         **measured(protocol, found.certificate, found.levels),
@@ -206,6 +304,10 @@ def told(found: FoundFollowUp) -> list[str]:
     if published is not None:
         lines.append(published.words())
     lines += [*level_lines(found.levels), _kept(protocol), _people(found)]
+    if found.past.changes is not None:
+        lines.append(found.past.changes.words())
+    if found.kept is not None:
+        lines.append(found.kept.words())
     if _counted(found.counted.joint):
         words = expected_errors(protocol, found.counted.joint).words()
         lines.append(f"From all releases together, {words}.")

@@ -26,7 +26,7 @@ from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import opened
 from privacyfunnel.tables.fitting import Wishes
-from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.typed import is_whole, read_bins, whole_number
 
 Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
@@ -290,9 +290,9 @@ def kind(name: str) -> type[Notion]:
 
 
 def counted(
-    table: Path,
+    table: Path | Source,
     secret: str | list[str],
-    attributes: str | None,
+    attributes: str | list[str] | None,
     asked: Wishes,
     allow_secret_attribute: bool,
     delimiter: str | None,
@@ -304,9 +304,9 @@ def counted(
 ) -> Counted:
     """The table, counted here or by the Spark `cluster`; by a domain, if there is one; some of its rows, if asked."""
     declared, secrets = opened(domain), names(secret) if isinstance(secret, str) else secret
-    columns = names(attributes) if attributes is not None else None
+    columns = names(attributes) if isinstance(attributes, str) else attributes
     here_only(where, cluster)
-    if cluster is None:
+    if cluster is None or isinstance(table, Source):
         return count_table(
             open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets),
             secrets,

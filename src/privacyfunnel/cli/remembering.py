@@ -33,16 +33,29 @@ def asked(remember: Path | None, person: str | None, changed: str, other_use: bo
     return {"remember": remember, "person": person if remember is not None else None, "changed": changed}
 
 
+def _followed(found: Remembered) -> str:
+    """People who were released by the protocol that today's follows."""
+    if found.stay is None:
+        return f", {found.followed:,} followed up" if found.followed else ""
+    stay = found.stay
+    same = f"{stay.unchanged:,} unchanged ({stay.unchanged_kept:,} keep their row)"
+    drawn = f"{stay.changed - stay.changed_kept:,} are followed up, {stay.changed_kept:,} keep their row, too"
+    return f", {same}, {stay.changed:,} changed ({drawn})"
+
+
 def words(found: Remembered) -> list[str]:
     """Who was released, and what everything that was released of them comes to."""
     again = (
         f", {found.again - found.followed:,} released by other protocols before" if found.again > found.followed else ""
     )
-    again += f", {found.followed:,} followed up" if found.followed else ""
+    again += _followed(found)
     became = f" ({BECAME[found.changed_were]})" if found.changed else ""
-    left = ", whose old row stays out in the world" if found.left else ""
-    people = f"{found.new:,} new{again}, {found.unchanged:,} unchanged, who keep their row, {found.changed:,} changed"
-    lines = [f"People: {people}{became}, {found.left:,} left{left}."]
+    gone = found.left if found.gone is None else found.gone
+    left = ", whose old row stays out in the world" if gone else ""
+    rows = f", {found.unchanged:,} unchanged, who keep their row, {found.changed:,} changed{became}"
+    if found.stay is not None and not found.unchanged + found.changed:
+        rows = ""  # nobody has a row of this follow-up yet
+    lines = [f"People: {found.new:,} new{again}{rows}, {gone:,} {'left' if found.gone is None else 'gone'}{left}."]
     if found.follows and found.new:
         lines.append("New people took the earlier steps as well, which are not in this table, and count as told.")
     if found.new_key:

@@ -52,6 +52,7 @@ def sanitise(
     internal: following.Internal = None,
     remember: remembering.Remember = None,
     changed: remembering.Changed = "keep",
+    was: following.Was = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -60,6 +61,8 @@ def sanitise(
     Example: funnel sanitise people.csv --protocol protocol.json -o open.csv
     A follow-up: funnel sanitise people.csv --protocol second.json --released kept.parquet --person id -o open2.csv
     Again: funnel sanitise people.csv --protocol protocol.json --remember people.key --person id -o open.csv
+    People who changed: funnel sanitise people.csv --was last-year.csv --protocol second.json --remember people.key
+    --person id -o open2.csv
     """
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"--unseen is refuse or draw; got {unseen!r}")
@@ -67,11 +70,15 @@ def sanitise(
     options.here_only(where, cluster)
     drawing: dict[str, Any] = {"keep_order": keep_order, "unseen": unseen, "seed": seed, "force": force}
     drawing["variant"] = not no_variant
+    if was and cluster is not None:
+        raise InvalidInput("--was joins tables on this machine: leave out --engine spark, or join them there")
     known_again = remembering.asked(remember, person, changed, bool(internal or released))
     release: Release
     if is_wide(protocol):
-        if remember is not None or internal or released or person is not None:
-            raise InvalidInput("a protocol of a model draws afresh: leave out --remember, --person and --released")
+        if remember is not None or internal or released or was or person is not None:
+            raise InvalidInput(
+                "a protocol of a model draws afresh: leave out --remember, --person, --released and --was"
+            )
         rows: dict[str, Any] = {
             "keep_order": keep_order,
             "seed": seed,
@@ -84,17 +91,17 @@ def sanitise(
         sanitise_by_model(table, protocol, output, rows, unseen, cluster, force, json)
         return
     if cluster is None:
-        check_output(output, force, (table, protocol, remember, internal, *(released or ())))
+        check_output(output, force, (table, protocol, remember, internal, *(released or ()), *(was or ())))
         loaded = Protocol.load(protocol)
-        kept = _kept_inside(internal, person, force, (table, protocol, output, *(released or ())))
+        kept = _kept_inside(internal, person, force, (table, protocol, output, *(released or ()), *(was or ())))
         layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
         with show.row_progress(None) as progress:
             if isinstance(loaded, FollowUp):
-                known = {"remember": remember, "changed": changed}
+                known = {"remember": remember, "changed": changed, "was": was or None}
                 drawing |= {**layout, **known}
                 release = _following(loaded, table, output, released, person, kept, drawing, progress)
             else:
-                _check_first(released)
+                _check_first(released, was)
                 drawing |= {**layout, **known_again}
                 release = release_table(loaded, table, output, **drawing, progress=progress, internal=kept)
     else:
@@ -153,9 +160,9 @@ def _kept_inside(internal: Path | None, person: str | None, force: bool, others:
     return kept
 
 
-def _check_first(released: list[Path] | None) -> None:
-    if released:
-        raise InvalidInput("this protocol follows no earlier release, so it goes without --released")
+def _check_first(released: list[Path] | None, was: list[Path] | None) -> None:
+    if released or was:
+        raise InvalidInput("this protocol follows no earlier release, so it goes without --released and --was")
 
 
 def _following(

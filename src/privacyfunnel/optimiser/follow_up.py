@@ -46,7 +46,7 @@ from privacyfunnel.protocols.protocol import Objective, Protocol, information_ke
 from privacyfunnel.protocols.rows_before import RowsBefore
 from privacyfunnel.typing import Exact, Integers, Vector
 
-KEEPING = "; people who did not change keep their row"
+KEEPING = "; rows of people who did not change stay what they were"
 NEGLIGIBLE = 0.25
 """Of the gap: what may be left untold of people with histories that hardly anybody has."""
 
@@ -63,6 +63,7 @@ def follow_up(
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     keep_rows: bool = False,
+    cover: float = math.inf,
 ) -> FollowUp:
     """The follow-up to `after` that keeps the most of X, while everything released keeps the promise together.
 
@@ -70,7 +71,7 @@ def follow_up(
     outcomes of the earlier releases need a channel, histories[i] being the outputs of all their blocks; without it, all
     that can occur. Those that cannot occur on `joint` are left out. With `keep_rows`, who did not change keeps their
     row, as many others as possible are followed up, and of what is then possible it tells the most; `joint` has the
-    columns that were released before, and today's.
+    columns that were released before, and today's. For each who changed, up to `cover` others may have new rows, too.
     """
     check_task(joint, notion, gap, time_limit, progress)
     if notion.confidence is not None:
@@ -78,12 +79,16 @@ def follow_up(
     if not isinstance(after, Protocol):
         raise InvalidInput(f"after= is the protocol of the release before, not {type(after).__name__}")
     _check_secret(joint, after)
+    if not cover >= 0 or (cover < math.inf and not keep_rows):
+        raise InvalidInput(
+            "cover is how many unchanged people may be drawn for each changed one, with keep_rows: 0, 1, …"
+        )
     if keep_rows and objective == "faithful":
         raise InvalidInput("rows that stay what they were do not have today's distribution: leave out faithful")
     with interruptible() as interrupted:
         task = _Task.of(joint, notion, after, histories, objective, dict(weights or {}), gap, interrupted)
         if keep_rows:
-            task.rows = RowsBefore.of(after, joint.columns, joint.codes, task.histories)
+            task.rows, task.cover = RowsBefore.of(after, joint.columns, joint.codes, task.histories), cover
         task.run(time_limit, progress)
     return task.protocol()
 
@@ -130,6 +135,7 @@ class _Task:
     """Of a first release; none if combinations are gathered, since P(s|x, h) then depends on h."""
     rows: RowsBefore | None = None
     """Where people who did not change keep their row."""
+    cover: float = 0.0
     steps: dict[int, Step] = field(default_factory=dict)
 
     @classmethod
@@ -269,17 +275,18 @@ class _Task:
     def _keeping(self, given: _Given, rows: RowsBefore, share: float, seconds: float | None) -> Step:
         """The same where people who did not change keep their row. How much others might tell is not bounded."""
         unchanged = rows.unchanged[given.values]
-        parted = Parted.of(given.problem, unchanged)
+        parted = Parted.of(given.problem, unchanged, self.cover)
         if parted.share <= DUST:
             return self._nothing_more(given, share)
         found = self._mixed(parted.others(), seconds)
         columns, q = parted.with_rows(found)
         channel = self._rounded(given, columns, q, sink=0 if len(columns) > len(found.columns) else None)
         written = given.values[assigned(channel, mass_of(channel, given.own), given.own)]
-        row, stay = int(rows.row[given.h]), np.unique(channel.outputs[unchanged[channel.inputs]])
-        if row >= 0 and len(stay) == 1:  # all of them have this output; which other had its value takes theirs
-            written[written == row] = written[stay[0]]
-            written[stay[0]] = row
+        mass = np.where(unchanged[channel.inputs], mass_of(channel, given.own), 0.0)
+        row, stay = int(rows.row[given.h]), int(np.argmax(np.bincount(channel.outputs, mass)))
+        if row >= 0 and mass.any():  # most of them have this output; which other had its value takes theirs
+            written[written == row] = written[stay]
+            written[stay] = row
         return self._step(given, channel, written, share, found, no_less(given.own.entropy))
 
     def _mixed(self, problem: Problem, seconds: float | None) -> Mixture:

@@ -1,12 +1,15 @@
 """Keeping rows: given what was released of somebody, who did not change keeps their row, and others are followed up.
 
-Of the people with a history, v[x] = P(x|h), let z[x] ≤ v[x] be those who changed and are followed up. All others keep
-their row, so v − z is what is known of somebody whose row stays: it tells that they probably did not change. Everything
-together keeps the promise if v − z and all that z is taken apart into lie in the cone of Δ; then z does, too:
+Of the people with a history, v[x] = P(x|h), let z[x] ≤ v[x] be those who are followed up. All others keep their row,
+so v − z is what is known of somebody whose row stays: it tells that they probably did not change. Everything together
+keeps the promise if v − z and all that z is taken apart into lie in the cone of Δ; then z does, too. So
 
-    max Σ z   s.t.   0 ≤ z ≤ v,   z[x] = 0 where x did not change,   G z ≤ 0,   G (v − z) ≤ 0.
+    max Σ z[x] over x that changed   s.t.   0 ≤ z ≤ v,   G z ≤ 0,   G (v − z) ≤ 0,
+    Σ z[x] over x that did not change  ≤  cover · Σ z[x] over x that changed.
 
-z = 0 always does: nobody is followed up, and nothing is told.
+and of several such z one with few people who did not change; with a cover of 0, none. z = 0 is always allowed: nobody
+is followed up, and nothing is told. Where changes have much to do with the secret, people who did not change cover
+those who did.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from privacyfunnel.optimiser.mixing import Mixture, Problem
 from privacyfunnel.optimiser.program.polytope import DUST, Columns
 from privacyfunnel.typing import Integers, Vector
 
+FEW = 1e-4
+"""Of a person who changed: what somebody who covers them counts, so that there are no more of these than it takes."""
 WHOLE = 1e-9
 """Shares that are 0 or 1 but for a solver's tolerance."""
 
@@ -35,21 +40,22 @@ class Parted:
     """z[x]."""
 
     @classmethod
-    def of(cls, problem: Problem, unchanged: NDArray[np.bool_]) -> Parted:
-        """As many people as possible are followed up."""
+    def of(cls, problem: Problem, unchanged: NDArray[np.bool_], cover: float) -> Parted:
+        """As many of those who changed as possible are followed up, with as few of the others as that takes."""
         v, G = problem.inside.p_x, problem.inside.G
-        changed = np.flatnonzero(~unchanged)
-        z, whole = np.zeros(len(v)), float(v[changed].sum())
-        if not len(changed) or whole <= DUST:
+        some = np.flatnonzero(~unchanged | (cover > 0))
+        same, z, whole = unchanged[some], np.zeros(len(v)), float(v[~unchanged].sum())
+        if whole <= DUST:
             return cls(problem, z)
-        shares = np.ones(len(changed))
-        if len(G):
-            A, most = G[:, changed] * (v[changed] / whole), np.minimum(G @ v, 0.0) / whole
-            program = LinearProgram(A, most, np.zeros(len(G)), 1.0)
-            program.set_costs(-v[changed] / whole)
-            shares = program.solve()[0].clip(0.0, 1.0)
-            shares[shares < WHOLE], shares[shares > 1 - WHOLE] = 0.0, 1.0
-        z[changed] = shares * v[changed]
+        mass = v[some] / whole
+        A, least = G[:, some] * mass, np.minimum(G @ v, 0.0) / whole
+        if np.isfinite(cover):
+            A, least = np.vstack([A, np.where(same, mass, -cover * mass)]), np.append(least, -np.inf)
+        program = LinearProgram(A, least, np.zeros(len(A)), 1.0)
+        program.set_costs(np.where(same, FEW, -1.0) * mass)
+        shares = program.solve()[0].clip(0.0, 1.0)
+        shares[shares < WHOLE], shares[shares > 1 - WHOLE] = 0.0, 1.0
+        z[some] = shares * v[some]
         return cls(problem, z)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +60,7 @@ def optimise(
     histories: Integers | None = None,
     exact: Sequence[str] | None = None,
     keep_rows: bool = False,
+    cover: float = math.inf,
 ) -> Protocol:
     """The protocol that keeps the most of X among all that keep the promise.
 
@@ -89,7 +91,8 @@ def optimise(
     and utility is I(X;Y|H) given that history H. `joint` has the columns that were released before, or finer ones, and
     possibly more. `histories` lists the outcomes that occurred; others then have no channel. With `keep_rows`, the
     joint has what people were ("town") and what they are ("town now"): who did not change keeps their row, and as many
-    others are followed up as the promise allows.
+    others are followed up as the promise allows; for each of these, up to `cover` unchanged people have new rows, too,
+    where it takes that.
 
     The columns in `exact` are released as they are: that is possible exactly if each combination of their values says
     no more of the secret than the promise allows, and refused otherwise, with what would do.
@@ -116,10 +119,10 @@ def optimise(
             raise InvalidInput("after= is for one joint, and goes without readers=")
         return follow_up(
             cast(Joint, joint), notion, after, histories=histories, objective=objective, weights=weights, gap=gap,
-            time_limit=time_limit, progress=progress, keep_rows=keep_rows,
+            time_limit=time_limit, progress=progress, keep_rows=keep_rows, cover=cover,
         )  # fmt: skip
-    if keep_rows:
-        raise InvalidInput("keep_rows= is about the rows of an earlier release, so it needs after=")
+    if keep_rows or cover < math.inf:
+        raise InvalidInput("keep_rows= and cover= are about the rows of an earlier release, so it needs after=")
     if histories is not None:
         raise InvalidInput("histories= says which outcomes of an earlier release occurred, so it needs after=")
     who = None if readers is None else ForReaders(readers, give_up)

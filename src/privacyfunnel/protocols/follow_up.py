@@ -221,6 +221,7 @@ class FollowUp(Protocol):
         internal: str | Path | None = None,
         remember: str | Path | None = None,
         changed: Literal["keep", "drop"] = "keep",
+        was: Any = None,
     ) -> Any:
         """Draw a further row for every row of `table`, given what was released of the same `person` before.
 
@@ -228,7 +229,8 @@ class FollowUp(Protocol):
         People of whom nothing was released, or something that this protocol does not know, are refused with their
         number. Where the earlier rows were drawn with a key, `remember` is its file instead: new people take the first
         steps, too, and the ledger is asked. `internal` is where a copy with the column `person` is written, for the
-        next follow-up. The rest is as for `Protocol.sanitise`.
+        next follow-up. If it was fitted on what people were and what they are ("town", "town now"), `was` is the table
+        of then, or a list of them, the first one first, and `table` today's. The rest is as for `Protocol.sanitise`.
         """
         from privacyfunnel.tables.following import sanitise_following
 
@@ -244,6 +246,7 @@ class FollowUp(Protocol):
             internal=internal,
             remember=remember,
             changed=changed,
+            was=was,
         )
 
     def __repr__(self) -> str:

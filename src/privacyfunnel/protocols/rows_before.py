@@ -43,10 +43,35 @@ def base(name: str) -> str:
     return re.sub(rf"{NOW}(?: \d+)?\Z", "", name)
 
 
+def generation_of(name: str) -> int:
+    """Which of the tables so far a column has its values of, from 0.
+
+    >>> generation_of("town"), generation_of("town now"), generation_of("town now 2")
+    (0, 1, 2)
+    """
+    found = re.search(rf"{NOW}(?: (\d+))?\Z", name)
+    return int(found[1] or 1) if found else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A column as it was, and as it is today."""
+
+    was: Column
+    today: Column
+    same: Integers
+    """For every value of the former, the same value of the latter; −1 if that has none."""
+
+    def unchanged(self, was: Integers, today: Integers) -> NDArray[np.bool_]:
+        """Where today's value is the one before; values that are neither's are taken for changed."""
+        return np.asarray((was >= 0) & (today >= 0) & (self.same[was] == today))
+
+
 @dataclass(frozen=True, eq=False)
 class RowsBefore:
     """What a follow-up's values of X say of people who did not change."""
 
+    pairs: tuple[Pair, ...]
     unchanged: NDArray[np.bool_]
     """unchanged[x]: whether the value x of X is that of people who did not change."""
     row: Integers
@@ -69,20 +94,17 @@ class RowsBefore:
             if column.labels != released[name].labels or column.edges != released[name].edges:
                 raise InvalidInput(f"rows can stay what they were if column {name!r} is cut as it was before")
         place = {name: j for j, name in enumerate(names)}
+        pairs = {today: _pair(columns[place[was]], columns[place[today]]) for today, was in todays.items()}
         unchanged = np.ones(len(codes), dtype=bool)
-        for today, was in todays.items():
-            unchanged &= (
-                codes[:, place[today]] == _moved(columns[place[was]], columns[place[today]])[codes[:, place[was]]]
-            )
-        written = _written(before, histories, released)
+        for today, pair in pairs.items():
+            unchanged &= pair.unchanged(codes[:, place[todays[today]]], codes[:, place[today]])
+        written = _written(before, histories)
         wanted = np.empty((len(histories), len(names)), dtype=np.int64)
         for name, j in place.items():
-            was = todays.get(name)
-            own = written[name if was is None else was]
-            wanted[:, j] = own if was is None else _moved(columns[place[was]], columns[j])[own]
+            wanted[:, j] = pairs[name].same[written[todays[name]]] if name in pairs else written[name]
         known = {value: x for x, value in enumerate(map(tuple, codes.tolist()))}
         row = np.array([known.get(value, -1) for value in map(tuple, wanted.tolist())], dtype=np.int64)
-        return cls(unchanged, row)
+        return cls(tuple(pairs.values()), unchanged, row)
 
     @classmethod
     def of_follow_up(cls, follow_up: FollowUp) -> RowsBefore | None:
@@ -94,15 +116,15 @@ class RowsBefore:
             return None
 
 
-def _moved(was: Column, today: Column) -> Integers:
-    """For every value of a column, the same value of today's; −1 if that has none."""
+def _pair(was: Column, today: Column) -> Pair:
     if was.edges != today.edges:
-        return np.full(len(was), -1)
+        return Pair(was, today, np.full(len(was), -1))
     place = {(type(label), label): i for i, label in enumerate(today.labels)}
-    return np.array([place.get((type(label), label), -1) for label in was.labels], dtype=np.int64)
+    same = np.array([place.get((type(label), label), -1) for label in was.labels], dtype=np.int64)
+    return Pair(was, today, same)
 
 
-def _written(before: Protocol, histories: Integers, released: dict[str, Column]) -> dict[str, Integers]:
+def _written(before: Protocol, histories: Integers) -> dict[str, Integers]:
     """For every history, the codes by which the last release's row was written, by column."""
     last = histories[:, length(before) - outputs_of(before) :]
     if isinstance(before, FollowUp):

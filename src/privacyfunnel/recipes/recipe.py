@@ -110,6 +110,9 @@ class Fit(BaseModel):
     after: Name | None = None
     released: list[Name] | None = None
     person: Name | None = None
+    was: list[Name] | None = None
+    unchanged: Text | None = None
+    cover: float | None = None
     private: float | None = None
     exact_fit: bool | None = None
     delta: float | None = None
@@ -150,6 +153,7 @@ class Sanitise(BaseModel):
     changed: Text | None = None
     released: list[Name] | None = None
     person: Name | None = None
+    was: list[Name] | None = None
     internal: Annotated[str, AfterValidator(_file_name)] | None = None
     """A file of the folder, for the house."""
 
@@ -161,6 +165,8 @@ class Audit(BaseModel):
 
     attack: bool | None = None
     after: Name | None = None
+    was: list[Name] | None = None
+    person: Name | None = None
 
 
 class Report(BaseModel):

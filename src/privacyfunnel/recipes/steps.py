@@ -44,7 +44,7 @@ def steps(recipe: Recipe, place: Path) -> list[Step]:
     table, released = _seen(recipe.table, place), recipe.sanitise.output
     reading = _words({name: getattr(recipe, name) for name in READING})
     seen = recipe.fit.exact_fit or recipe.audit.attack
-    drawing = _seen_from(recipe.sanitise, place, "remember", "released")
+    drawing = _seen_from(recipe.sanitise, place, "remember", "released", "was")
     kept = (recipe.sanitise.internal,) if recipe.sanitise.internal is not None else ()
     found = [
         Step("fit", ("fit", table, *reading, *_fit(recipe, place), "-o", PROTOCOL), (PROTOCOL,)),
@@ -57,7 +57,7 @@ def steps(recipe: Recipe, place: Path) -> list[Step]:
             "audit",
             (
                 *("audit", PROTOCOL, *(("--table", table, *reading) if seen else ())),
-                *_words(_seen_from(recipe.audit, place, "after")),
+                *_words(_seen_from(recipe.audit, place, "after", "was")),
             ),
             (),
         ),
@@ -78,7 +78,9 @@ def inputs(recipe: Recipe, place: Path) -> dict[str, Path]:
     fit = recipe.fit
     named = {"table": recipe.table, "fit.domain": fit.domain, "fit.after": fit.after, "audit.after": recipe.audit.after}
     named["publish.details"] = recipe.publish.details if recipe.publish is not None else None
-    for key, paths in (("fit.released", fit.released), ("sanitise.released", recipe.sanitise.released)):
+    several = {"fit.released": fit.released, "sanitise.released": recipe.sanitise.released}
+    several |= {"fit.was": fit.was, "sanitise.was": recipe.sanitise.was, "audit.was": recipe.audit.was}
+    for key, paths in several.items():
         named |= {f"{key}.{i}": path for i, path in enumerate(paths or ())}
     return {key: place / path for key, path in named.items() if path is not None}
 
@@ -86,7 +88,7 @@ def inputs(recipe: Recipe, place: Path) -> dict[str, Path]:
 def _fit(recipe: Recipe, place: Path) -> list[str]:
     """Options of fit: lists of names are joined by commas, and what is said of columns becomes column=value."""
     fit = recipe.fit
-    said = _seen_from(fit, place, "domain", "after", "released")
+    said = _seen_from(fit, place, "domain", "after", "released", "was")
     said["secret"] = [_joined(names, "fit.secret") for names in fit.secrets]
     if isinstance(fit.notion, dict):
         said["notion"] = _pairs(fit.notion, "fit.notion")

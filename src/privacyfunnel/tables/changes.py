@@ -16,6 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.rows_before import base, generation_of, later
 from privacyfunnel.tables.database import clear_errors, hearing
 from privacyfunnel.tables.internal_copy import packed
 from privacyfunnel.tables.sources import Source, open_source
@@ -25,8 +28,6 @@ THEN = "privacyfunnel_then"
 CHUNK = "privacyfunnel_chunk"
 BOTH = "privacyfunnel_both"
 """Names of tables and views in a connection of ours."""
-NOW = " now"
-"""What is put behind the name of a column for today's values."""
 PRIVATE = "internal: the values of people, then and now; for fit, sanitise and audit, and not for publication"
 
 
@@ -62,11 +63,15 @@ def write_changes(
     delimiter: str | None = None,
     encoding: str = "utf-8",
 ) -> Changes:
-    """Write the table of both into a file that only its owner may read, with the rows of `table` in their order."""
+    """Write the table of both into a file that only its owner may read, with the rows of `table` in their order.
+
+    `was` is the table that was released before, or a list of them, the first one first.
+    """
     target = Path(output)
     format_of(target)
-    check_output(target, force, tuple(Path(path) for path in (table, was) if isinstance(path, str | Path)))
-    now, then = (open_source(one, delimiter=delimiter, encoding=encoding) for one in (table, was))
+    tables = (table, *tables_of(was))
+    check_output(target, force, tuple(Path(path) for path in tables if isinstance(path, str | Path)))
+    now, *then = (open_source(one, delimiter=delimiter, encoding=encoding) for one in tables)
     both, changes = joined(now, then, person, columns)
     batches = both.batches(both.columns)
     first = next(batches)
@@ -76,59 +81,111 @@ def write_changes(
     return changes
 
 
-def joined(now: Source, then: Source, person: str, columns: Sequence[str]) -> tuple[Source, Changes]:
-    """Today's table with the columns as they were then, and as they are now; people must be there once in each."""
-    names = tuple(dict.fromkeys(columns))
-    if not names or person in names:
-        raise InvalidInput("name the columns that were released before, and not the one that says who people are")
-    for source in (now, then):
-        source.require([person, *names])
-    taken = [name + NOW for name in names if name + NOW in now.columns]
-    if taken:
-        raise InvalidInput(f"{now.name} has a column {taken[0]!r} already; rename it")
-    kinds = _read(now, then, person, names)
+def joined(now: Source, then: Sequence[Source], person: str, columns: Sequence[str]) -> tuple[Source, Changes]:
+    """Today's table with the columns as they were then, and as they are now; people must be there once in each.
+
+    `columns` are those that were released before: "town" as the first of the tables has it, "town now" as the second
+    does, and so on. Who is not in one of them has the value of the next that they are in, or today's.
+    """
+    names = _checked(now, then, person, columns)
+    bases = tuple(dict.fromkeys(map(base, names)))
+    for source in (now, *then):
+        source.require([person, *bases])
+    kinds = _read(now, then, person, bases)
     own = f"CAST(a.c{now.columns.index(person)} AS VARCHAR)"
-    places = [now.columns.index(name) for name in names]
-    for table, text in ((now.view, own.replace("a.", "")), (THEN, "who")):
-        _check_people(now, table, text, now.name if table == now.view else then.name)
-    own_values = [f"CAST(a.c{i} AS {kind})" for i, kind in zip(places, kinds, strict=True)]
-    old = [f"CASE WHEN r.who IS NULL THEN {value} ELSE r.t{k} END" for k, value in enumerate(own_values)]
-    kept = [f"{old[places.index(i)] if i in places else f'a.c{i}'} AS c{i}" for i in range(len(now.columns))]
-    todays = [f"a.c{i} AS c{len(now.columns) + k}" for k, i in enumerate(places)]
-    differ = " OR ".join(f"{value} IS DISTINCT FROM r.t{k}" for k, value in enumerate(own_values))
+    _check_people(now, now.view, own.replace("a.", ""), now.name)
+    for i, source in enumerate(then):
+        _check_people(now, f"{THEN}_{i}", "who", source.name)
+    values = {name: f"CAST(a.c{now.columns.index(name)} AS {kind})" for name, kind in zip(bases, kinds, strict=True)}
+
+    def valued(name: str, generation: int) -> str:
+        """The value of a column as the table of a generation has it."""
+        k, value = bases.index(name), values[name]
+        for i in reversed(range(generation, len(then))):
+            value = f"CASE WHEN r{i}.who IS NULL THEN {value} ELSE r{i}.t{k} END"
+        return value
+
+    old = {name: valued(base(name), generation_of(name)) for name in names}
+    listed = [f"{old.get(name, f'a.c{i}')} AS c{i}" for i, name in enumerate(now.columns)]
+    added = {name: old[name] for name in names if name not in now.columns}
+    added |= {today: f"a.c{now.columns.index(base(today))}" for today in _todays(names)}
+    listed += [f"{value} AS c{len(now.columns) + k}" for k, value in enumerate(added.values())]
+    known = " OR ".join(f"r{i}.who IS NOT NULL" for i in range(len(then)))
+    differ = " OR ".join(f"{values[name]} IS DISTINCT FROM {valued(name, len(then) - 1)}" for name in bases)
+    joins = " ".join(f"LEFT JOIN {THEN}_{i} r{i} ON {own} = r{i}.who" for i in range(len(then)))
     _execute(
         now,
-        f"CREATE OR REPLACE TEMP VIEW {BOTH} AS SELECT {', '.join([*kept, *todays])}, r.who IS NULL AS is_new, "
-        f"r.who IS NOT NULL AND ({differ}) AS is_changed "
-        f"FROM (SELECT *, row_number() OVER () AS place FROM {now.view}) a LEFT JOIN {THEN} r ON {own} = r.who "
-        "ORDER BY a.place",
+        f"CREATE OR REPLACE TEMP VIEW {BOTH} AS SELECT {', '.join(listed)}, NOT ({known}) AS is_new, "
+        f"({known}) AND ({differ}) AS is_changed "
+        f"FROM (SELECT *, row_number() OVER () AS place FROM {now.view}) a {joins} ORDER BY a.place",
     )
     counted = f"SELECT count(*), count(*) FILTER (is_new), count(*) FILTER (is_changed) FROM {BOTH}"
     ((rows, new, changed),) = now.rows(counted)
-    ((before,),) = now.rows(f"SELECT count(*) FROM {THEN}")
-    todays_names = tuple(name + NOW for name in names)
-    source = replace(now, columns=(*now.columns, *todays_names), view=BOTH, _held=set())
-    return source, Changes(new, rows - new - changed, changed, before - (rows - new), todays_names)
+    everybody = " UNION ".join(f"SELECT who FROM {THEN}_{i}" for i in range(len(then)))
+    ((before,),) = now.rows(f"SELECT count(*) FROM ({everybody})")
+    source = replace(now, columns=(*now.columns, *added), view=BOTH, _held=set())
+    return source, Changes(new, rows - new - changed, changed, before - (rows - new), _todays(names))
 
 
-def _read(now: Source, then: Source, person: str, names: Sequence[str]) -> list[str]:
-    """Have the old table's values beside today's; of each column, as what both are compared.
+def as_it_was(
+    now: Source, was: Any, protocol: Protocol, person: str | None, delimiter: str | None, encoding: str
+) -> tuple[Source, Changes]:
+    """Today's table beside what its people were, in the columns that a follow-up's earlier releases had."""
+    if not isinstance(protocol, FollowUp) or person is None:
+        raise InvalidInput("was is for a follow-up on what people were and are, and for people who are named (person)")
+    then = [open_source(one, delimiter=delimiter, encoding=encoding) for one in tables_of(was)]
+    return joined(now, then, person, protocol.before.attributes)
 
-    Its type if that is the same in both, and otherwise text: a number in one file may be a text in the other.
+
+def tables_of(was: Any) -> list[Any]:
+    """The tables of then, the first one first."""
+    return list(was) if isinstance(was, list | tuple) else [was]
+
+
+def _checked(now: Source, then: Sequence[Source], person: str, columns: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(columns))
+    if not names or person in names:
+        raise InvalidInput("name the columns that were released before, and not the one that says who people are")
+    years = 1 + max(map(generation_of, names))
+    if len(then) != years:
+        raise InvalidInput(
+            f"the columns that were released before hold values of {years} tables, and {len(then)} are given (--was): "
+            "give each of them, as it was when it was released, the first one first"
+        )
+    taken = [name for name in (*names, *_todays(names)) if name != base(name) and name in now.columns]
+    if taken:
+        raise InvalidInput(f"{now.name} has a column {taken[0]!r} already; rename it")
+    return names
+
+
+def _todays(names: Sequence[str]) -> tuple[str, ...]:
+    """What today's values of columns are called: after the last name that each has had so far."""
+    return tuple(dict.fromkeys(later(name) for name in names if later(name) not in names))
+
+
+def _read(now: Source, then: Sequence[Source], person: str, names: Sequence[str]) -> list[str]:
+    """Have the old tables' values beside today's; of each column, as what all are compared.
+
+    Its type if that is the same in all, and otherwise text: a number in one file may be a text in the other.
     """
-    todays = _types(now, f"SELECT {', '.join(f'c{now.columns.index(name)}' for name in names)} FROM {now.view}")
+    kinds = _types(now, f"SELECT {', '.join(f'c{now.columns.index(name)}' for name in names)} FROM {now.view}")
     listed = [f"t{k}" for k in range(len(names))]
-    kinds: list[str] = []
-    for batch in then.batches([person, *names]):
-        whole = plain(batch, _plain(batch.schema))
-        now.connection.register(CHUNK, pa.table(whole.columns, names=["who", *listed]))
-        if not kinds:
-            old = _types(now, f"SELECT {', '.join(listed)} FROM {CHUNK}")
-            kinds = [one if one == other else "VARCHAR" for one, other in zip(todays, old, strict=True)]
-            columns = ", ".join(f"{name} {kind}" for name, kind in zip(listed, kinds, strict=True))
-            _execute(now, f"CREATE OR REPLACE TEMP TABLE {THEN} (who VARCHAR, {columns})")
-        _execute(now, f"INSERT INTO {THEN} SELECT * FROM {CHUNK}")
-        now.connection.unregister(CHUNK)
+    for i, source in enumerate(then):
+        begun = False
+        for batch in source.batches([person, *names]):
+            whole = plain(batch, _plain(batch.schema))
+            now.connection.register(CHUNK, pa.table(whole.columns, names=["who", *listed]))
+            if not begun:
+                old = _types(now, f"SELECT {', '.join(listed)} FROM {CHUNK}")
+                columns = ", ".join(f"{name} {kind}" for name, kind in zip(listed, old, strict=True))
+                _execute(now, f"CREATE OR REPLACE TEMP TABLE {THEN}_{i} (who VARCHAR, {columns})")
+                kinds = [one if one == other else "VARCHAR" for one, other in zip(kinds, old, strict=True)]
+                begun = True
+            _execute(now, f"INSERT INTO {THEN}_{i} SELECT * FROM {CHUNK}")
+            now.connection.unregister(CHUNK)
+    for i in range(len(then)):
+        for name, kind in zip(listed, kinds, strict=True):
+            _execute(now, f"ALTER TABLE {THEN}_{i} ALTER {name} TYPE {kind}")
     return kinds
 
 

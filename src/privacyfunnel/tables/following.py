@@ -9,6 +9,7 @@ from typing import Any
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.tables.changes import as_it_was
 from privacyfunnel.tables.earlier_releases import tables_of, with_histories
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.pairs import PairSanitiser
@@ -33,6 +34,7 @@ def sanitise_following(
     progress: Callable[[int], None] | None = None,
     remember: str | Path | None = None,
     changed: str = "keep",
+    was: Any = None,
 ) -> Any:
     """Draw a further row for every row of `table`, given what was released of the same person; see `FollowUp`."""
     if (released is None) == (remember is None):
@@ -47,12 +49,14 @@ def sanitise_following(
         return sanitise(
             follow_up, table, output, keep_order=keep_order, seed=seed, force=force, delimiter=delimiter,
             encoding=encoding, where=where, progress=progress, internal=kept, remember=remember, person=person,
-            changed=changed,
+            changed=changed, was=was,
         )  # fmt: skip
     if changed != "keep":
         raise InvalidInput("changed is for people who are known again by a key (remember)")
     secrets = [reading.name for reading in follow_up.secret_readings]
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
+    if was is not None:
+        source, _ = as_it_was(source, was, follow_up, person, delimiter, encoding)
     source.require(follow_up.attributes)
     joined = with_histories(source, follow_up, tables_of(released), person, delimiter, encoding)
     digest = digest_of(follow_up) if output is not None or kept is not None else None

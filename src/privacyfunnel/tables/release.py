@@ -21,6 +21,7 @@ from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.tables.changes import as_it_was
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, Kept, kept_inside
@@ -57,6 +58,7 @@ def sanitise(
     remember: str | Path | None = None,
     person: str | None = None,
     changed: str = "keep",
+    was: Any = None,
 ) -> Any:
     """Draw a released row for every row of `table`, or for those `where` a condition is met.
 
@@ -65,7 +67,8 @@ def sanitise(
     the house, in which rows have the column that says whose they are: a follow-up is drawn from it.
 
     With `remember`, the file of a key, and `person`, the column that says who rows are about, people who were released
-    before keep their row. The ledger beside the key is asked first, and written before the release is there.
+    before keep their row. The ledger beside the key is asked first, and written before the release is there. `was` is
+    for a follow-up on what people were and are: the table of then, or a list of them, the first one first.
     """
     check_unseen(protocol, unseen)
     asked = Remember.asked(remember, person, changed, protocol)
@@ -82,10 +85,16 @@ def sanitise(
         asked.check_apart(*written, *([] if internal is None else [internal.path]))
     secrets = [reading.name for reading in protocol.secret_readings]
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
+    gone = None
+    if was is not None:
+        source, changes = as_it_was(source, was, protocol, person, delimiter, encoding)
+        gone = changes.gone
     source.require(protocol.attributes)
     sanitiser, draws = sanitiser_of(shown, unseen), None
     if asked is not None:
-        draws = FromMemory(people_of_table(protocol, asked, source, unseen, in_batches(source)), shown)
+        memory = people_of_table(protocol, asked, source, unseen, in_batches(source))
+        memory.summary = replace(memory.summary, gone=gone)
+        draws = FromMemory(memory, shown)
     return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal, digest, draws)
 
 

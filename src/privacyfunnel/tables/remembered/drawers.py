@@ -52,7 +52,7 @@ class FollowingDrawer(Drawer):
 
     def __init__(self, follow_up: FollowUp, key: bytes, before: Drawer) -> None:
         super().__init__(PairSanitiser(follow_up), key)
-        self._before, self._steps, self._histories = before, follow_up.steps, _Histories(follow_up.steps)
+        self._before, self._steps, self._histories = before, follow_up.steps, Histories(follow_up.steps)
         self._follow_up = follow_up
 
     @property
@@ -89,7 +89,7 @@ def drawers(
     return [drawer(p) for p in range(len(protocols))]
 
 
-class _Histories:
+class Histories:
     """Finds the numbers of histories, output by output."""
 
     def __init__(self, steps: Steps) -> None:

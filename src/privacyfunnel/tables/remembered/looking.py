@@ -19,6 +19,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.remembered.drawers import Drawer, drawers
 from privacyfunnel.tables.remembered.identifiers import Identifiers
 from privacyfunnel.tables.remembered.records import PeopleFile, Records, kind_of
+from privacyfunnel.tables.remembered.staying import Staying
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
 
 
@@ -53,7 +54,7 @@ class Look:
     @property
     def kind(self) -> np.dtype[np.void]:
         """The records that come of it; of a follow-up, with all that was released before."""
-        return kind_of(length(self.today), len(self.protocols))
+        return kind_of(length(self.today), len(self.protocols), compared=Staying.of(self.today) is not None)
 
     def today_alone(self) -> Look:
         """The same for today's protocol, and those that it follows, alone."""
@@ -74,6 +75,7 @@ class Looker:
     def __init__(self, look: Look) -> None:
         self.identifiers, self.kind = Identifiers(look.person), look.kind
         self._who, self._drawers = Mac(look.who), drawers(look.protocols, look.follows, look.keys, look.unseen)
+        self._staying = Staying.of(look.today)
         self.elsewhere: Counter[str] = Counter()
         """Strangers that were met by workers."""
 
@@ -93,6 +95,8 @@ class Looker:
                 y, records["mark"][:, p] = drawer.drawn(batch, persons, threads, drawn)
                 if p == 0:
                     records["y"] = y
+        if self._staying is not None:
+            records["same"] = self._staying.unchanged(batch)
         return records
 
     def people(self, persons: Persons, threads: int | None = None) -> Records:

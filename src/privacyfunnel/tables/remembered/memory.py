@@ -13,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger
 from privacyfunnel.tables.remembered.levels import Level, Levels
 from privacyfunnel.tables.remembered.looking import Given, Look, Looker
 from privacyfunnel.tables.remembered.records import PeopleWriter, Piles, Records, kind_of, twice
-from privacyfunnel.tables.remembered.settling import CHANGED, Changed, Earlier, Tally, settle
+from privacyfunnel.tables.remembered.settling import CHANGED, Changed, Earlier, Stay, Tally, settle
+from privacyfunnel.tables.remembered.staying import Staying
 from privacyfunnel.tables.sanitiser import Unseen, refuse_strangers
 from privacyfunnel.tables.sources import Source
 
@@ -97,6 +99,10 @@ class Remembered:
     ledger: str
     follows: bool = False
     """Whether rows are a follow-up's; new people then took the steps before, too."""
+    stay: Stay | None = None
+    """Of those who are followed up, if the table has what people were and what they are."""
+    gone: int | None = None
+    """People of earlier tables who are not in this one, if these were given."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -134,11 +140,13 @@ def people_of_table(protocol: Protocol, asked: Remember, source: Grouping, unsee
             piles.add(records)
         _refuse(looker.strangers, protocol, unseen)
         looker.identifiers.finish()
-        others = _settled(piles, released, asked, tally, writer, source.name, past.follows)
+        settled = partial(settle, staying=Staying.of(protocol), follows=past.follows)
+        others = _settled(piles, released, asked, tally, writer, source.name, settled)
         levels = _allowed(past, ledger, source, tally)
         digest = writer.keep()
     summary = _summary(asked, ledger, ledger.limit or kind_of_promise(protocol), tally, levels, released)
-    summary = replace(summary, follows=isinstance(protocol, FollowUp))
+    stay = tally.stay if tally.stay.unchanged + tally.stay.changed else None
+    summary = replace(summary, follows=isinstance(protocol, FollowUp), stay=stay)
     line = _line(protocol, past, ledger, summary, levels, digest, writer.rows)
     return Memory(ledger, Given(look, others), summary, line)
 
@@ -214,14 +222,14 @@ def _settled(
     tally: Tally,
     writer: PeopleWriter,
     name: str,
-    follows: Sequence[int],
+    settled: Callable[[Records, Sequence[Earlier], Changed, Tally], tuple[Records, Records]],
 ) -> Records:
     """Write who is given what, and find those whose row is not the one they would be drawn; refuse people twice."""
     others, again = [], 0
     for pile in piles:
         again += twice(pile)
         if not again:
-            given, other = settle(pile, released, asked.changed, tally, follows)
+            given, other = settled(pile, released, asked.changed, tally)
             writer.write(given)
             others.append(other)
     if again:

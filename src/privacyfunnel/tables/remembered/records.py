@@ -34,9 +34,13 @@ LARGEST_SHIFT = 56
 """Bits below the first byte."""
 
 
-def kind_of(blocks: int, marks: int = 1) -> np.dtype[np.void]:
-    """A record: the two halves of the person, marks, and the outputs of the blocks."""
-    return np.dtype([("hi", "<u8"), ("lo", "<u8"), ("mark", "<u8", (marks,)), ("y", "<i4", (blocks,))])
+def kind_of(blocks: int, marks: int = 1, *, compared: bool = False) -> np.dtype[np.void]:
+    """A record: the two halves of the person, marks, and the outputs of the blocks; whether their values are as before.
+
+    The last is for tables of what people were and are, and only while a table is gone through.
+    """
+    fields = [("hi", "<u8"), ("lo", "<u8"), ("mark", "<u8", (marks,)), ("y", "<i4", (blocks,))]
+    return np.dtype([*fields, ("same", "<u4")] if compared else fields)
 
 
 class Piles:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.tables.remembered.records import PeopleFile, Records, kind_of
+from privacyfunnel.tables.remembered.staying import Staying
 
 Changed = Literal["keep", "drop"]
 CHANGED: tuple[Changed, ...] = ("keep", "drop")
@@ -29,6 +30,23 @@ class Earlier:
 
     protocol: int
     people: PeopleFile
+
+
+@dataclass
+class Stay:
+    """People who are followed up: whose values are as they were, and whose rows say what they said."""
+
+    unchanged: int = 0
+    unchanged_kept: int = 0
+    changed: int = 0
+    changed_kept: int = 0
+
+    def add(self, same: NDArray[np.bool_], kept: NDArray[np.bool_]) -> None:
+        """Some more people."""
+        self.unchanged += int(same.sum())
+        self.unchanged_kept += int((same & kept).sum())
+        self.changed += int((~same).sum())
+        self.changed_kept += int((~same & kept).sum())
 
 
 @dataclass
@@ -49,17 +67,25 @@ class Tally:
     """Released by this protocol the last time, and in the table today."""
     stuck: int = 0
     """Changed since another protocol's release: they have no row of this one to keep."""
+    stay: Stay = field(default_factory=Stay)
+    """Of people who are followed up, where the table has what they were and are."""
     histories: Counter[History] = field(default_factory=Counter)
     """Of people of whom something new is told, everything that has been released of them, today's release included."""
 
 
 def settle(
-    today: Records, earlier: Sequence[Earlier], changed: Changed, tally: Tally, follows: Sequence[int] = (-1,)
+    today: Records,
+    earlier: Sequence[Earlier],
+    changed: Changed,
+    tally: Tally,
+    follows: Sequence[int] = (-1,),
+    staying: Staying | None = None,
 ) -> tuple[Records, Records]:
     """Records as they are released, and those of people whose row is not the one they would be drawn today.
 
     `today` is sorted, with a mark for each protocol. Numbers of people are added to `tally`. follows[p] is the number
-    of the protocol that p follows; what a follow-up is drawn from was drawn with it.
+    of the protocol that p follows; what a follow-up is drawn from was drawn with it. `staying` tells whose row stays
+    what it was.
     """
     n, blocks = len(today), today["y"].shape[1]
     past = _Past.of(today, earlier)
@@ -69,7 +95,10 @@ def settle(
     tally.stayed += past.stayed
     tally.new += int((~past.known).sum())
     tally.again += int((past.known & ~past.own & ~moved).sum())
-    tally.followed += int((past.known & ~past.own & ~moved & before).sum())
+    followed = past.known & ~past.own & ~moved & before
+    tally.followed += int(followed.sum())
+    if staying is not None:
+        tally.stay.add(today["same"][followed] == 1, staying.kept(today["y"][followed]))
     tally.unchanged += int((past.own & ~differs).sum())
     tally.changed += int((differs | moved).sum())
     if changed == "keep":
