@@ -1,6 +1,7 @@
 """Follow-ups on the command line: fit --after, sanitise --released, audit and estimate for everything together."""
 
 import json
+from shutil import copy2, copytree
 
 import numpy as np
 import pyarrow as pa
@@ -221,3 +222,83 @@ def test_changes_are_counted_and_put_side_by_side(folder, tmp_path, capsys):
     assert funnel(*ask, "-o", tmp_path / "both.csv", "--force") == 0
     assert f"{moved - early:,} changed, 100 gone, whose old row stays" in " ".join(capsys.readouterr().out.split())
     assert "exists" in refusal(capsys, *ask, "-o", tmp_path / "both.csv")
+
+
+@pytest.fixture(scope="module")
+def changed(folder, tmp_path_factory):
+    """Today's table, of the people of `folder` and others, and the release of then with a key."""
+    here = tmp_path_factory.mktemp("changed")
+    table, rng = people(), np.random.default_rng(4)
+    moves = rng.random(ROWS) < np.where(np.asarray(table["sick"]), 0.3, 0.05)
+    towns = np.where(moves, rng.choice(["Ash", "Birch", "Cole"], ROWS), np.asarray(table["town"]))
+    ids = np.where(np.arange(ROWS) < 50, np.asarray(table["id"]) + 90_000, np.asarray(table["id"]))
+    later = table.set_column(2, "town", pa.array(towns)).set_column(0, "id", pa.array(ids))
+    pa_csv.write_csv(later, here / "now.csv")
+    again = ["--remember", here / "k.key", "--person", "id", "-o", here / "1.csv"]
+    assert funnel("sanitise", folder / "people.csv", "--protocol", folder / "first.json", *again) == 0
+    return here
+
+
+def fit_changed(folder, here, *more):
+    asked = ["--secret", "sick", "--attributes", "town", "--epsilon", "0.7", "--after", folder / "first.json"]
+    return ["fit", here / "now.csv", "--was", folder / "people.csv", "--person", "id", *asked, *more]
+
+
+@pytest.mark.parametrize("how", [(), ("--cover", "0"), ("--unchanged", "draw"), ("--exact-fit",)], ids=str)
+def test_new_unchanged_and_changed_people_are_released_in_one_run(folder, changed, how, tmp_path, capsys):
+    found = told(capsys, *fit_changed(folder, changed, *how), "-o", tmp_path / "3.json")
+    assert found["level"] <= 0.7
+    assert (found["changes"]["new"], found["changes"]["gone"]) == (50, 50)
+    kept = found["rows_before"]
+    assert kept["rows_kept_of_unchanged"] == 1 if "0" in how else kept["rows_kept_of_unchanged"] > 0.4
+    key = tmp_path / "k.key"
+    for whole in changed.glob("k.key*"):
+        (copytree if whole.is_dir() else copy2)(whole, tmp_path / whole.name)
+    ask = ["sanitise", changed / "now.csv", "--was", folder / "people.csv", "--protocol", tmp_path / "3.json"]
+    ask += ["--remember", key, "--person", "id", "-o", tmp_path / "3.csv"]
+    people = told(capsys, *ask)["remembered"]
+    assert (people["new"], people["gone"], people["followed"]) == (50, 50, ROWS - 50)
+    stay = people["stay"]
+    assert stay["unchanged"] + stay["changed"] == ROWS - 50
+    assert stay["unchanged_kept"] == pytest.approx(kept["rows_kept_of_unchanged"] * stay["unchanged"], rel=0.1)
+    assert (tmp_path / "3.csv").read_text().splitlines()[0].replace('"', "") == "town,town now"
+    if not how:
+        assert funnel(*ask, "--force") == 0
+        assert f"{ROWS:,} unchanged, who keep their row" in " ".join(capsys.readouterr().out.split())
+    if "--exact-fit" in how:
+        audit = ["audit", tmp_path / "3.json", "--table", changed / "now.csv", "--was", folder / "people.csv"]
+        assert told(capsys, *audit, "--person", "id")["holds"] is True
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--unchanged", "perhaps"], "--unchanged is keep or draw"),
+        (["--objective", "faithful", "--unchanged", "keep"], "do not have today's distribution"),
+        (["--cover", "-1"], "--cover is a number from 0 on"),
+        (["--cover", "nan"], "--cover is a number from 0 on"),
+        (["--cover", "2", "--unchanged", "draw"], "for --unchanged keep"),
+        (["--attributes", "town,age"], "add --unchanged draw"),
+        (["--was", "no.csv"], "there is no file no.csv"),
+        (["--engine", "spark"], "without --engine spark"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_with_changes_is_refused_in_a_line(folder, changed, more, message, tmp_path, capsys):
+    assert message in refusal(capsys, *fit_changed(folder, changed, *more), "-o", tmp_path / "3.json")
+    assert not (tmp_path / "3.json").exists()
+
+
+def test_changes_need_a_release_before_and_the_table_of_then(folder, changed, tmp_path, capsys):
+    alone = ["fit", changed / "now.csv", "--secret", "sick", "--epsilon", "0.7", "-o", tmp_path / "3.json"]
+    assert "are for a follow-up" in refusal(capsys, *alone, "--was", folder / "people.csv")
+    assert "are for a follow-up" in refusal(capsys, *alone, "--after", folder / "first.json", "--cover", "1")
+    assert funnel(*fit_changed(folder, changed, "--exact-fit"), "-o", tmp_path / "3.json") == 0
+    key = ["--remember", tmp_path / "k.key", "--person", "id", "-o", tmp_path / "3.csv"]
+    said = refusal(capsys, "sanitise", changed / "now.csv", "--protocol", tmp_path / "3.json", *key)
+    assert "give the table of then" in said
+    was = ["--was", folder / "people.csv"]
+    said = refusal(capsys, "sanitise", changed / "now.csv", "--protocol", folder / "first.json", *was, *key)
+    assert "without --released and --was" in said
+    said = refusal(capsys, "audit", folder / "first.json", "--table", changed / "now.csv", *was, "--person", "id")
+    assert "are for a follow-up" in said

@@ -4,12 +4,17 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, OverLimit
-from privacyfunnel.tables.changes import write_changes
+from privacyfunnel.proof.rows_kept import rows_kept
+from privacyfunnel.tables.changes import joined, write_changes
+from privacyfunnel.tables.release import sanitise
 from privacyfunnel.tables.remembered.ledger import read_ledger
+from privacyfunnel.tables.sources import open_source
 
 ROWS = 3000
 
@@ -73,6 +78,97 @@ def test_new_unchanged_and_changed_people_are_followed_in_one_run_and_everything
     release = second.sanitise(tmp_path / "both.parquet", tmp_path / "second.csv", **again)
     assert (release.remembered.new, release.remembered.followed) == (60, len(new) - 60)
     assert max(level["level"] for level in read_ledger(again["remember"]).releases[-1]["histories"]) == 0.5
+
+
+def released_before(folder, objective="information"):
+    """Last year's table, released with a key; today's; and the follow-up that leaves people their rows."""
+    old = then()
+    new = now(old)
+    old.to_csv(folder / "then.csv", index=False)
+    new.to_csv(folder / "now.csv", index=False)
+    again = {"remember": folder / "people.key", "person": "id", "keep_order": True}
+    first = pf.optimise(pf.Joint.from_table(old, "ill", ["town"]), pf.LIP(0.1), objective=objective)
+    rows = first.sanitise(old, **again)
+    both, _ = joined(open_source(new), [open_source(old)], "id", ["town"])
+    joint = pf.Joint.from_table(both, secret="ill", attributes=["town", "town now"])
+    second = pf.optimise(joint, pf.LIP(0.5), after=first, keep_rows=True)
+    return old, new, rows.assign(id=old.id), again, joint, second
+
+
+@pytest.mark.parametrize("objective", ["information", "faithful"])
+def test_in_one_run_new_people_start_unchanged_ones_keep_their_row_and_changed_ones_are_followed_up(
+    objective, tmp_path
+):
+    old, new, rows, again, joint, second = released_before(tmp_path, objective)
+    assert pf.certify(second, joint).level <= 0.5
+    release = second.sanitise(tmp_path / "now.csv", tmp_path / "o.csv", was=tmp_path / "then.csv", **again)
+    told, stay = release.remembered, release.remembered.stay
+    assert (told.new, told.followed, told.gone) == (60, len(new) - 60, 100)
+    out = pd.read_csv(tmp_path / "o.csv").assign(id=new.id.to_numpy())
+    both = out.merge(rows, on="id", suffixes=("", " before")).merge(
+        new[["id", "town"]], on="id", suffixes=("", " true")
+    )
+    both = both.merge(old[["id", "town"]], on="id", suffixes=("", " was"))
+    same, kept = both["town true"] == both["town was"], both["town now"] == both["town before"]
+    kept &= both["town"] == both["town before"]
+    assert (stay.unchanged, stay.unchanged_kept) == (int(same.sum()), int((same & kept).sum()))
+    assert (stay.changed, stay.changed_kept) == (int((~same).sum()), int((~same & kept).sum()))
+    expected = rows_kept(second, joint)
+    assert stay.unchanged_kept / stay.unchanged == pytest.approx(float(expected.of_unchanged), abs=0.03)
+    assert expected.of_unchanged > 0.85
+    assert expected.of_changed < 0.05
+
+
+def test_files_and_frames_are_joined_alike_and_a_second_run_gives_the_same_rows(tmp_path):
+    old, new, _, again, _, second = released_before(tmp_path)
+    second.sanitise(tmp_path / "now.csv", tmp_path / "o.csv", was=tmp_path / "then.csv", **again)
+    expected = (tmp_path / "o.csv").read_text().splitlines()
+    second.sanitise(tmp_path / "now.csv", tmp_path / "o.csv", was=[tmp_path / "then.csv"], force=True, **again)
+    assert (tmp_path / "o.csv").read_text().splitlines() == expected
+    for name, like in FRAMES.items():
+        found = open_source(second.sanitise(like(new), was=like(old), **again))
+        rows = next(found.batches(["town", "town now"], rows=10_000)).to_pylist()
+        assert [f'"{row["town"]}","{row["town now"]}"' for row in rows] == expected[1:], name
+
+
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
+
+
+def test_a_table_of_then_that_is_not_what_was_released_is_refused_with_the_number(tmp_path):
+    old, new, _, again, _, second = released_before(tmp_path)
+    wrong = old.assign(town=old.town.where(old.index >= 40, "C"))
+    mistaken = int(((wrong.town != old.town) & old.id.isin(new.id)).sum())
+    with pytest.raises(OverLimit, match=f"{mistaken} people changed since"):
+        second.sanitise(new, was=wrong, **again)
+    with pytest.raises(InvalidInput, match="hold values of 1 tables, and 2 are given"):
+        second.sanitise(new, was=[old, old], **again)
+    with pytest.raises(InvalidInput, match="was is for a follow-up"):
+        sanitise(second.before, new, was=old, **again)
+
+
+def test_a_year_later_there_are_two_tables_of_then(tmp_path):
+    old, new, _, again, _, second = released_before(tmp_path)
+    second.sanitise(new, was=old, **again)
+    latest = new.assign(town=np.where(np.arange(len(new)) % 10 == 0, "B", new.town)).iloc[5:]
+    back = old[~old.id.isin(new.id)].iloc[:7].assign(town="A")  # gone last year, and here again
+    latest = pd.concat([latest, back, back.assign(id=back.id + 50_000)])
+    both, changes = joined(open_source(latest), [open_source(old), open_source(new)], "id", ["town", "town now"])
+    table = next(both.batches(both.columns, rows=10_000)).to_pandas()
+    assert changes.columns == ("town now 2",)
+    moved = new.set_index("id").town.reindex(latest.id).to_numpy()
+    known = pd.notna(moved)
+    assert (changes.new, changes.changed) == (7, int((known & (moved != latest.town.to_numpy())).sum()))
+    assert changes.gone == len(set(old.id) | set(new.id)) - (len(latest) - 7)
+    assert (table["town now 2"].to_numpy() == latest.town.to_numpy()).all()
+    assert (table["town now"].to_numpy() == np.where(known, moved, latest.town)).all()
+    first = old.set_index("id").town.reindex(latest.id).to_numpy()
+    assert (table["town"].to_numpy() == np.where(pd.notna(first), first, table["town now"])).all()
+    joint = pf.Joint.from_table(both, secret="ill", attributes=["town", "town now", "town now 2"])
+    third = pf.optimise(joint, pf.LIP(0.9), after=second, keep_rows=True)
+    release = third.sanitise(latest, tmp_path / "o.csv", was=[old, new], **again)
+    assert (release.remembered.new, release.remembered.gone) == (7, changes.gone)
+    assert release.remembered.stay.unchanged_kept > 0.9 * release.remembered.stay.unchanged
+    assert pf.certify(third, joint).level <= 0.9
 
 
 def test_a_new_row_for_changed_people_alone_can_tell_the_secret():

@@ -152,6 +152,12 @@ class Past:
         if not any(name in changes.columns for name in asked):  # named as today's table has them
             asked = [todays.get(name, name) for name in dict.fromkeys(asked)]
         columns = [*released, *(name for name in asked if name not in released)]
+        further = [name for name in columns if name not in (*released, *changes.columns)]
+        if keep and further:
+            raise InvalidInput(
+                f"people can keep their row where only columns of the release before are released, and {further[0]!r} "
+                "is another: add --unchanged draw, and all rows are drawn"
+            )
         many = math.inf if cover is None else cover
         past = replace(self, keep_rows=keep, cover=many, changes=changes, was=tuple(was), person=person)
         return past, source, columns

@@ -137,6 +137,19 @@ def as_it_was(
     return joined(now, then, person, protocol.before.attributes)
 
 
+def check_joined(source: Source, protocol: Protocol) -> None:
+    """Refuse today's table by itself where a protocol is about what people were, too."""
+    if not isinstance(protocol, FollowUp):
+        return
+    todays = {later(name) for name in protocol.before.attributes} - set(protocol.before.attributes)
+    lacking = [name for name in protocol.attributes if name in todays and name not in source.columns]
+    if lacking and base(lacking[0]) in source.columns:
+        raise InvalidInput(
+            f"the protocol is about what people were and what they are ({lacking[0]!r}): give the table of then, too, "
+            "as it was when it was released (--was)"
+        )
+
+
 def tables_of(was: Any) -> list[Any]:
     """The tables of then, the first one first."""
     return list(was) if isinstance(was, list | tuple) else [was]

@@ -9,7 +9,7 @@ from typing import Any
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
-from privacyfunnel.tables.changes import as_it_was
+from privacyfunnel.tables.changes import as_it_was, check_joined
 from privacyfunnel.tables.earlier_releases import tables_of, with_histories
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.pairs import PairSanitiser
@@ -57,6 +57,7 @@ def sanitise_following(
     source = open_source(table, delimiter=delimiter, encoding=encoding, where=where, secrets=secrets)
     if was is not None:
         source, _ = as_it_was(source, was, follow_up, person, delimiter, encoding)
+    check_joined(source, follow_up)
     source.require(follow_up.attributes)
     joined = with_histories(source, follow_up, tables_of(released), person, delimiter, encoding)
     digest = digest_of(follow_up) if output is not None or kept is not None else None

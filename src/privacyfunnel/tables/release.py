@@ -21,7 +21,7 @@ from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
-from privacyfunnel.tables.changes import as_it_was
+from privacyfunnel.tables.changes import as_it_was, check_joined
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, Kept, kept_inside
@@ -89,6 +89,7 @@ def sanitise(
     if was is not None:
         source, changes = as_it_was(source, was, protocol, person, delimiter, encoding)
         gone = changes.gone
+    check_joined(source, protocol)
     source.require(protocol.attributes)
     sanitiser, draws = sanitiser_of(shown, unseen), None
     if asked is not None:
