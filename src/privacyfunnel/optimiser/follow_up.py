@@ -297,7 +297,7 @@ class _Task:
     def _rounded(self, given: _Given, columns: Columns, q: Vector, sink: int | None = None) -> Channel:
         """A mixture as a channel that passes the exact check; if none does, one that adds nothing."""
         for slack in SLACKS:
-            rounded = round_channel(columns, q, given.problem.granted, slack, sink=sink)
+            rounded = round_channel(columns, q, given.problem.granted, slack, last=sink)
             if self._passes(given, rounded):
                 return rounded
         return constant(given.own.n_x)

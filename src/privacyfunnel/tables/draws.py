@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.remembered.looking import LOOK_ROWS
 from privacyfunnel.tables.remembered.memory import Memory, Remembered
 from privacyfunnel.tables.sanitiser import Sanitiser
+from privacyfunnel.tables.sources import BATCH_ROWS
 
 
 class Draws(ABC):
@@ -21,6 +23,8 @@ class Draws(ABC):
 
     plain: tuple[str, ...] = ()
     """Columns that are read as they are, each entry by itself."""
+    rows: int = BATCH_ROWS
+    """Read at a time."""
     remembered: Remembered | None = None
     sanitiser: Sanitiser
 
@@ -64,7 +68,7 @@ class FromMemory(Draws):
         self.memory, self.remembered = memory, memory.summary
         self._giver = memory.given.opened()
         self.sanitiser = self._giver.sanitiser
-        self.plain = (memory.given.look.person,)
+        self.plain, self.rows = (memory.given.look.person,), LOOK_ROWS
         self._merged = merged(memory.given.look.today, shown)
 
     @property

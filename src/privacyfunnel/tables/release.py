@@ -204,14 +204,21 @@ def _released_codes(
     names = [*draws.columns, *([internal.person] if internal is not None else [])]
 
     def drawn() -> Iterator[NDArray[np.int32]]:
-        done = 0
-        for read in source.batches(list(dict.fromkeys(names)), plain=draws.plain):
+        done, held = 0, []
+        for read in source.batches(list(dict.fromkeys(names)), draws.rows, plain=draws.plain):
             batch, y = draws.outputs(read)
             done += read.num_rows
             kept.add(batch, y)
-            if progress is not None:
-                progress(done)
-            yield y
+            held.append(y)
+            if sum(map(len, held)) >= WRITE_ROWS:
+                yield np.concatenate(held)
+                held = []
+                if progress is not None:
+                    progress(done)
+        if held:
+            yield np.concatenate(held)
+        if progress is not None:
+            progress(done)
         draws.finish()
 
     yield from drawn() if keep_order else shuffled(drawn(), randomness)

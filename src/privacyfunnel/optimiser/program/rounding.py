@@ -83,17 +83,17 @@ class Rounded:
 
 
 def round_channel(
-    columns: Columns, q: Vector, polytope: Polytope, slack: float, most: int | None = None, sink: int | None = None
+    columns: Columns, q: Vector, polytope: Polytope, slack: float, most: int | None = None, last: int | None = None
 ) -> Channel:
     """The mixture Σ q_y v_y as an exact channel whose rows meet G v ≤ −slack.
 
     Rows for which no rounding is found, and what they carried, are merged into the sink; if even
     that fails the channel is constant. `slack` is raised by the caller until the exact check passes. There are at most
     `most` outputs, as many as values if it is not given: no more are needed to keep the most information. The row that
-    takes what is left is the most probable one, or that of column `sink`; it is the channel's first.
+    takes what is left, the sink, is the most probable one, or that of column `last`; it is the channel's first.
     """
     worth = np.flatnonzero(q > NEGLIGIBLE)
-    first = np.where(worth == sink, np.inf, q[worth])
+    first = np.where(worth == last, np.inf, q[worth]) if last is not None else q[worth]
     order = worth[np.argsort(-first, kind="stable")][: polytope.n_x if most is None else most]
     # G n ≤ 0 for a row n of numerators: v[x] ∝ p_x[x]·n[x]. A row of G speaks of its own cell alone.
     A = np.where(polytope.G != 0, polytope.G + slack, 0.0) * polytope.p_x

@@ -22,6 +22,9 @@ from privacyfunnel.tables.remembered.records import PeopleFile, Records, kind_of
 from privacyfunnel.tables.remembered.staying import Staying
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
 
+LOOK_ROWS = 1 << 16
+"""Looked at a time: who each is, and what they are drawn by every protocol, takes some hundred bytes a row."""
+
 
 @dataclass(frozen=True, eq=False)
 class Look:
@@ -127,7 +130,7 @@ class Giver:
         chain = look.today_alone()
         self._looker, self._width = Looker(chain), outputs_of(look.today)
         (self._drawer, *_) = drawers(chain.protocols, chain.follows, chain.keys, chain.unseen)
-        self._others = PeopleFile(given.others)
+        self._others = PeopleFile.of(given.others)
 
     @property
     def sanitiser(self) -> Sanitiser:
@@ -145,7 +148,7 @@ class Giver:
         identifiers = self._looker.identifiers
         persons = identifiers.read(batch.column(identifiers.column))
         y, _ = self._today.drawn(batch, persons, threads, {})
-        if len(self._others.records):
+        if self._others.rows:
             wanted = self._looker.people(persons, threads)
             order = np.argsort(wanted["hi"], kind="stable")
             found, records = self._others.find(wanted[order])

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit, UnseenValues
 from privacyfunnel.promises.notion import Notion
@@ -28,7 +29,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger
 from privacyfunnel.tables.remembered.levels import Level, Levels
-from privacyfunnel.tables.remembered.looking import Given, Look, Looker
+from privacyfunnel.tables.remembered.looking import LOOK_ROWS, Given, Look, Looker
 from privacyfunnel.tables.remembered.records import PeopleWriter, Piles, Records, kind_of, twice
 from privacyfunnel.tables.remembered.settling import CHANGED, Changed, Earlier, Stay, Tally, settle
 from privacyfunnel.tables.remembered.staying import Staying
@@ -144,6 +145,7 @@ def people_of_table(protocol: Protocol, asked: Remember, source: Grouping, unsee
         others = _settled(piles, released, asked, tally, writer, source.name, settled)
         levels = _allowed(past, ledger, source, tally)
         digest = writer.keep()
+    pa.default_memory_pool().release_unused()  # the table is gone through once more
     summary = _summary(asked, ledger, ledger.limit or kind_of_promise(protocol), tally, levels, released)
     stay = tally.stay if tally.stay.unchanged + tally.stay.changed else None
     summary = replace(summary, follows=isinstance(protocol, FollowUp), stay=stay)
@@ -172,7 +174,7 @@ def in_batches(source: Source) -> Reader:
     """Go through a table that is read here."""
 
     def read(look: Look, looker: Looker) -> Iterator[Records]:
-        for batch in source.batches(look.columns, plain=(look.person,)):
+        for batch in source.batches(look.columns, LOOK_ROWS, plain=(look.person,)):
             yield looker(batch)
 
     return read
@@ -286,7 +288,7 @@ def _summary(
         followed=tally.followed,
         unchanged=tally.unchanged,
         changed=tally.changed,
-        left=len(own[-1].records) - tally.stayed if own else 0,
+        left=own[-1].rows - tally.stayed if own else 0,
         changed_were=asked.changed,
         told_anew=sum(level.people for level in levels),
         level=max((level.level for level in levels), default=0.0),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,8 @@ Records = NDArray[np.void]
 MAGIC = b"privacyfunnel-people/1"
 HEADER_BYTES = 64
 """What comes before the records, filled up with spaces."""
-HELD_ROWS = 1_000_000
-"""Records that are held in memory; of larger tables, they are dealt into piles on disk first."""
+HELD_ROWS = 1 << 17
+"""Records that are held in memory, some megabytes; of larger tables, they are dealt into piles on disk first."""
 PILES = 256
 """By the first byte of the person: pile after pile, all are in order."""
 LARGEST_SHIFT = 56
@@ -112,9 +112,16 @@ def twice(records: Records) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PeopleFile:
-    """Sorted records in a file, read only where they are asked for."""
+    """Sorted records in a file, of which only those that are asked for are in memory; or a few that all are."""
 
-    records: Records
+    rows: int
+    _read: Callable[[int, int], Records]
+    """The records from one number to another."""
+
+    @classmethod
+    def of(cls, records: Records) -> PeopleFile:
+        """Sorted records that are here."""
+        return cls(len(records), lambda low, high: records[low:high])
 
     @classmethod
     def open(cls, path: Path, digest: str, blocks: int) -> PeopleFile:
@@ -132,9 +139,12 @@ class PeopleFile:
         rows, rest = divmod(path.stat().st_size - HEADER_BYTES, kind.itemsize)
         if found != digest or not header.startswith(MAGIC) or rest:
             raise InvalidLedger(f"the ledger's file {path} was changed; get the original")
-        if not rows:
-            return cls(np.empty(0, dtype=kind))
-        return cls(np.memmap(path, dtype=kind, mode="r", offset=HEADER_BYTES, shape=(rows,)))
+
+        def read(low: int, high: int) -> Records:
+            # Not mapped into memory, where all that was ever looked at would stay for a while.
+            return np.fromfile(path, dtype=kind, count=high - low, offset=HEADER_BYTES + low * kind.itemsize)
+
+        return cls(rows, read)
 
     def find(self, wanted: Records) -> tuple[NDArray[np.bool_], Records]:
         """Which of the persons in sorted records are here, and their records here."""
@@ -155,23 +165,20 @@ class PeopleFile:
     def _between(self, wanted: Records) -> Records:
         """The records from the first to the last of the persons, in memory."""
         if not len(wanted):
-            return np.array(self.records[:0])
-        low = _place(self.records, wanted["hi"][0], 0)
-        high = _place(self.records, wanted["hi"][-1], 1)
-        return np.array(self.records[low:high])
+            return self._read(0, 0)
+        return self._read(self._place(wanted["hi"][0], 0), self._place(wanted["hi"][-1], 1))
 
-
-def _place(records: Records, hi: Any, after: int) -> int:
-    """How many records are below a first half; or, if `after`, not above it. Few of them are read."""
-    low, high = 0, len(records)
-    while low < high:
-        middle = (low + high) // 2
-        value = records[middle]["hi"]
-        if value < hi or (after and value == hi):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    def _place(self, hi: Any, after: int) -> int:
+        """How many records are below a first half; or, if `after`, not above it. Few of them are read."""
+        low, high = 0, self.rows
+        while low < high:
+            middle = (low + high) // 2
+            value = self._read(middle, middle + 1)["hi"][0]
+            if value < hi or (after and value == hi):
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
 
 @dataclass
