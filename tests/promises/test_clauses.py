@@ -188,7 +188,7 @@ def test_verdicts_on_random_channels_are_those_of_fractions(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_down_is_read_back_and_scaled(kind):
     joint, promise = case(kind, 1)
-    over_sets = [] if promise.limits_belief else [pf.robust(promise)]
+    over_sets = [pf.robust(promise)]
     for one in (promise, promise.made_for(joint), *over_sets):
         assert notion_from(json.loads(json.dumps(one.as_dict()))) == one
     half = promise.times(0.5)

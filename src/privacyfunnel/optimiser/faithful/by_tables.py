@@ -19,10 +19,9 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, rounded_columns
 from privacyfunnel.optimiser.faithful.search import Plan
+from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.table_programs import Cut, single_cells
-from privacyfunnel.promises.limits import Limits
-from privacyfunnel.promises.sets import Possible
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.typing import Matrix, Vector
 
@@ -63,15 +62,14 @@ class TablePlan:
         return float((Q * self.cells.p_x * similar).sum())
 
 
-def tables_of(joint: Joint, parts: list[Possible], limits: Limits) -> Iterator[tuple[Cut, Joint, Region]]:
+def tables_of(joint: Joint, demands: list[Demand]) -> Iterator[tuple[Cut, Joint, Region]]:
     """The tables all of whose cells were seen, with the promise for their cells."""
-    (part,) = parts
     everything = tuple(range(len(joint.columns)))
-    for over in [*(table.over for table in part.tables), everything]:
+    for over in [*(table.over for table in demands[0].part.tables), everything]:
         cut = Cut.by(over, joint, joint.p_x)
         if len(cut.p) <= MOST_CELLS and (cut.p > 0).all():
             cells = joint.over([joint.attributes[j] for j in over])
-            yield cut, cells, Region([single_cells(cut, part)], limits, cells.p_x)
+            yield cut, cells, Region([one.over(single_cells(cut, one.part)) for one in demands], cells.p_x)
 
 
 def average_similarity(similarity: Similarity, cut: Cut, p_x: Vector) -> Matrix:

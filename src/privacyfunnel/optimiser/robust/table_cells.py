@@ -13,6 +13,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.robust.conditions import factors_of
+from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.most_revealing import INSIDE, factor_no_less
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.sets import SCALE, Possible
@@ -94,7 +95,7 @@ class Cells:
             np.add.at(centre[s], of, shares)
         table = np.repeat(np.arange(len(tables)), np.diff(starts))
         lower, upper = _drawn_in(lower, upper, centre)
-        factors = [(s, factor_no_less(factor)) for s, factor in enumerate(factors_of(part, limits))]
+        factors = [(s, factor_no_less(factor)) for s, factor in enumerate(factors_of(Demand(part, limits)))]
         binding = tuple((s, factor) for s, factor in factors if factor < LARGEST_RATIO)
         return cls(p[seen], of, table, lower, upper, centre, binding)
 
