@@ -58,6 +58,18 @@ CASES = {
         {"income, by borders": 0.2, "income": 0.5},
     ),
     "exact": (("--secret", "illness", "--epsilon", "1.5", "--exact", "town"), {"illness": 1.5}),
+    "several for the population": (
+        ("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
+        {"income": 0.5, "illness": 0.5},
+    ),
+    "belief for the population": (
+        ("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.5", "--confidence", "0.95"),
+        {"illness = ill": 0.5},
+    ),
+    "ordered for the population, information": (
+        ("--secret", "income", "--ordered", "--epsilon", "0.5", "--confidence", "0.9", "--objective", "information"),
+        {"income, by borders": 0.5},
+    ),
 }
 
 
@@ -92,8 +104,15 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
         (("--secret", "illness", "--epsilon", "0.5", "--exact", "town", "--blocks", "each"), "--exact goes with"),
         (("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--blocks", "each"), "blocks share one"),
         (
-            ("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
-            "one promise about",
+            ("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.31", "--confidence", "0.95"),
+            "of the population may have illness = ill",
+        ),
+        (
+            (
+                *("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
+                *("--exact-fit", "--objective", "information", "--within", "tested"),
+            ),
+            "one promise about one secret",
         ),
     ],
 )

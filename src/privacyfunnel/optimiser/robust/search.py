@@ -164,9 +164,7 @@ def _prove(oracle: RobustOracle, y: Vector, largest: Vector, state: State) -> Ma
     return np.empty((0, oracle.n_x))
 
 
-def _begin(
-    joint: Joint, notion: Notion, region: Region, state: State, master: Master, start: Columns | None
-) -> None:
+def _begin(joint: Joint, notion: Notion, region: Region, state: State, master: Master, start: Columns | None) -> None:
     """A first bound, and posteriors to start from."""
     limits, views = notion.limits, notion.views(joint)
     if len(views) > 1:
