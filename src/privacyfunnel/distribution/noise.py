@@ -222,6 +222,7 @@ def staying_exact(joint: Joint, exact: tuple[str, ...]) -> Joint:
         found = with_at_least(joint.before_gathering, joint.at_least, exact)
     else:
         found = copy(joint)
+        vars(found).pop("completed", None)  # which does not know what is to stay exact
         found.exact = exact
     for one in (found, found.before_gathering):
         if one is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, NotCertified
 from privacyfunnel.optimiser.exact_columns import ExactColumns
+from privacyfunnel.optimiser.exact_over_sets import ExactOver
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.follow_up import follow_up
 from privacyfunnel.optimiser.mixing import Mixing, Problem
@@ -104,8 +105,8 @@ def optimise(
     if exact is not None and len(exact):
         if readers is not None or after is not None or isinstance(joint, list | tuple):
             raise InvalidInput("exact= is for one joint and one release, and goes without readers= and after=")
-        task = ExactColumns.asked(cast(Joint, joint), notion, exact, objective, weights, gap, time_limit, progress)
-        return task.protocol()
+        kind = ExactOver if isinstance(notion, Robust) else ExactColumns
+        return kind.asked(cast(Joint, joint), notion, exact, objective, weights, gap, time_limit, progress).protocol()
     if after is not None:
         if readers is not None or isinstance(joint, list | tuple):
             raise InvalidInput("after= is for one joint, and goes without readers=")

@@ -125,7 +125,7 @@ def _by_tables(
     whole = Task.of([domain], notion, weights, ordered, task.region)
     for share in (HARDLY, *MIXES):
         how = f"cells of {names}, other columns redrawn to go with them"
-        release = whole.told(plan.channel(domain, share), plain.fidelity_bound, how)
+        release = whole.told(plan.channel(domain.p_x, share), plain.fidelity_bound, how)
         if release is not None:
             return release
     raise NotCertified(f"no exact channel was found that keeps {notion} and the distribution; please report this")

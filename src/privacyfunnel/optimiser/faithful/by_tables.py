@@ -44,17 +44,17 @@ class TablePlan:
     """The joint of the table's attributes."""
     plan: Plan
 
-    def channel(self, whole: Joint, share: float) -> Channel:
+    def channel(self, p_x: Vector, share: float) -> Channel:
         """The exact channel on all values, with a share of p pᵀ mixed in; the same for all values of a cell."""
         Q = mixed(self.plan, self.cells.p_x, share)
-        inside = whole.p_x / self.cut.p[self.cut.of]
-        released = np.flatnonzero(whole.p_x > 0)
+        inside = p_x / self.cut.p[self.cut.of]
+        released = np.flatnonzero(p_x > 0)
         columns = Q[self.cut.of[released]] * inside[released, None]
         m = len(self.cells.p_x)
         x, o = np.repeat(np.arange(m), len(released)), np.tile(np.arange(len(released)), m)
         small = rounded_columns(columns.T.ravel(), x, o, m, len(released))
         wide = restricted(small, self.cut.of)
-        return replace(wide, n_outputs=whole.n_x, outputs=released[wide.outputs])
+        return replace(wide, n_outputs=len(p_x), outputs=released[wide.outputs])
 
     def fidelity(self, similar: Matrix) -> float:
         """Of the release, from how similar two cells are on average."""

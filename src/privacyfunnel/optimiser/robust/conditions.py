@@ -46,9 +46,11 @@ class Conditions:
     @classmethod
     def of(cls, region: Region) -> Conditions | None:
         """The conditions of a promise about two secrets with one view and a single cell; None for others."""
-        (demand, *others) = region.demands
+        if len(region.demands) != 1:
+            return None
+        (demand,) = region.demands
         part = demand.part
-        if others or len(part.cells) != 1 or demand.n_events != 2 or part.members.shape[1] != region.n_x:
+        if len(part.cells) != 1 or demand.n_events != 2 or part.members.shape[1] != region.n_x:
             return None
         order = np.argsort(part.members[0])
         K: list[list[float]] = []

@@ -114,16 +114,24 @@ class Region:
         rows: list[Matrix] = []
         theta = np.zeros(len(V))
         for found, start, members in self._broken(V, tolerance):
-            G = np.zeros((len(found.which), self.n_x + 1))
-            np.add.at(G, (np.arange(len(G))[:, None], members[found.cell]), found.rows)
-            G = G[:, :-1] / self.p_x
-            G /= np.abs(G).max(axis=1, keepdims=True)
+            G = self._rows(found, members)
             here = start + found.which
             over = (G * V[here]).sum(axis=1)
             whole = over - np.minimum(G @ self.p_x, 0.0)  # where p_x touches the row, only p_x itself will do
             np.maximum.at(theta, here, np.divide(over, whole, out=np.zeros_like(over), where=over > 0))
             rows.append(G)
         return np.concatenate([np.empty((0, self.n_x)), *rows]), theta
+
+    def _rows(self, found: _Broken, members: Integers) -> Matrix:
+        """What is overstepped, as rows about v."""
+        G = np.zeros((len(found.which), self.n_x + 1))
+        np.add.at(G, (np.arange(len(G))[:, None], members[found.cell]), found.rows)
+        G = G[:, :-1] / self.p_x
+        return np.asarray(G / np.abs(G).max(axis=1, keepdims=True))
+
+    def given(self, x: Integers, p: Vector) -> Region:
+        """The same for posteriors on the values x alone, around p instead of p_x."""
+        return _Given(self, x, p)
 
     def _broken(self, V: Matrix, tolerance: float) -> Iterator[tuple[_Broken, int, Integers]]:
         """What is overstepped, for some of V at a time: the rows, where these begin, and the members of cells."""
@@ -148,6 +156,23 @@ class Region:
         V = without_dust(V)
         _, theta = self.cuts(V)
         return np.asarray((1 - theta[:, None]) * V + theta[:, None] * self.p_x)
+
+
+class _Given(Region):
+    """Posteriors on some values that keep the promise, drawn in towards a point on these values."""
+
+    def __init__(self, whole: Region, x: Integers, p: Vector) -> None:
+        super().__init__([], p)
+        self._whole, self._x = whole, x
+
+    def _rows(self, found: _Broken, members: Integers) -> Matrix:
+        G = self._whole._rows(found, members)[:, self._x]
+        return np.asarray(G / np.abs(G).max(axis=1, keepdims=True))
+
+    def _broken(self, V: Matrix, tolerance: float) -> Iterator[tuple[_Broken, int, Integers]]:
+        everywhere = np.zeros((len(V), self._whole.n_x))
+        everywhere[:, self._x] = V
+        return self._whole._broken(everywhere, tolerance)
 
 
 class _Part:

@@ -167,7 +167,7 @@ def _prove(oracle: RobustOracle, y: Vector, largest: Vector, state: State) -> Ma
 def _begin(joint: Joint, notion: Notion, region: Region, state: State, master: Master, start: Columns | None) -> None:
     """A first bound, and posteriors to start from."""
     limits, views = notion.limits, notion.views(joint)
-    if len(views) > 1:
+    if len(views) > 1 and region.demands:
         bound_by_views(notion.clauses(joint), state)  # the counts themselves are in the set
     if start is not None:
         master.add(Columns.from_dense(region.draw_in(start.dense(joint.n_x))))
