@@ -58,6 +58,10 @@ CASES = {
         {"income, by borders": 0.2, "income": 0.5},
     ),
     "exact": (("--secret", "illness", "--epsilon", "1.5", "--exact", "town"), {"illness": 1.5}),
+    "exact for the population": (
+        ("--secret", "illness", "--epsilon", "1.5", "--exact", "town", "--confidence", "0.95"),
+        {"illness": 1.5},
+    ),
     "several for the population": (
         ("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
         {"income": 0.5, "illness": 0.5},
@@ -102,6 +106,10 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
         (("--secret", "illness", "--epsilon", "0.001", "--exact", "town"), "town cannot stay exact"),
         (("--secret", "illness", "--epsilon", "0.5", "--exact", "village"), "none of the released columns"),
         (("--secret", "illness", "--epsilon", "0.5", "--exact", "town", "--blocks", "each"), "--exact goes with"),
+        (
+            (*("--secret", "illness", "--error", "sport=0.1", "--exact", "town"), "--objective", "information"),
+            "for rows that are counted",
+        ),
         (("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--blocks", "each"), "blocks share one"),
         (
             ("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.31", "--confidence", "0.95"),
@@ -124,6 +132,19 @@ def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, capsys, opt
     assert why in said
     assert said.count("\n") == 1
     assert not path.exists()
+
+
+@pytest.mark.parametrize("wish", [("--keep", "0.9"), ("--error", "sport=0.03")])
+def test_the_smallest_epsilon_at_which_a_column_stays_exact_is_found(table, tmp_path, wish):
+    done, path = fit(table, tmp_path, "--secret", "illness", "--exact", "town", "--exact-fit", *wish)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert pf.Protocol.load(path).blocks[0].exact == ("town",)
+    (asked,) = [part for part in told.values() if isinstance(part, dict) and "too_small" in part]
+    joint = pf.Joint.from_table(table, "illness", ["town", "sport"])
+    pf.optimise(joint, pf.LIP(asked["epsilon"]), exact=["town"], objective="faithful")
+    with pytest.raises(pf.PrivacyFunnelError, match="cannot stay exact"):
+        pf.optimise(joint, pf.LIP(0.05), exact=["town"], objective="faithful")
 
 
 def test_keep_finds_one_epsilon_for_all_secrets():

@@ -48,6 +48,10 @@ PARTNERS = 60
 """Cells that are tried for one to be merged with."""
 
 
+class CannotStayExact(InvalidPromise):
+    """Some cell of the columns that are to stay exact says too much by itself; at a larger ε it may not."""
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """What was found for one cell."""
@@ -118,7 +122,7 @@ class ExactColumns:
         names = " and ".join([self._name(k) for k in broken[:NAMED]])
         more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
         columns = ", ".join(self.joint.attributes[j] for j in self.view.known)
-        raise InvalidPromise(
+        raise CannotStayExact(
             f"{columns} cannot stay exact: {names}{more} (of {self.view.n_cells}) say more of {self.joint.secret} than "
             f"is promised by being known; {self._remedy(whole, broken)}"
         )

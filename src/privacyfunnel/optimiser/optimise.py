@@ -175,14 +175,21 @@ class OneAfterAnother:
     gap: float
     time_limit: float | None
     progress: Callable[[Progress], None] | None
+    exact: Sequence[str] | None = None
 
     def __call__(self, joint: Joint, notion: Notion, start: Columns | None) -> tuple[Protocol, Columns | None]:
         """The best protocol and, if that can be used, what may start the search for a weaker promise."""
         gap, time_limit, progress = self.gap, self.time_limit, self.progress
+        if self.exact:
+            found = optimise(
+                joint, notion, objective=self.objective, weights=self.weights, gap=gap, time_limit=time_limit,
+                progress=progress, exact=self.exact,
+            )  # fmt: skip
+            return found, None
         if self.objective == "information":
             return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress, start=start)
-        found = faithful(joint, notion, weights=self.weights, gap=gap, time_limit=time_limit, progress=progress)
-        return found.protocol(), None
+        release = faithful(joint, notion, weights=self.weights, gap=gap, time_limit=time_limit, progress=progress)
+        return release.protocol(), None
 
 
 def search(
