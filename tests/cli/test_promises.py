@@ -85,6 +85,11 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
     audited = run.invoke(app, ["audit", str(path), "--json"])
     assert audited.exit_code == 0, audited.output
     levels = {one["subject"]: one for one in json.loads(audited.stdout)["certificate"]["levels"]}
+    if "for the population" in name:
+        told = json.loads(done.stdout)["population"]
+        if "levels" not in told:  # one promise about one secret
+            told = {"levels": [{part: told[f"{part}_level"] for part in ("sample", "population")} | told]}
+        assert all(one["sample"] <= one["population"] <= one["promised"] for one in told["levels"])
     assert {subject: one["promised"] for subject, one in levels.items()} == promised
     assert all(one["holds"] and one["level"] <= one["promised"] for one in levels.values())
     assert json.loads(path.read_text())["guarantee"] == pf.Protocol.load(path).notion.words()
@@ -132,6 +137,21 @@ def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, capsys, opt
     assert why in said
     assert said.count("\n") == 1
     assert not path.exists()
+
+
+def test_a_fit_and_a_report_say_what_several_promises_come_to_for_the_population(table, tmp_path):
+    path, page = tmp_path / "protocol.json", tmp_path / "report.html"
+    asked = ["--secret", "income", "--secret", "illness", "--epsilon", "income=0.5,illness=0.4", "--confidence", "0.95"]
+    command = ["fit", str(table), "--attributes", "town,sport", "-o", str(path), "--exact-fit", *asked]
+    done = run.invoke(app, command, env={"COLUMNS": "400"})
+    assert done.exit_code == 0, done.output
+    assert "Levels with 95% confidence: income: " in done.stdout
+    assert "for the population, promised 0.4" in done.stdout
+    done = run.invoke(app, ["report", str(path), "--table", str(table), "-o", str(page)])
+    assert done.exit_code == 0, done.output
+    said = page.read_text()
+    assert "with 95% confidence for the population" in said
+    assert "income=0.5,illness=0.4" in said
 
 
 @pytest.mark.parametrize("wish", [("--keep", "0.9"), ("--error", "sport=0.03")])

@@ -29,18 +29,18 @@ SETS = ("intervals", "ball", "both", "nested")
 def case(kind, seed, within="intervals", people=400):
     """A small joint with a promise of a kind over a set."""
     rng = np.random.default_rng([KINDS.index(kind), seed])
-    e, f = (float(rng.choice([0.3, 0.6, 1.0, 2.0])) for _ in range(2))
+    e, f = (float(rng.choice([0.15, 0.3, 0.6, 1.0])) for _ in range(2))
     size = (2, 2) if within == "nested" else (int(rng.integers(2, 4)),)
     if kind in ("several", "odds of several", "belief and factor"):
-        joint = pf.Joint(rng.integers(people // 4, people, size=(2, 2, *size)), secret=["a", "b"])
+        joint = pf.Joint(rng.integers(people // 10, people, size=(2, 2, *size)), secret=["a", "b"])
         other = (pf.LDP if kind == "odds of several" else pf.LIP)(f)
         first = pf.Belief({0: most(joint, [0, 1], rng)}) if kind == "belief and factor" else pf.LIP(e)
         return joint, pf.robust(pf.Promises(a=first, b=other), 0.9, within)
     n_s = int(rng.integers(2, 4))
-    joint = pf.Joint(rng.integers(people // 4, people, size=(n_s, *size)))
+    joint = pf.Joint(rng.integers(people // 10, people, size=(n_s, *size)))
     match kind:
         case "by value":
-            promise = pf.LIP({s: float(rng.choice([0.3, 0.6, 1.0, 2.0])) for s in range(n_s)})
+            promise = pf.LIP({s: float(rng.choice([0.15, 0.3, 0.6, 1.0])) for s in range(n_s)})
         case "belief":
             promise = pf.Belief({s: most(joint, [s], rng) for s in range(int(rng.integers(1, n_s + 1)))})
         case _:
@@ -61,7 +61,8 @@ class Oracle:
     """All corners of the set of every clause, in fractions, found once."""
 
     def __init__(self, over, joint):
-        self.joint, self.said, self._parts = joint, clauses.statements(over.promise, joint), []
+        self.said, self._parts = clauses.statements(over.promise, joint), []
+        self._factors = [one.factor() for one in self.said]
         for clause, parts in over.possible_clauses(joint):
             events = clause.joint.events if clause.joint.events is not None else np.arange(joint.n_s)
             sets = [frozenset(np.flatnonzero(events == k).tolist()) for k in range(int(events.max()) + 1)]
@@ -102,7 +103,8 @@ class Oracle:
         return found
 
     def keeps(self, rows):
-        return all(found is not None and found <= one.factor() for one, found in self.worst(rows))
+        worst = zip(self.worst(rows), self._factors, strict=True)
+        return all(found is not None and found <= factor for (_, found), factor in worst)
 
     def levels(self, rows):
         """By subject, the largest ln ratio, or belief, over the set."""
@@ -156,10 +158,9 @@ def test_verdicts_and_levels_over_a_set_are_those_of_all_its_corners(kind, withi
         assert within == "nested" or certificate.holds == oracle.keeps(rows)
 
 
-def mutated(rng, joint, over):
+def mutated(rng, joint, oracle):
     """Two rows just past a limit over the set, found by halving the way from a constant row; None if all hold."""
-    oracle = Oracle(over, joint)
-    inside, outside = two_rows(rng, joint.n_x, 1), two_rows(rng, joint.n_x, UNIT // 3)
+    inside, outside = two_rows(rng, joint.n_x, 1), two_rows(rng, joint.n_x, UNIT // 2 - 1)
     if oracle.keeps(outside) or not oracle.keeps(inside):
         return None
     for _ in range(int(rng.integers(1, 24))):
@@ -173,11 +174,12 @@ def check_mutations(kind, within, wanted):
     rng, found, seed = np.random.default_rng(2), 0, 100
     while found < wanted:
         joint, over = case(kind, seed, within)
-        seed += 1
-        rows = mutated(rng, joint, over)
-        if rows is not None:
-            assert not certified(rows, joint, over).holds
-            found += 1
+        seed, oracle = seed + 1, Oracle(over, joint)
+        for _ in range(12):
+            rows = mutated(rng, joint, oracle)
+            if rows is not None:
+                assert not certified(rows, joint, over).holds
+                found += 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -188,7 +190,7 @@ def test_no_channel_past_a_limit_for_the_population_is_certified(kind):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_many_channels_past_a_limit_for_the_population_none_is_certified(kind):
-    check_mutations(kind, "intervals", 60)
+    check_mutations(kind, "intervals", 30)
 
 
 # --- sets -------------------------------------------------------------------------------------------------------
