@@ -338,3 +338,19 @@ def test_private_fits_promise_several_things_for_the_population():
         assert pf.certify(protocol, joint).holds
         assert pf.certify(protocol, pf.Joint(p, secret=["a", "b"]), promise).holds
         assert protocol.utility > 0.1
+
+
+def test_bounds_over_a_nested_set_are_those_of_any_clause_alone():
+    """One secret of two values: the promise of one part is the plain one, and a second part lowers no bound."""
+    rng = np.random.default_rng(9)
+    array = rng.integers(20, 400, size=(2, 2, 2, 3))
+    alone = pf.Joint(array.sum(axis=1), secret="a")
+    plain = pf.optimise(alone, pf.robust(pf.LIP(0.3), 0.95))
+    one = pf.optimise(alone, pf.robust(pf.Promises(a=pf.LIP(0.3)), 0.95))
+    assert one.upper_bound == pytest.approx(plain.upper_bound, abs=2e-3)
+    both = pf.optimise(pf.Joint(array, secret=["a", "b"]), pf.robust(pf.Promises(a=pf.LIP(0.3), b=pf.LIP(3.0)), 0.95))
+    assert both.utility <= both.upper_bound < both.entropy
+    wider = pf.optimise(alone, pf.robust(pf.LIP(0.3), 1 - 0.05 / 2))
+    assert both.upper_bound <= wider.upper_bound + 2e-3
+    belief = pf.optimise(alone, pf.robust(pf.Belief({0: 0.6}), 0.95))
+    assert belief.utility <= belief.upper_bound < belief.entropy

@@ -21,7 +21,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.exact_columns import ExactColumns, Part
-from privacyfunnel.optimiser.faithful.by_tables import HARDLY, TablePlan, tables_of
+from privacyfunnel.optimiser.faithful.by_tables import HARDLY, MOST_CELLS, TablePlan, tables_of
 from privacyfunnel.optimiser.faithful.plan_rounding import restricted
 from privacyfunnel.optimiser.faithful.search import Standing, generate
 from privacyfunnel.optimiser.faithful.task import EPSILON_SHARES, MIXES, Faithful, Task
@@ -164,8 +164,8 @@ class ExactOver(ExactColumns):
         found = [self._at(self._place(level, x), share, each, interrupted) for level in self._levels]
         if not found:
             raise InvalidPromise(
-                f"{', '.join(self.joint.exact)} cannot stay exact: some values have nobody, so that nothing is known "
-                "of them; merge them beforehand"
+                f"{', '.join(self.joint.exact)} cannot stay exact over a nested set: there are values that nobody has, "
+                f"or more than {MOST_CELLS}; merge values beforehand, or use --exact-fit --within intervals"
             )
         if self.objective == "faithful":
             return max(found, key=lambda part: cast(Likeness, part.likeness).fidelity)

@@ -27,6 +27,8 @@ class Demand:
     """The events whose lifts are limited; None: all of them."""
     most: float | None = None
     """The most that the belief in the one event it is about may be."""
+    counted: Joint | None = None
+    """The events and X, as counted."""
 
     @property
     def n_events(self) -> int:
@@ -57,9 +59,9 @@ class Demand:
 def demands_of(notion: Notion, joint: Joint) -> list[Demand]:
     """All that a promise over a set asks of channels from the values of `joint`."""
     return [
-        Demand(part, clause.limits, clause.about)
+        Demand(part, clause.limits, clause.about, None, clause.joint)
         if clause.most is None
-        else Demand(part, Limits(), clause.about, float(clause.most))
+        else Demand(part, Limits(), clause.about, float(clause.most), clause.joint)
         for clause, parts in notion.possible_clauses(joint)
         for part in parts
     ]

@@ -24,7 +24,7 @@ from privacyfunnel.optimiser.robust.demands import Demand, demands_of
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
 from privacyfunnel.optimiser.robust.nested_search import pairs_of
 from privacyfunnel.optimiser.robust.region import Region
-from privacyfunnel.optimiser.robust.table_bounds import bound_by_tables
+from privacyfunnel.optimiser.robust.table_bounds import bound_by_clauses, bound_by_tables
 from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive, single_cells
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.typing import Matrix, Vector
@@ -215,6 +215,8 @@ def search_tables(joint: Joint, notion: Notion, state: State) -> tuple[str, Colu
     state.time_limit = whole
     if notion.simple:
         bound_by_tables(joint, [demand.part for demand in demands], notion.limits, state)
+    else:
+        bound_by_clauses(demands, state)
     left_out = f", {search.left_out} too large" if search.left_out else ""
     tables = f"{len(search.places)} tables{left_out}"
     how = f"rows of marginal tables over a nested confidence set: {tables}, {search.posteriors} posteriors"
