@@ -440,6 +440,30 @@ MUTATIONS = {
         "np.floor(np.ldexp(p, SCALE_BITS) * (1 + OUTWARDS))",
         ("promises/test_confidence.py::test_ends_are_rounded_outwards",),
     ),
+    "a belief over a set that takes the counts' share for the worst": Mutation(
+        "proof/worst_case.py",
+        "[s, *others])",
+        "[*others, s])",
+        ("promises/test_population_clauses.py::test_a_belief_for_the_population_by_hand",),
+    ),
+    "several secrets that each have the whole doubt": Mutation(
+        "promises/robust.py",
+        " / len({_told_apart(clause) for clause in clauses})",
+        "",
+        ("promises/test_population_clauses.py::test_every_secret_has_the_set_of_its_own_counts",),
+    ),
+    "events with the noise of a single count": Mutation(
+        "promises/tallies.py",
+        "real * noise.terms[:, None]",
+        "real * 1",
+        ("promises/test_population_clauses.py::test_noises_of_events_are_sums_of_noises",),
+    ),
+    "a limit on belief that the population may exceed": Mutation(
+        "proof/certificate.py",
+        "multiple <= bound)",
+        "multiple <= 2 * bound)",
+        ("promises/test_population_clauses.py::test_no_channel_past_a_limit_for_the_population_is_certified[belief]",),
+    ),
     "multipliers that are paid the wrong ends": Mutation(
         "proof/multipliers.py",
         "np.where(multipliers > 0, self._upper, self._lower)",

@@ -58,6 +58,22 @@ CASES = {
         {"income, by borders": 0.2, "income": 0.5},
     ),
     "exact": (("--secret", "illness", "--epsilon", "1.5", "--exact", "town"), {"illness": 1.5}),
+    "exact for the population": (
+        ("--secret", "illness", "--epsilon", "1.5", "--exact", "town", "--confidence", "0.95"),
+        {"illness": 1.5},
+    ),
+    "several for the population": (
+        ("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
+        {"income": 0.5, "illness": 0.5},
+    ),
+    "belief for the population": (
+        ("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.5", "--confidence", "0.95"),
+        {"illness = ill": 0.5},
+    ),
+    "ordered for the population, information": (
+        ("--secret", "income", "--ordered", "--epsilon", "0.5", "--confidence", "0.9", "--objective", "information"),
+        {"income, by borders": 0.5},
+    ),
 }
 
 
@@ -69,6 +85,11 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
     audited = run.invoke(app, ["audit", str(path), "--json"])
     assert audited.exit_code == 0, audited.output
     levels = {one["subject"]: one for one in json.loads(audited.stdout)["certificate"]["levels"]}
+    if "for the population" in name:
+        told = json.loads(done.stdout)["population"]
+        if "levels" not in told:  # one promise about one secret
+            told = {"levels": [{part: told[f"{part}_level"] for part in ("sample", "population")} | told]}
+        assert all(one["sample"] <= one["population"] <= one["promised"] for one in told["levels"])
     assert {subject: one["promised"] for subject, one in levels.items()} == promised
     assert all(one["holds"] and one["level"] <= one["promised"] for one in levels.values())
     assert json.loads(path.read_text())["guarantee"] == pf.Protocol.load(path).notion.words()
@@ -90,10 +111,21 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
         (("--secret", "illness", "--epsilon", "0.001", "--exact", "town"), "town cannot stay exact"),
         (("--secret", "illness", "--epsilon", "0.5", "--exact", "village"), "none of the released columns"),
         (("--secret", "illness", "--epsilon", "0.5", "--exact", "town", "--blocks", "each"), "--exact goes with"),
+        (
+            (*("--secret", "illness", "--error", "sport=0.1", "--exact", "town"), "--objective", "information"),
+            "for rows that are counted",
+        ),
         (("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--blocks", "each"), "blocks share one"),
         (
-            ("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
-            "one promise about",
+            ("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.31", "--confidence", "0.95"),
+            "of the population may have illness = ill",
+        ),
+        (
+            (
+                *("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
+                *("--exact-fit", "--objective", "information", "--within", "tested"),
+            ),
+            "one promise about one secret",
         ),
     ],
 )
@@ -105,6 +137,34 @@ def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, capsys, opt
     assert why in said
     assert said.count("\n") == 1
     assert not path.exists()
+
+
+def test_a_fit_and_a_report_say_what_several_promises_come_to_for_the_population(table, tmp_path):
+    path, page = tmp_path / "protocol.json", tmp_path / "report.html"
+    asked = ["--secret", "income", "--secret", "illness", "--epsilon", "income=0.5,illness=0.4", "--confidence", "0.95"]
+    command = ["fit", str(table), "--attributes", "town,sport", "-o", str(path), "--exact-fit", *asked]
+    done = run.invoke(app, command, env={"COLUMNS": "400"})
+    assert done.exit_code == 0, done.output
+    assert "Levels with 95% confidence: income: " in done.stdout
+    assert "for the population, promised 0.4" in done.stdout
+    done = run.invoke(app, ["report", str(path), "--table", str(table), "-o", str(page)])
+    assert done.exit_code == 0, done.output
+    said = page.read_text()
+    assert "with 95% confidence for the population" in said
+    assert "income=0.5,illness=0.4" in said
+
+
+@pytest.mark.parametrize("wish", [("--keep", "0.9"), ("--error", "sport=0.03")])
+def test_the_smallest_epsilon_at_which_a_column_stays_exact_is_found(table, tmp_path, wish):
+    done, path = fit(table, tmp_path, "--secret", "illness", "--exact", "town", "--exact-fit", *wish)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert pf.Protocol.load(path).blocks[0].exact == ("town",)
+    (asked,) = [part for part in told.values() if isinstance(part, dict) and "too_small" in part]
+    joint = pf.Joint.from_table(table, "illness", ["town", "sport"])
+    pf.optimise(joint, pf.LIP(asked["epsilon"]), exact=["town"], objective="faithful")
+    with pytest.raises(pf.PrivacyFunnelError, match="cannot stay exact"):
+        pf.optimise(joint, pf.LIP(0.05), exact=["town"], objective="faithful")
 
 
 def test_keep_finds_one_epsilon_for_all_secrets():

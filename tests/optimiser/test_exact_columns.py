@@ -194,5 +194,3 @@ def test_what_cannot_stay_exact_is_refused(more, why):
     joint = pf.Joint([[[40, 10], [20, 30]], [[10, 20], [30, 30]]], attributes=["town", "sport"])
     with pytest.raises(InvalidInput, match=why):
         pf.optimise(joint, pf.LIP(1.0), **more)
-    with pytest.raises(InvalidPromise, match="not under a robust one"):
-        pf.optimise(joint, pf.robust(pf.LIP(1.0)), exact=["town"])

@@ -188,7 +188,7 @@ def test_verdicts_on_random_channels_are_those_of_fractions(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_down_is_read_back_and_scaled(kind):
     joint, promise = case(kind, 1)
-    over_sets = [] if promise.limits_belief else [pf.robust(promise)]
+    over_sets = [pf.robust(promise)]
     for one in (promise, promise.made_for(joint), *over_sets):
         assert notion_from(json.loads(json.dumps(one.as_dict()))) == one
     half = promise.times(0.5)
@@ -283,8 +283,10 @@ def test_secrets_may_have_different_attackers():
         (lambda: pf.Belief({"ill": 0.5}), "has a share of 50.00% in the statistics,"),
         (lambda: pf.Belief({"ill": 5}), "between 0 and 1"),
         (lambda: pf.Belief({"cold": 0.9}), "never is"),
-        (lambda: pf.robust(pf.Belief({"ill": 0.9})), "the population's P.s. may be above it"),
-        (lambda: pf.robust(pf.Promises(health=pf.Belief({"ill": 0.9}))), "the population's P.s. may be above it"),
+        (lambda: pf.robust(pf.Belief({"ill": 0.6})), "of the population may have health = ill at 95% confidence"),
+        (lambda: pf.robust(pf.Promises(health=pf.Belief({"ill": 0.6}))), "which any release tells"),
+        (lambda: pf.robust(pf.Belief({"ill": 0.9}), within="tested"), "is for one promise about one secret"),
+        (lambda: pf.Belief({"ill": 0.9}, share=2.0), "above 0 and up to 1"),
         (lambda: pf.Promises(), "needs a promise for each secret"),
         (lambda: pf.Promises(income=pf.LIP(0.1)), "name the same"),
         (lambda: pf.Promises(health=pf.robust(pf.LIP(0.1))), r"robust\(…\) goes around all"),

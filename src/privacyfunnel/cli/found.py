@@ -15,6 +15,7 @@ from privacyfunnel.estimates.error_wish import ErrorWish
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.optimiser.smallest_epsilon import Wish
 from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.clauses_over_population import ClauseLevels, clause_levels
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
@@ -35,7 +36,7 @@ class Found:
     wish: Wish | ErrorWish | None
     ending: show.Ending
     findings: Findings
-    population: PopulationFindings | None
+    population: PopulationFindings | ClauseLevels | None
     fineness: Fineness | None
     untold: Untold | None
     emptied: Emptied
@@ -55,7 +56,9 @@ class Found:
             wish,
             ending,
             findings(protocol, joint, certify(protocol, joint)),
-            population_findings(protocol, joint) if robustly and protocol.notion.simple else None,
+            population_findings(protocol, joint)
+            if robustly and protocol.notion.simple
+            else clause_levels(protocol, joint),
             fineness(joint) if joint.noise is None or joint.noise.codes is None else None,
             untold_shares(protocol, joint),
             emptied(protocol, joint),

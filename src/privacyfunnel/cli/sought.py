@@ -63,8 +63,10 @@ class Sought:
             raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
         if self.blocks is not None and (self.errors or self.readers is not None):
             raise InvalidInput("--readers and --error are for one protocol for all attributes, so without --blocks")
-        if self.exact and (self.blocks or self.errors or self.readers or self.keep is not None):
-            raise InvalidInput("--exact goes with one promise, so without --keep, --error, --readers and --blocks")
+        if self.exact and (self.blocks or self.readers):
+            raise InvalidInput("--exact goes with one protocol for its cells, so without --readers and --blocks")
+        if self.exact and self.errors and self.objective != "faithful":
+            raise InvalidInput("--exact with --error is for rows that are counted: --objective faithful")
         if self.readers is None and not self.errors and self.give_up != USUAL_GIVE_UP:
             raise InvalidInput("--give-up says what readers may cost, so it needs --readers")
         if self.keep is not None and self.readers is not None:
@@ -96,7 +98,7 @@ class Sought:
         if self.start is not None:
             return improved(self.start, joint, gap=self.gap, time_limit=self.time_limit, progress=progress), None
         kept: dict[str, Any] = {"objective": self.objective, "weights": self.weights}
-        kept |= {"time_limit": self.time_limit, "progress": progress}
+        kept |= {"time_limit": self.time_limit, "progress": progress, "exact": self.exact or None}
         who: dict[str, Any] = {"readers": self.readers, "give_up": self.give_up}
         if not isinstance(self.promise, Notion) and self.errors:
             by_error = epsilon_for_errors(joint, self.promise, self.errors, gap=self.gap, **kept, **who)
@@ -105,7 +107,8 @@ class Sought:
             wish = epsilon_for(joint, self.promise, self.keep or 0.0, gap=self.gap, **kept)
             return wish.protocol, wish
         if self.blocks is None:
-            return optimise(joint, self.promise, gap=self.gap, exact=self.exact or None, **kept, **who), None
+            return optimise(joint, self.promise, gap=self.gap, **kept, **who), None
+        kept.pop("exact")
         return compose(joint, self.promise, options.blocks(self.blocks), self.method, **kept), None
 
 

@@ -301,7 +301,9 @@ class Joint(Shown):
             np.add.at(row, of, own)
         smaller = Joint.__new__(Joint)
         smaller._settle(weights, codes, tuple(self.columns[j] for j in places), self.secret, self.secret_values)
-        smaller.secret_columns = self.secret_columns
+        smaller.secret_columns, smaller.secret_parts, smaller.numbered = (
+            self.secret_columns, self.secret_parts, self.numbered,
+        )  # fmt: skip
         smaller.counted, smaller.declared = self.counted, self.declared
         smaller.nearest, smaller.at_least = self.nearest, self.at_least
         left = {*attributes, *(column.name for column in self.secret_columns)}
@@ -349,7 +351,8 @@ class Joint(Shown):
                 rows[event[s]] += row
             setattr(coarser, name, _frozen(rows))
         coarser.secret, coarser.secret_values, coarser.secret_columns = secret, tuple(values), columns
-        coarser.secret_parts, coarser.noise, coarser.before_gathering = (), None, None
+        coarser.secret_parts, coarser.before_gathering = (), None
+        coarser.noise = None if self.noise is None else self.noise.of_events(event, len(values))
         coarser.events = event if self.events is None else event[self.events]
         return coarser
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -55,11 +55,29 @@ class Noise:
     """Whether the values and ranges of all columns were declared beforehand, rather than read from the table."""
     choosing: float = 0.0
     """What choosing the columns spent beforehand, in the units of ε₀, beside the noise on counts."""
+    summed: tuple[int, ...] = ()
+    """summed[s]: of how many noisy counts each number in row s is the sum; none are where this is empty."""
 
     @property
     def spent(self) -> float:
         """ε₀ of everything: what choosing the columns and counting them tell together."""
         return self.epsilon + self.choosing
+
+    @property
+    def terms(self) -> Integers:
+        """terms[s]: how many independent noises each number in row s has."""
+        return np.array(self.summed or [1] * len(self.counts), dtype=np.int64)
+
+    def of_events(self, event: Integers, n: int) -> Noise:
+        """The same counts by events, event[s] < n: those of an event are summed, and so are their noises.
+
+        >>> Noise(1.0, 9, ("X",), np.array([[4, 1], [0, 2], [1, 1]])).of_events(np.array([0, 1, 1]), 2).summed
+        (1, 2)
+        """
+        counts, terms = np.zeros((n, self.counts.shape[1]), dtype=self.counts.dtype), np.zeros(n, dtype=np.int64)
+        np.add.at(counts, event, self.counts)
+        np.add.at(terms, event, self.terms)
+        return replace(self, counts=counts, summed=tuple(terms.tolist()))
 
     @cached_property
     def faint(self) -> Integers:
@@ -204,6 +222,7 @@ def staying_exact(joint: Joint, exact: tuple[str, ...]) -> Joint:
         found = with_at_least(joint.before_gathering, joint.at_least, exact)
     else:
         found = copy(joint)
+        vars(found).pop("completed", None)  # which does not know what is to stay exact
         found.exact = exact
     for one in (found, found.before_gathering):
         if one is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.estimates.expected import ExpectedError, expected_errors
+from privacyfunnel.optimiser.exact_columns import CannotStayExact
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.readers.asked import Readers
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
@@ -75,7 +76,7 @@ def epsilon_for_errors(
     def enough(k: int) -> bool:
         try:
             protocol = optimise(joint, make(_multiple(k)), **who)
-        except NotCertified:  # next to ε = 0 there may be no room for a channel of exact fractions
+        except (NotCertified, CannotStayExact):  # next to ε = 0 there may be no room for a channel of exact fractions
             return False
         solved[k] = protocol, _largest(protocol, joint, list(errors))
         return all(solved[k][1][name] <= error for name, error in errors.items())

@@ -48,8 +48,12 @@ PARTNERS = 60
 """Cells that are tried for one to be merged with."""
 
 
+class CannotStayExact(InvalidPromise):
+    """Some cell of the columns that are to stay exact says too much by itself; at a larger ε it may not."""
+
+
 @dataclass(frozen=True, eq=False)
-class _Part:
+class Part:
     """What was found for one cell."""
 
     values: Integers
@@ -94,15 +98,18 @@ class ExactColumns:
         strange = [name for name in exact if name not in joint.attributes]
         if strange:
             raise InvalidInput(f"{strange[0]!r} cannot stay exact: it is none of the released columns")
-        if notion.confidence is not None:
-            raise InvalidPromise(
-                "columns stay exact under a promise for the counts as they are, not under a robust one"
-            )
         joint = staying_exact(joint, tuple(exact))
+        notion = cls.promise_for(notion, joint)
+        joint = notion.domain(joint)
         view = View.of(tuple(numbers_of(exact, joint)), joint)
-        task = cls(joint, notion.made_for(joint), view, objective, weights, gap, time_limit, progress)
+        task = cls(joint, notion, view, objective, weights, gap, time_limit, progress)
         task.check()
         return task
+
+    @classmethod
+    def promise_for(cls, notion: Notion, joint: Joint) -> Notion:
+        """The promise as it can be made."""
+        return notion.made_for(joint)
 
     # --- whether it can be ------------------------------------------------------------------------------------------
 
@@ -115,7 +122,7 @@ class ExactColumns:
         names = " and ".join([self._name(k) for k in broken[:NAMED]])
         more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
         columns = ", ".join(self.joint.attributes[j] for j in self.view.known)
-        raise InvalidPromise(
+        raise CannotStayExact(
             f"{columns} cannot stay exact: {names}{more} (of {self.view.n_cells}) say more of {self.joint.secret} than "
             f"is promised by being known; {self._remedy(whole, broken)}"
         )
@@ -179,7 +186,7 @@ class ExactColumns:
             how,
             self.joint.secret,
             self.joint.secret_readings,
-            likeness=_mean_likeness(parts),
+            likeness=self._likeness(parts),
         )
         done = finished(protocol, [self.joint])
         # Somebody with a value never seen has a cell of their own, which no draw would tell.
@@ -198,17 +205,21 @@ class ExactColumns:
         marginal = coarse_marginal(q, joint.total if joint.counted else None)
         return Block(joint.columns, joint.codes, fewer, used, marginal, None, joint.nearest, None, joint.exact)
 
-    def _upper_bound(self, parts: list[_Part]) -> float:
+    def _upper_bound(self, parts: list[Part]) -> float:
         """I(X;Y) = H(cell) + Σ P(cell) I(X;Y|cell), since Y tells the cell."""
         masses = np.array([part.share for part in parts])
         inside = sum(part.share * part.bound for part in parts)
         return no_less(float(-(masses * np.log(masses)).sum()) + inside)
 
+    def _likeness(self, parts: list[Part]) -> Likeness | None:
+        """What stays as it is."""
+        return _mean_likeness(parts)
+
     @cached_property
     def _problem(self) -> Problem:
         return Problem.of(self.joint, self.notion, SHARES[0] if self.notion.perfect(self.joint) else 1.0)
 
-    def _parts(self, interrupted: threading.Event) -> Iterator[_Part]:
+    def _parts(self, interrupted: threading.Event) -> Iterator[Part]:
         """Cell by cell; who has the most people goes first, and has its share of the time."""
         started = time.monotonic()
         masses = np.bincount(self.view.cell, weights=self.joint.p_x).astype(np.float64)
@@ -221,7 +232,7 @@ class ExactColumns:
             part = self._solved(np.flatnonzero(self.view.cell == k), share, seconds, interrupted)
             left -= share
             if self.progress is not None:
-                own = self._own(part.values).p_x
+                own = self.joint.p_x[part.values] / share
                 kept += share * (
                     information_kept(part.channel, own) if part.likeness is None else part.likeness.fidelity
                 )
@@ -234,7 +245,7 @@ class ExactColumns:
         W = self.joint.weights[:, x].astype(object)
         return Joint.from_exact(W[W.any(axis=1)], self.joint.codes[x], self.joint.columns, self.joint.secret)
 
-    def _solved(self, x: Integers, share: float, seconds: float | None, interrupted: threading.Event) -> _Part:
+    def _solved(self, x: Integers, share: float, seconds: float | None, interrupted: threading.Event) -> Part:
         own = self._own(x)
         problem = self._problem.given(x, own.p_x)
         if self.objective == "faithful":
@@ -248,7 +259,7 @@ class ExactColumns:
             likeness = Likeness(
                 found.fidelity, found.fidelity_bound, found.cells_unchanged, found.rows_unchanged, found.weights
             )
-            return _Part(x, named, share, no_less(own.entropy), found.how, likeness)
+            return Part(x, named, share, no_less(own.entropy), found.how, likeness)
         mixture = Mixing(problem, self.gap, seconds, None, interrupted, time.monotonic()).solved()
         channel = Channel(1, np.arange(len(x) + 1), np.zeros(len(x), dtype=np.int64), np.full(len(x), UNIT))
         for slack in SLACKS:
@@ -260,7 +271,7 @@ class ExactColumns:
         named = Channel.from_entries(
             channel.inputs, written[channel.outputs], channel.numerators, (self.joint.n_x, len(x))
         )
-        return _Part(x, named, share, mixture.upper_bound, mixture.how, None)
+        return Part(x, named, share, mixture.upper_bound, mixture.how, None)
 
     def _passes(self, x: Integers, channel: Channel) -> bool:
         """Whether the outputs of one cell keep the promise, exactly."""
@@ -268,7 +279,7 @@ class ExactColumns:
         return self._kept(certify_entries(entries, self.joint, self.notion))
 
 
-def _mean_likeness(parts: list[_Part]) -> Likeness | None:
+def _mean_likeness(parts: list[Part]) -> Likeness | None:
     """What stays as it is, in the mean of all cells."""
     told = [(part.share, part.likeness) for part in parts if part.likeness is not None]
     if not told:

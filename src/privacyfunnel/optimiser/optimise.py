@@ -14,6 +14,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, NotCertified
 from privacyfunnel.optimiser.exact_columns import ExactColumns
+from privacyfunnel.optimiser.exact_over_sets import ExactOver
 from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.follow_up import follow_up
 from privacyfunnel.optimiser.mixing import Mixing, Problem
@@ -33,14 +34,12 @@ from privacyfunnel.optimiser.several_priors import optimise_for_each
 from privacyfunnel.optimiser.splitting.search import can_split, split_search
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
-from privacyfunnel.promises.sets import Possible
-from privacyfunnel.proof.certificate import certify, certify_channel
-from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 from privacyfunnel.typing import Integers
 
-SHARE_STEPS = 9
-"""Searches for a promise of several clauses over a set: eight halvings leave the share of ε known to 1/256."""
+FOR_THE_COUNTS, COUNTS_SHARE = 30.0, 0.25
+"""Seconds, and share of the time, for the promise on the counts alone, whose bound holds over a set as well."""
 GAPS: dict[Objective, float] = {"information": 1e-6, "faithful": 1e-3}
 """What may be left to the best: nats that nobody would miss, and one cell of a thousand, as costly to prove."""
 
@@ -112,8 +111,8 @@ def optimise(
     if exact is not None and len(exact):
         if readers is not None or after is not None or isinstance(joint, list | tuple):
             raise InvalidInput("exact= is for one joint and one release, and goes without readers= and after=")
-        task = ExactColumns.asked(cast(Joint, joint), notion, exact, objective, weights, gap, time_limit, progress)
-        return task.protocol()
+        kind = ExactOver if isinstance(notion, Robust) else ExactColumns
+        return kind.asked(cast(Joint, joint), notion, exact, objective, weights, gap, time_limit, progress).protocol()
     if after is not None:
         if readers is not None or isinstance(joint, list | tuple):
             raise InvalidInput("after= is for one joint, and goes without readers=")
@@ -184,14 +183,21 @@ class OneAfterAnother:
     gap: float
     time_limit: float | None
     progress: Callable[[Progress], None] | None
+    exact: Sequence[str] | None = None
 
     def __call__(self, joint: Joint, notion: Notion, start: Columns | None) -> tuple[Protocol, Columns | None]:
         """The best protocol and, if that can be used, what may start the search for a weaker promise."""
         gap, time_limit, progress = self.gap, self.time_limit, self.progress
+        if self.exact:
+            found = optimise(
+                joint, notion, objective=self.objective, weights=self.weights, gap=gap, time_limit=time_limit,
+                progress=progress, exact=self.exact,
+            )  # fmt: skip
+            return found, None
         if self.objective == "information":
             return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress, start=start)
-        found = faithful(joint, notion, weights=self.weights, gap=gap, time_limit=time_limit, progress=progress)
-        return found.protocol(), None
+        release = faithful(joint, notion, weights=self.weights, gap=gap, time_limit=time_limit, progress=progress)
+        return release.protocol(), None
 
 
 def search(
@@ -264,54 +270,42 @@ def _search_over(
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Protocol, Columns]:
     """`search` for a promise about every distribution of a confidence set."""
-    if not notion.simple:
-        return _search_by_share(joint, cast(Robust, notion), gap, time_limit, progress)
     domain = notion.domain(joint)
     if notion.tested:
         return _search_tested(domain, notion, gap, time_limit, progress)
-    parts = notion.possible(domain)
-    if any(part.tables for part in parts):
-        return _search_tables(domain, notion, parts, gap, time_limit, progress)
+    started, plain = time.monotonic(), _for_the_counts(joint, cast(Robust, notion), gap, time_limit)
+    if time_limit is not None:
+        time_limit = max(0.0, time_limit - (time.monotonic() - started))
+    if any(part.tables for _, parts in notion.possible_clauses(domain) for part in parts):
+        return _search_tables(domain, notion, plain, gap, time_limit, progress)
     region = region_of(joint, notion)
     with interruptible() as interrupted:
         state = State(joint.p_x, joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
-        how = despite_trouble(lambda: generate_over(joint, notion, region, state))
+        start = _bounded_by(plain, state)
+        how = despite_trouble(lambda: generate_over(joint, notion, region, state, start))
         channel = exact_over(joint, notion, region, state.columns, state.q)
         protocol = protocol_of(joint, channel, state.upper_bound, notion, how)
     return protocol, state.columns.take(np.flatnonzero(state.q > 0))
 
 
-def _search_by_share(
-    joint: Joint,
-    notion: Robust,
-    gap: float,
-    time_limit: float | None,
-    progress: Callable[[Progress], None] | None,
-) -> tuple[Protocol, Columns]:
-    """The same for several clauses: the best protocol for the counts, at the largest share of all ε that holds.
+Plain = tuple[Protocol, Columns] | None
+"""The best protocol for the counts alone and its posteriors, where it is looked for first."""
 
-    The counts are in every set, so no protocol keeps more than the best for them at ε itself.
-    """
-    started, bound, best = time.monotonic(), joint.entropy, None
-    low, high, share = 0.0, 1.0, 1.0
-    for _ in range(SHARE_STEPS):
-        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started)) / 2
-        found, columns = search(joint, notion.promise.times(share), gap=gap, time_limit=left, progress=progress)
-        bound = found.upper_bound if share == 1 else bound
-        channel = found.blocks[0].channel
-        certificate = certify_channel(channel, joint, notion)
-        kept = certificate.holds and certificate.level <= notion.epsilon
-        low, high = (share, high) if kept else (low, share)
-        if kept:
-            how = f"{found.how}, for the counts at {share:.4g} of every ε"
-            best = protocol_of(joint, channel, max(bound, found.utility), notion, how), columns
-        if low == 1 or left == 0:
-            break
-        share = (low + high) / 2
-    if best is None:
-        constant = Channel.from_dense(np.ones((1, joint.n_x)))
-        return protocol_of(joint, constant, bound, notion, "nothing found that holds for the population"), columns
-    return best
+
+def _for_the_counts(joint: Joint, notion: Robust, gap: float, time_limit: float | None) -> Plain:
+    """For a promise of several clauses: the best protocol for the counts, which are in every set."""
+    if notion.simple:
+        return None
+    seconds = FOR_THE_COUNTS if time_limit is None else min(FOR_THE_COUNTS, COUNTS_SHARE * time_limit)
+    return search(joint, notion.promise, gap=gap, time_limit=seconds, progress=None)
+
+
+def _bounded_by(plain: Plain, state: State) -> Columns | None:
+    """No protocol keeps more over a set than the best for the counts, which are in it; its posteriors to start from."""
+    if plain is None:
+        return None
+    state.lower(plain[0].upper_bound)
+    return plain[1]
 
 
 def _search_tested(
@@ -334,7 +328,7 @@ def _search_tested(
 def _search_tables(
     joint: Joint,
     notion: Notion,
-    parts: list[Possible],
+    plain: Plain,
     gap: float,
     time_limit: float | None,
     progress: Callable[[Progress], None] | None,
@@ -342,10 +336,11 @@ def _search_tables(
     """The same where sums of shares are known, too."""
     with interruptible() as interrupted:
         state = State(positive(joint.p_x), joint.entropy, before_rounding(gap), time_limit, progress, interrupted)
+        _bounded_by(plain, state)
         found: list[Columns] = []
 
         def searched() -> str:
-            how, columns = search_tables(joint, parts, notion.limits, state)
+            how, columns = search_tables(joint, notion, state)
             found.append(columns)
             return how
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.numeric.information import share_kept
+from privacyfunnel.optimiser.exact_columns import CannotStayExact
 from privacyfunnel.optimiser.optimise import OneAfterAnother, gap_for
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible
@@ -87,11 +88,13 @@ def epsilon_for(
     gap: float | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    exact: Sequence[str] | None = None,
 ) -> Wish:
     """The smallest multiple of `step` at which I(X;Y) ≥ keep·H(X) is possible, and its best protocol.
 
     With the objective "faithful", at which rows that can be counted as they stand keep the share `keep` of cells:
-    fidelity ≥ keep. `objective`, `weights` and `gap` are those of `optimise`.
+    fidelity ≥ keep. `objective`, `weights`, `gap` and `exact` are those of `optimise`; an ε at which columns cannot
+    stay exact is too small.
 
     What is kept grows with ε, since every promise at one ε holds at all larger ones: so the steps are halved
     again and again. A step counts as too small when the certified bound of its search stays below the wish;
@@ -103,7 +106,7 @@ def epsilon_for(
     """
     make = _maker(kind)
     _check(keep, step)
-    best = OneAfterAnother(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
+    best = OneAfterAnother(objective, weights, gap_for(objective, gap, weights), time_limit, progress, exact)
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
         return _search(joint, make, keep, step, stop, best)
 
@@ -118,6 +121,7 @@ def _search(
 ) -> Wish:
     solved: dict[int, Protocol] = {}
     posteriors: dict[int, Columns | None] = {}
+    impossible: list[int] = []
 
     def enough(k: int) -> bool:
         below = max((i for i in posteriors if i < k), default=None)
@@ -125,6 +129,9 @@ def _search(
         try:
             solved[k], posteriors[k] = best(joint, make(_multiple(k, step)), start)
         except NotCertified:  # next to ε = 0 there may be no room for a channel of exact fractions
+            return False
+        except CannotStayExact:
+            impossible.append(k)
             return False
         return _kept(solved[k]) >= keep - LOST_BY_ROUNDING
 
@@ -135,7 +142,7 @@ def _search(
         middle = (no + yes) // 2
         no, yes = (no, middle) if enough(middle) else (middle, yes)
     refuted = [k for k, protocol in solved.items() if _at_most(protocol) < keep - LOST_BY_ROUNDING]
-    surely = max((k for k in refuted if k < yes), default=None)
+    surely = max((k for k in [*refuted, *impossible] if k < yes), default=None)
     too_small = _multiple(surely, step) if surely is not None else None
     return Wish(keep, _multiple(yes, step), too_small, surely == yes - 1, solved[yes])
 

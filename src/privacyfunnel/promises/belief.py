@@ -38,6 +38,8 @@ class Belief(Notion):
         object.__setattr__(self, "most", named(self.most, "the most belief", _checked))
         object.__setattr__(self, "places", tuple(self.places))
         object.__setattr__(self, "epsilon", max(most for _, most in self._named))
+        if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 0 < self.share <= 1:
+            raise InvalidPromise(f"a share of a limit on belief is a number above 0 and up to 1; got {self.share!r}")
 
     @property
     def _named(self) -> Named:
@@ -48,8 +50,8 @@ class Belief(Notion):
         return False
 
     @property
-    def limits_belief(self) -> bool:
-        return True
+    def beliefs_limited(self) -> int:
+        return len(self._named)
 
     @property
     def limits(self) -> Limits:
@@ -84,10 +86,10 @@ class Belief(Notion):
             if s is None:  # a table in which nobody has it
                 continue
             own = of_value(joint, s)
-            upper = math.log(most) - math.log(float(own.p_s[0]))
-            limits, subject = Limits(upper=self.share * upper), f"{joint.secret} = {text_of(value)}"
-            most_belief = exactly(most) if self.share == 1 else None
-            found.append(Clause(own, limits, views, (0,), most_belief, subject))
+            prior = float(own.p_s[0])
+            upper = self.share * (math.log(most) - math.log(prior))
+            allowed = exactly(most) if self.share == 1 else min(exactly(most), Fraction(prior * math.exp(upper)))
+            found.append(Clause(own, Limits(upper=upper), views, (0,), allowed, f"{joint.secret} = {text_of(value)}"))
         return found
 
     def _places(self, joint: Joint) -> list[int | None]:

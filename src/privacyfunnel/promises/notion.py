@@ -150,9 +150,9 @@ class Notion(ABC):
         return True
 
     @property
-    def limits_belief(self) -> bool:
-        """Whether some of it limits a belief itself, whose size depends on P(s), and not only its factor."""
-        return False
+    def beliefs_limited(self) -> int:
+        """Of how many values it limits the belief itself, whose size depends on P(s), and not only its factor."""
+        return 0
 
     def perfect(self, joint: Joint) -> bool:
         """Whether some of it asks for ε = 0, which is kept up to a hair's breadth."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -13,9 +15,9 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, Chains, Within, confidence_set, words_for
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
-from privacyfunnel.promises.limits import Limits
+from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.sets import Possible
+from privacyfunnel.promises.sets import SCALE, Possible
 from privacyfunnel.promises.views import View
 
 ONCE_THE_ONLY: Within = "intervals"
@@ -52,11 +54,6 @@ class Robust(Notion):
             raise InvalidPromise(f"robust needs a notion such as LIP(0.5), not {type(self.promise).__name__}")
         if self.promise.confidence is not None:
             raise InvalidPromise("the promise is robust already")
-        if self.promise.limits_belief:
-            raise InvalidPromise(
-                "a limit on belief itself is about the statistics as counted: the population's P(s) may be above it; "
-                "for the population, promise a factor, such as LIP(0.5)"
-            )
         if self.promise.strictest <= 0:
             raise InvalidPromise("over several distributions only a constant keeps ε = 0; give a positive ε")
         object.__setattr__(self, "confidence", checked_confidence(self.confidence))
@@ -96,11 +93,21 @@ class Robust(Notion):
         return confidence_set(joint, self.views(joint), self.confidence, self.kind_of_set(joint), self.chains)
 
     def possible_clauses(self, joint: Joint) -> list[tuple[Clause, list[Possible]]]:
-        """Each clause with its set. Clauses about different events share the doubt: all sets hold at once."""
+        """Each clause with its set. All sets hold at once: different ones share the doubt.
+
+        Clauses that tell the same events apart, for the same attackers, have the same set, whatever each says of them.
+        How many sets there are follows from the promise and the values of the secret, never from counts.
+        """
         if self.simple:
             return super().possible_clauses(joint)
         clauses, kind = self.clauses(joint), self.kind_of_set(joint)
-        doubt = (1 - self.confidence) * (1 - OUTWARDS) / len(clauses)
+        if self.promise.beliefs_limited and joint.n_x < 2:  # a set is about what values of X tell
+            raise InvalidPromise("a limit on belief for the population needs several values of X to be released")
+        if sum(clause.most is not None for clause in clauses) < self.promise.beliefs_limited:
+            raise InvalidPromise(
+                "nobody in this table has some value that beliefs are limited in: nothing is known of the population's"
+            )
+        doubt = (1 - self.confidence) * (1 - OUTWARDS) / len({_told_apart(clause) for clause in clauses})
         return [
             (clause, confidence_set(clause.joint, list(clause.views), 1 - doubt, kind, self.chains))
             for clause in clauses
@@ -108,8 +115,6 @@ class Robust(Notion):
 
     def kind_of_set(self, joint: Joint) -> Within:
         """Which set is meant for channels from the values of `joint`: nested only where there is one for each."""
-        if not self.simple:
-            return self.within or ONCE_THE_ONLY
         whole = (len(joint.columns) > 1 or joint.noise is not None) and joint.n_x == joint.combinations
         return self.within or ("nested" if whole or self.chains else ONCE_THE_ONLY)
 
@@ -120,21 +125,31 @@ class Robust(Notion):
         few = joint.combinations <= MOST_COMBINATIONS
         several = joint.noise is not None or (len(joint.columns) > 1 and few)
         usual: Within = "nested" if self.chains or several else ONCE_THE_ONLY
-        if not self.simple:
-            usual = self._for_clauses(joint)
+        if self.tested and not self.simple:
+            raise InvalidPromise(
+                "a test on people who were set aside is for one promise about one secret; leave --within away"
+            )
         made = replace(self, promise=self.promise.made_for(joint), chosen=joint.chosen, within=self.within or usual)
-        made.domain(joint)  # refused before anything is sought
+        domain = made.domain(joint)  # refused before anything is sought
+        if self.promise.beliefs_limited:
+            made._check_shares(domain)
         return made
 
-    def _for_clauses(self, joint: Joint) -> Within:
-        """The set for a promise of several clauses; refuses those for which there is none."""
-        if joint.noise is not None:
-            raise InvalidPromise(
-                "over what noisy counts leave open, one promise about one secret is made; use --exact-fit, or one ε"
-            )
-        if self.within not in (None, "intervals", "ball", "both"):
-            raise InvalidPromise("levels of several kinds hold within intervals, a ball or both, not nested or tested")
-        return ONCE_THE_ONLY
+    def _check_shares(self, joint: Joint) -> None:
+        """Refuse limits on belief that the population's own share of a value may be above: any release tells it."""
+        for clause, parts in self.possible_clauses(joint):
+            if clause.most is None:
+                continue
+            (event,) = clause.about or ()
+            for part in parts:
+                order = [event, *(s for s in range(clause.joint.n_s) if s != event)]
+                most = Fraction(part.prior.leaning((0,), order)[event], SCALE)
+                if clause.most <= most * (1 + Fraction(PERFECT_LEVEL)):
+                    raise InvalidPromise(
+                        f"up to {_percent_above(most)} of the population may have {clause.subject} at "
+                        f"{full_percent(self.confidence)} confidence, which any release tells; no row can keep the "
+                        f"belief at {float(clause.most):.4g} or below: allow more, or go without a confidence"
+                    )
 
     def domain(self, joint: Joint) -> Joint:
         if self.within not in ALL_COMBINATIONS:
@@ -195,6 +210,20 @@ def robust(notion: Notion, confidence: float = 0.95, within: Within | None = Non
     Robust(promise=LIP(epsilon=0.5), confidence=0.99, within='ball')
     """
     return Robust(notion, confidence, within, chains)
+
+
+def _told_apart(clause: Clause) -> tuple[object, ...]:
+    """What the set of a clause is about: which values of the secret are told apart, and what attackers know."""
+    events = range(clause.joint.n_s) if clause.joint.events is None else clause.joint.events.tolist()
+    members: dict[int, list[int]] = {}
+    for s, event in enumerate(events):
+        members.setdefault(event, []).append(s)
+    return frozenset(map(tuple, members.values())), tuple(sorted(view.known for view in clause.views))
+
+
+def _percent_above(share: Fraction) -> str:
+    """A share for people, rounded up to a hundredth of a percent."""
+    return f"{math.ceil(10_000 * share) / 100:.2f}%"
 
 
 def _names(names: Any, what: str) -> tuple[str, ...]:

@@ -58,8 +58,8 @@ class Promises(Notion):
         return False
 
     @property
-    def limits_belief(self) -> bool:
-        return any(promise.limits_belief for _, promise in self.each)
+    def beliefs_limited(self) -> int:
+        return sum(promise.beliefs_limited for _, promise in self.each)
 
     @property
     def limits(self) -> Limits:

@@ -65,7 +65,7 @@ class Noisy:
     counts: Vector
     """counts[cell, s, k], with noise."""
     real: Integers
-    """1 at [cell, s, k] where there is a value, else 0."""
+    """At [cell, s, k]: how many noises that count has, 0 where there is no value."""
     people: Between
     """At [cell, s]."""
     everybody: Between
@@ -79,13 +79,14 @@ class Noisy:
             raise InvalidJoint("these counts have no noise")
         real = np.broadcast_to((members != NOBODY)[:, None, :], (len(members), joint.n_s, members.shape[1]))
         counts = np.where(real, noise.counts.astype(np.float64).T[members].transpose(0, 2, 1), 0.0)
-        cells = real.sum(axis=2)
+        noises = real * noise.terms[:, None]
+        cells = noises.sum(axis=2)
         people = Between.of(counts.sum(axis=2), cells, noise.scale, tail / 4)
         of_all = np.where(members != NOBODY, noise.counts.sum(axis=0).astype(np.float64)[members], 0.0).sum(axis=1)
-        everybody = Between.of(of_all, cells[:, 0] * len(noise.counts), noise.scale, tail / 4)
+        everybody = Between.of(of_all, cells.sum(axis=1), noise.scale, tail / 4)
         if not view.known:  # the number of rows is public
             everybody = Between(np.full(len(members), float(noise.people)), np.full(len(members), float(noise.people)))
-        return cls(noise.scale, counts, real.astype(np.int64), people, everybody)
+        return cls(noise.scale, counts, noises, people, everybody)
 
     def shares(self, grouped: Grouped | None, tail: float) -> tuple[Vector, Vector]:
         """Ends of P(x|s), or of sums of them by blocks; each end may fail with probability `tail`."""

@@ -18,6 +18,7 @@ from privacyfunnel.promises.clause import Clause, level_within
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.sets import NOBODY, Possible
 from privacyfunnel.promises.views import View
 from privacyfunnel.proof import tested, worst_case
 from privacyfunnel.proof.exponentials import e_to, log_above
@@ -288,6 +289,9 @@ def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     tally = _Tally(notion, Worst(joint.secret_values[0], 0, Fraction(1)))
     for clause, parts in notion.possible_clauses(joint):
         for part in parts:
+            if clause.most is not None:
+                _count_belief(tally, entries, clause, part)
+                continue
             largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part, clause.about)
             for kind, (extreme, shown) in largest.items():
                 ratio, bound = extreme.ratio(), bound_of(clause, kind)
@@ -295,6 +299,22 @@ def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
                 place = np.array([shown.output, part.cells[shown.place], extreme.secret, extreme.against])
                 tally.count(clause, part.view, kind, ratio, place, kept)
     return tally.certificate()
+
+
+def _count_belief(tally: _Tally, entries: Entries, clause: Clause, part: Possible) -> None:
+    """The largest belief in a clause's event, whatever share of people have it, against the most that it may be.
+
+    Both are told as multiples of the share that was counted: so a limit on belief is a limit on a lift as well.
+    """
+    (event,) = clause.about or ()
+    found = worst_case.largest_belief(entries.inputs, entries.outputs, entries.numerators, part, event)
+    if found is None:
+        raise InvalidPromise("a limit on belief over a set of distributions needs a set with several values of X")
+    belief, shown = found
+    bound = bound_of(clause, "upper")
+    multiple = belief * Fraction(clause.joint.total, int(clause.joint.weights[event].sum()))
+    place = np.array([shown.output, part.cells[shown.place], event, NOBODY])
+    tally.count(clause, part.view, "upper", multiple, place, bound is not None and multiple <= bound)
 
 
 def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate:

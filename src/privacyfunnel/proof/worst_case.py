@@ -49,7 +49,7 @@ class Extreme:
 
     def beats(self, other: Extreme | None) -> bool:
         """Whether this ratio is the larger one."""
-        if other is None:
+        if other is None or not (other.over or other.under):  # of 0/0, nothing is the worst
             return True
         return self.over * other.under > other.over * self.under or (self.under == 0 < other.under and self.over > 0)
 
@@ -86,6 +86,20 @@ class OneOutput:
                 if one.beats(found):
                     found = one
         return found
+
+    def belief(self, s: int) -> Extreme:
+        """The largest P(s|y) over all distributions of the set, as over / under.
+
+        P(s) P(y|s) / Σ_t P(t) P(y|t) is largest with P(y|s) at its most and all others at their least. Whatever λ is,
+        P(s) P(y|s) − λ Σ_t≠s P(t) P(y|t) is then largest where P(S) leans to s first and to the least P(y|t) next, so
+        that the ratio is, too.
+        """
+        values = list(self.least)
+        values[s] = self.most[s]
+        others = sorted((t for t in range(len(values)) if t != s), key=lambda t: values[t])
+        prior = self.part.prior.leaning((self.place,), [s, *others])
+        over = prior[s] * values[s]
+        return Extreme(over, _dot(prior, values) if over else 1, s)
 
     def means(self) -> tuple[int, int]:
         """The least and the most that P(y) can be, in units of 1/SCALE²."""
@@ -138,6 +152,20 @@ def largest(
             if extreme is not None and extreme.beats(found[kind][0] if kind in found else None):
                 found[kind] = extreme, one
     return found
+
+
+def largest_belief(
+    inputs: Integers, outputs: Integers, numerators: Exact, part: Possible, event: int
+) -> tuple[Fraction, OneOutput] | None:
+    """The largest belief in an event that a channel's entries lead to in a view, and where; None without outputs."""
+    found: tuple[Extreme, OneOutput] | None = None
+    for one in each_output(inputs, outputs, numerators, part):
+        extreme = one.belief(event)
+        if found is None or extreme.beats(found[0]):
+            found = extreme, one
+    if found is None:
+        return None
+    return Fraction(found[0].over, found[0].under), found[1]
 
 
 def each_output(inputs: Integers, outputs: Integers, numerators: Exact, part: Possible) -> Iterator[OneOutput]:

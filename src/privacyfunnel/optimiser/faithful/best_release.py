@@ -16,6 +16,7 @@ from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate
 from privacyfunnel.optimiser.faithful.task import MIXES, Faithful, Task
 from privacyfunnel.optimiser.program.state import Progress, interruptible
 from privacyfunnel.optimiser.program.task import check_task
+from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.table_programs import Cut
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
@@ -51,11 +52,6 @@ def faithful(
         raise InvalidJoint("there is no joint; give one, or several distributions that may be the true one")
     for one in joints:
         check_task(one, notion, gap, time_limit, progress)
-    if notion.confidence is not None and not notion.simple:
-        raise InvalidPromise(
-            "rows that can be counted are sought for the population under one promise about one secret; use the "
-            "objective 'information', or go without a confidence"
-        )
     if len(joints) == 1:
         notion = _for_plans(notion, joints[0]).made_for(joints[0])
         if _has_tables(notion, joints[0]):
@@ -88,7 +84,9 @@ def _for_plans(notion: Notion, joint: Joint) -> Notion:
 
 
 def _has_tables(notion: Notion, joint: Joint) -> bool:
-    return notion.confidence is not None and any(part.tables for part in notion.possible(notion.domain(joint)))
+    if notion.confidence is None:
+        return False
+    return any(part.tables for _, parts in notion.possible_clauses(notion.domain(joint)) for part in parts)
 
 
 def _by_tables(
@@ -105,7 +103,7 @@ def _by_tables(
     The bound is that of the promise for the counts alone, which are in the set.
     """
     domain, promise = notion.domain(joint), cast(Robust, notion).promise
-    tables = list(tables_of(domain, notion.possible(domain), notion.limits))
+    tables = list(tables_of(domain, demands_of(notion, domain)))
     with interruptible() as interrupted:
         clock = Clock(time_limit, len(tables) + 1)
         similarity = Similarity.of(domain, weights, ordered)
@@ -127,7 +125,7 @@ def _by_tables(
     whole = Task.of([domain], notion, weights, ordered, task.region)
     for share in (HARDLY, *MIXES):
         how = f"cells of {names}, other columns redrawn to go with them"
-        release = whole.told(plan.channel(domain, share), plain.fidelity_bound, how)
+        release = whole.told(plan.channel(domain.p_x, share), plain.fidelity_bound, how)
         if release is not None:
             return release
     raise NotCertified(f"no exact channel was found that keeps {notion} and the distribution; please report this")

@@ -19,10 +19,9 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, rounded_columns
 from privacyfunnel.optimiser.faithful.search import Plan
+from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.table_programs import Cut, single_cells
-from privacyfunnel.promises.limits import Limits
-from privacyfunnel.promises.sets import Possible
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.typing import Matrix, Vector
 
@@ -45,17 +44,17 @@ class TablePlan:
     """The joint of the table's attributes."""
     plan: Plan
 
-    def channel(self, whole: Joint, share: float) -> Channel:
+    def channel(self, p_x: Vector, share: float) -> Channel:
         """The exact channel on all values, with a share of p pᵀ mixed in; the same for all values of a cell."""
         Q = mixed(self.plan, self.cells.p_x, share)
-        inside = whole.p_x / self.cut.p[self.cut.of]
-        released = np.flatnonzero(whole.p_x > 0)
+        inside = p_x / self.cut.p[self.cut.of]
+        released = np.flatnonzero(p_x > 0)
         columns = Q[self.cut.of[released]] * inside[released, None]
         m = len(self.cells.p_x)
         x, o = np.repeat(np.arange(m), len(released)), np.tile(np.arange(len(released)), m)
         small = rounded_columns(columns.T.ravel(), x, o, m, len(released))
         wide = restricted(small, self.cut.of)
-        return replace(wide, n_outputs=whole.n_x, outputs=released[wide.outputs])
+        return replace(wide, n_outputs=len(p_x), outputs=released[wide.outputs])
 
     def fidelity(self, similar: Matrix) -> float:
         """Of the release, from how similar two cells are on average."""
@@ -63,15 +62,14 @@ class TablePlan:
         return float((Q * self.cells.p_x * similar).sum())
 
 
-def tables_of(joint: Joint, parts: list[Possible], limits: Limits) -> Iterator[tuple[Cut, Joint, Region]]:
+def tables_of(joint: Joint, demands: list[Demand]) -> Iterator[tuple[Cut, Joint, Region]]:
     """The tables all of whose cells were seen, with the promise for their cells."""
-    (part,) = parts
     everything = tuple(range(len(joint.columns)))
-    for over in [*(table.over for table in part.tables), everything]:
+    for over in [*(table.over for table in demands[0].part.tables), everything]:
         cut = Cut.by(over, joint, joint.p_x)
         if len(cut.p) <= MOST_CELLS and (cut.p > 0).all():
             cells = joint.over([joint.attributes[j] for j in over])
-            yield cut, cells, Region([single_cells(cut, part)], limits, cells.p_x)
+            yield cut, cells, Region([one.over(single_cells(cut, one.part)) for one in demands], cells.p_x)
 
 
 def average_similarity(similarity: Similarity, cut: Cut, p_x: Vector) -> Matrix:

@@ -140,10 +140,14 @@ class Task:
 
         With two secrets, rows that suffice; and the promise for the counts alone, at some shares of its ε.
         """
-        program, promise = self.program, cast(Robust, self.notion).promise
-        conditions = Conditions.of(region)
+        promise, conditions = cast(Robust, self.notion).promise, Conditions.of(region)
         others = [] if conditions is None else [conditions.sufficient]
         others += [promise.times(share).granted_rows(self.mean) for share in EPSILON_SHARES]
+        self.lean_on(others, standing, region)
+
+    def lean_on(self, others: list[Matrix], standing: Standing, region: Region) -> None:
+        """Plans that keep the rows of others, mixed with p pᵀ until they keep this promise."""
+        program = self.program
         for rows in others:
             plain = Program(program.p, program.similarity, Bands.of(rows), SPARED)
             found = Standing(standing.gap, standing.left(), None, standing.interrupted, plain.constant, standing.plan)

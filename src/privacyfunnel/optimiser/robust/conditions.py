@@ -7,7 +7,8 @@ family at once. The least P(A|t) is 1 less the largest P(not A|t), and a limit s
 
     upper:  most_s ≤ e^upper (P(s) most_s + P(t) least_t),  so κ = e^upper P(t) / (1 − e^upper P(s)) at the least P(s);
     lower:  least_t ≥ e^-lower (P(t) least_t + P(s) most_s), so κ = 1 + (e^lower − 1) / P(s) at the largest P(s);
-    spread: κ = e^spread.
+    spread: κ = e^spread;
+    belief: (1 − b) P(s) most_s ≤ b P(t) least_t,           so κ = b P(t) / ((1 − b) P(s)) at the largest P(s).
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.region import Leeway, Region
-from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
+from privacyfunnel.promises.limits import SMALLEST_FACTOR
 from privacyfunnel.promises.sets import SCALE, Possible
 from privacyfunnel.typing import Matrix, Vector
 
@@ -44,14 +46,17 @@ class Conditions:
     @classmethod
     def of(cls, region: Region) -> Conditions | None:
         """The conditions of a promise about two secrets with one view and a single cell; None for others."""
-        (part, *others) = region.sets
-        if others or len(part.cells) != 1 or part.prior.lower.shape[1] != 2 or part.members.shape[1] != region.n_x:
+        if len(region.demands) != 1:
+            return None
+        (demand,) = region.demands
+        part = demand.part
+        if len(part.cells) != 1 or demand.n_events != 2 or part.members.shape[1] != region.n_x:
             return None
         order = np.argsort(part.members[0])
         K: list[list[float]] = []
         M: list[list[Vector]] = []
         pieces = [[(start, slope[order]) for start, slope in _largest(part, s)] for s in range(2)]
-        factors = factors_of(part, region.limits)
+        factors = factors_of(demand)
         for s, factor in enumerate(factors):
             own, other = pieces[s], pieces[1 - s]
             few, many = 1 / (1 + factor), factor / (1 + factor)
@@ -72,18 +77,20 @@ def _largest(part: Possible, s: int) -> list[tuple[float, Vector]]:
     return pieces
 
 
-def factors_of(part: Possible, limits: Limits) -> list[float]:
-    """κ_s for both secrets."""
-    each, prior = np.eye(2)[:, None], Leeway(part.prior)
+def factors_of(demand: Demand) -> list[float]:
+    """κ_s for both secrets, or events; of a limit on one of them alone, what it comes to."""
+    each, prior, limits = np.eye(2)[:, None], Leeway(demand.part.prior), demand.limits
     factors = []
     for s in range(2):
         most, least = (float(prior.extreme(each, sign).value[s, 0]) for sign in (1, -1))
         factor = _e_to(limits.spread)
-        up = _e_to(limits.upper)
+        up = _e_to(limits.upper) if s in demand.events else math.inf
         if up * least < 1:
             factor = min(factor, up * (1 - least) / (1 - up * least))
-        if most > 0:
+        if most > 0 and 1 - s in demand.events:
             factor = min(factor, 1 + (_e_to(limits.lower) - 1) / most)
+        if demand.most is not None and s in demand.events and most > 0:
+            factor = min(factor, demand.most * (1 - most) / ((1 - demand.most) * most))
         factors.append(min(factor, LARGEST_FACTOR))
     return factors
 

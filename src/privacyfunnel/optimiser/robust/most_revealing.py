@@ -29,7 +29,8 @@ SAME = 1e-12
 
 def leaning_polytope(joint: Joint, region: Region) -> Polytope | None:
     """The posteriors that keep the promise for that distribution; None if the set lies around another one."""
-    (part,) = region.sets
+    (demand,) = region.demands
+    part = demand.part
     order = np.argsort(part.members[0])
     lower, upper, centre = (
         ends[0][:, order] / SCALE for ends in (part.given.lower, part.given.upper, part.given.centre)
@@ -42,7 +43,7 @@ def leaning_polytope(joint: Joint, region: Region) -> Polytope | None:
     less = np.minimum(centre[0] - lower[0], (upper[1] - centre[1]) * weight).clip(0)
     delta = INSIDE * _moved(joint.p_s_given_x[0], more, less, min(move[0], move[1] * weight))
     P = np.stack([centre[0] + delta, centre[1] - delta / weight])
-    factors = [(s, factor) for s, factor in enumerate(factors_of(part, region.limits)) if factor < LARGEST_FACTOR]
+    factors = [(s, factor) for s, factor in enumerate(factors_of(demand)) if factor < LARGEST_FACTOR]
     return polytope_for(P, [(s, factor_no_less(factor)) for s, factor in factors], joint.p_x)
 
 

@@ -24,6 +24,7 @@ from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.robust.conditions import Conditions
+from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.inside_and_outside import bound_by_revealing, listed_inside
 from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.optimiser.robust.region import Region
@@ -58,22 +59,24 @@ def region_of(joint: Joint, notion: Notion) -> Region:
             f"a confidence about {joint.n_x:,} combinations of values {needed}; fit fewer columns, wider "
             "ranges or fewer values (--bins, --top)"
         )
-    return Region(notion.possible(joint), notion.limits, joint.p_x)
+    return Region(demands_of(notion, joint), joint.p_x)
 
 
-def generate_over(joint: Joint, notion: Notion, region: Region, state: State) -> str:
+def generate_over(joint: Joint, notion: Notion, region: Region, state: State, start: Columns | None = None) -> str:
     """Posteriors and rows are generated until no posterior that keeps the promise undercuts its price.
 
     The linear programs know only the rows met so far. A posterior is accepted if no row of the whole set cuts it off,
-    so what is found keeps the promise; bounds are proven over a superset of Δ, so they are bounds.
+    so what is found keeps the promise; bounds are proven over a superset of Δ, so they are bounds. `start` are
+    posteriors that keep the promise for the counts alone: drawn in until they keep it, they are good to begin with.
     """
     conditions = Conditions.of(region)
     if conditions is not None:
-        return _generate_nested(joint, region, conditions, state)
+        (clause,) = notion.clauses(joint)
+        return _generate_nested(clause.joint, region, conditions, state)
     oracle = RobustOracle(region, state.stopped)
     rng = np.random.default_rng(0)
     master = Master(joint.p_x)
-    _begin(joint, notion, region, state, master)
+    _begin(joint, notion, region, state, master, start)
     largest: Vector | None = None
     provable = _provable(joint, state)
     rounds = proofs = 0
@@ -161,12 +164,14 @@ def _prove(oracle: RobustOracle, y: Vector, largest: Vector, state: State) -> Ma
     return np.empty((0, oracle.n_x))
 
 
-def _begin(joint: Joint, notion: Notion, region: Region, state: State, master: Master) -> None:
+def _begin(joint: Joint, notion: Notion, region: Region, state: State, master: Master, start: Columns | None) -> None:
     """A first bound, and posteriors to start from."""
     limits, views = notion.limits, notion.views(joint)
-    if len(views) > 1:
+    if len(views) > 1 and region.demands:
         bound_by_views(notion.clauses(joint), state)  # the counts themselves are in the set
-    for part in region.sets:
+    if start is not None:
+        master.add(Columns.from_dense(region.draw_in(start.dense(joint.n_x))))
+    for part in region.sets if notion.simple else []:
         if not part.view.known and len(part.cells):  # an attacker who knows nothing
             bound_by_revealing(joint, part, limits, state)
             inside = listed_inside(part, limits, joint.p_x) if len(views) == 1 else None

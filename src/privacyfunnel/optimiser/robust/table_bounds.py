@@ -7,9 +7,11 @@ whatever they are, and wrong ones prove a weaker one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.most_revealing import polytope_for
 from privacyfunnel.optimiser.robust.table_caps import Caps
 from privacyfunnel.optimiser.robust.table_cells import Cells
@@ -33,7 +35,17 @@ def bound_by_tables(joint: Joint, parts: list[Possible], limits: Limits, state: 
 
     As many linear programs as there are values give a first bound, as many as there are cells of tables a second one.
     """
-    cells = Cells.within(joint, parts, limits)
+    _bound(Cells.within(joint, parts, limits), state)
+
+
+def bound_by_clauses(demands: Sequence[Demand], state: State) -> None:
+    """The same for promises of several clauses: what any of them allows alone bounds what all of them do."""
+    for demand in demands:
+        if demand.counted is not None and not state.stopped() and not state.closed():
+            _bound(Cells.asked(demand.counted, demand), state)
+
+
+def _bound(cells: Cells | None, state: State) -> None:
     if cells is None or not cells.conditions:
         return
     _bound_by_counts(cells, state)

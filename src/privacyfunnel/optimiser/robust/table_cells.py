@@ -13,6 +13,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.robust.conditions import factors_of
+from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.most_revealing import INSIDE, factor_no_less
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.sets import SCALE, Possible
@@ -73,7 +74,13 @@ class Cells:
     def within(cls, joint: Joint, parts: list[Possible], limits: Limits) -> Cells | None:
         """The cells of a set about two secrets and an attacker who knows nothing beforehand; None for others."""
         (part, *others) = parts
-        if others or part.view.known or len(part.cells) != 1 or joint.n_s != 2 or (joint.p_s <= 0).any():
+        return None if others else cls.asked(joint, Demand(part, limits))
+
+    @classmethod
+    def asked(cls, joint: Joint, demand: Demand) -> Cells | None:
+        """The same for what a clause asks of two events; `joint` has these for its secret."""
+        part = demand.part
+        if not demand.two_events or (joint.p_s <= 0).any():
             return None
         p = joint.p_x[part.members[0]]
         seen = np.flatnonzero(p > 0)
@@ -94,7 +101,7 @@ class Cells:
             np.add.at(centre[s], of, shares)
         table = np.repeat(np.arange(len(tables)), np.diff(starts))
         lower, upper = _drawn_in(lower, upper, centre)
-        factors = [(s, factor_no_less(factor)) for s, factor in enumerate(factors_of(part, limits))]
+        factors = [(s, factor_no_less(factor)) for s, factor in enumerate(factors_of(demand))]
         binding = tuple((s, factor) for s, factor in factors if factor < LARGEST_RATIO)
         return cls(p[seen], of, table, lower, upper, centre, binding)
 

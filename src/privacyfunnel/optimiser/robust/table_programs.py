@@ -21,8 +21,9 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.boxes import RowBounds
+from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.inside_and_outside import priors_of
-from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
+from privacyfunnel.promises.limits import SMALLEST_FACTOR
 from privacyfunnel.promises.sets import NOBODY, SCALE, Possible, Shares
 from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -80,19 +81,22 @@ def single_cells(cut: Cut, part: Possible) -> Possible:
     return Possible(view, part.cells, np.arange(n)[None], shares, part.prior)
 
 
-def conditions(part: Possible, place: int, limits: Limits) -> Matrix:
+def conditions(demand: Demand, place: int) -> Matrix:
     """The rows k: what Σ_s k[s] P(y|s) ≤ 0 must hold for, in one cell of a view and for all P(S) of the set."""
-    priors = priors_of(part, place)
+    priors, limits = priors_of(demand.part, place), demand.limits
     n_s = priors.shape[1]
     rows: list[Vector] = []
-    for s, own in enumerate(np.eye(n_s)):
+    for s in demand.events:
+        own = np.eye(n_s)[s]
+        if demand.most is not None:
+            rows += [(own - demand.most) * prior for prior in priors]
         if math.isfinite(limits.upper):
             rows += [math.exp(-limits.upper) * own - prior for prior in priors]
         if math.isfinite(limits.lower):
             rows += [_e_to(-limits.lower) * prior - own for prior in priors]
         if math.isfinite(limits.spread):
             rows += [_e_to(-limits.spread) * own - other for t, other in enumerate(np.eye(n_s)) if t != s]
-    K = np.array(rows)
+    K = np.array(rows).reshape(-1, n_s)
     K = K[(K > 0).any(axis=1)]
     return _essential(K / np.abs(K).max(axis=1, keepdims=True))
 
@@ -113,21 +117,21 @@ def _essential(K: Matrix) -> Matrix:
 class TablePrograms:
     """Linear programs over posteriors v of the cells of one table, in proportion to w times their mass."""
 
-    def __init__(self, cut: Cut, parts: list[Possible], limits: Limits) -> None:
+    def __init__(self, cut: Cut, demands: list[Demand]) -> None:
         self.cut, self.n_x = cut, len(cut.p)
-        self._given, self._team = (cut, parts, limits), [self]
+        self._given, self._team = (cut, demands), [self]
         layout = _Layout(self.n_x)
-        for part in parts:
-            for place in range(len(part.cells)):
-                layout.add_cell(cut, part, place, conditions(part, place, limits))
+        for demand in demands:
+            for place in range(len(demand.part.cells)):
+                layout.add_cell(cut, demand.part, place, conditions(demand, place))
         self._lp = layout.program(cut.p)
         self._others = layout.columns - self.n_x
         self.n_rows = layout.rows
 
     @staticmethod
-    def size(cut: Cut, parts: list[Possible], n_s: int) -> int:
+    def size(cut: Cut, demands: list[Demand]) -> int:
         """About how many rows the program has."""
-        return sum(_cells_within(cut, part) for part in parts) * (2 if n_s == 2 else n_s * n_s)
+        return sum(_cells_within(cut, one.part) * (2 if one.n_events == 2 else one.n_events**2) for one in demands)
 
     def minimise(self, cost: Vector) -> Vector:
         """A posterior with the least cost·v."""

@@ -16,6 +16,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
+from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -63,8 +64,7 @@ def _tried(joint: Joint, notion: Notion, p: Vector, columns: Columns, q: Vector)
     worth = np.flatnonzero(most > RAREST)
     order = worth[np.argsort(-q[worth], kind="stable")][: joint.n_x]
     rows, size = rows[order], np.maximum(q[order], most[order] / joint.n_x)[:, None]
-    limits = notion.limits
-    leeway = math.expm1(min(1.0, limits.lower, limits.upper, limits.spread))
+    leeway = math.expm1(min(1.0, *(demand.slack() for demand in demands_of(notion, joint))))
     tries = np.zeros(len(rows), dtype=np.int64)
     while True:
         share = np.array(DRAWN_IN)[tries][:, None]

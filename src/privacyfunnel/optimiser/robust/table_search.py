@@ -20,13 +20,13 @@ from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import DUST, Columns
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.robust.conditions import Conditions
+from privacyfunnel.optimiser.robust.demands import Demand, demands_of
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
 from privacyfunnel.optimiser.robust.nested_search import pairs_of
 from privacyfunnel.optimiser.robust.region import Region
-from privacyfunnel.optimiser.robust.table_bounds import bound_by_tables
+from privacyfunnel.optimiser.robust.table_bounds import bound_by_clauses, bound_by_tables
 from privacyfunnel.optimiser.robust.table_programs import Cut, TablePrograms, positive, single_cells
-from privacyfunnel.promises.limits import Limits
-from privacyfunnel.promises.sets import Possible
+from privacyfunnel.promises.notion import Notion
 from privacyfunnel.typing import Matrix, Vector
 
 MOST_ROWS = 600
@@ -74,10 +74,10 @@ class _Workplace:
     used: Matrix
 
     @classmethod
-    def of(cls, cut: Cut, parts: list[Possible], limits: Limits, n_s: int) -> _Workplace:
-        single = _single_cells(cut, parts, limits)
-        small = TablePrograms.size(cut, parts, n_s) <= (MOST_ROWS_OF_VIEWS if single is None else MOST_ROWS)
-        programs = TablePrograms(cut, parts, limits) if small else None
+    def of(cls, cut: Cut, demands: list[Demand]) -> _Workplace:
+        single = _single_cells(cut, demands)
+        small = TablePrograms.size(cut, demands) <= (MOST_ROWS_OF_VIEWS if single is None else MOST_ROWS)
+        programs = TablePrograms(cut, demands) if small else None
         return cls(cut, programs, single, cut.p[None])
 
     @property
@@ -126,25 +126,25 @@ class _Workplace:
         return np.vstack([OWN_SHARE * some + OTHER_SHARE * other + MIDDLE_SHARE * p, anywhere])
 
 
-def _single_cells(cut: Cut, parts: list[Possible], limits: Limits) -> Conditions | None:
+def _single_cells(cut: Cut, demands: list[Demand]) -> Conditions | None:
     """The promise about two secrets by somebody who knows nothing, from what is known of the table's cells alone."""
-    (part, *others) = parts
-    if others or part.view.known or not len(part.cells) or part.prior.lower.shape[1] != 2:
+    (demand, *others) = demands
+    if others or not demand.two_events:
         return None
-    return Conditions.of(Region([single_cells(cut, part)], limits, cut.p))
+    return Conditions.of(Region([demand.over(single_cells(cut, demand.part))], cut.p))
 
 
 class TableSearch:
     """Column generation with the rows of every marginal table; what it finds is kept in `state`."""
 
-    def __init__(self, joint: Joint, parts: list[Possible], limits: Limits, state: State) -> None:
+    def __init__(self, joint: Joint, demands: list[Demand], state: State) -> None:
         self.state, self.p_x = state, positive(joint.p_x)
         self.posteriors = 0
         self._rng = np.random.default_rng(0)
         self._master = Master(self.p_x)
         everything = tuple(range(len(joint.columns)))
-        tables = sorted({table.over for part in parts for table in part.tables} | {everything}, key=len)
-        places = [_Workplace.of(Cut.by(over, joint, self.p_x), parts, limits, joint.n_s) for over in tables]
+        tables = sorted({table.over for one in demands for table in one.part.tables} | {everything}, key=len)
+        places = [_Workplace.of(Cut.by(over, joint, self.p_x), demands) for over in tables]
         self.places = [place for place in places if not place.idle]
         self.left_out = len(places) - len(self.places)
         for place in self.places:
@@ -206,14 +206,17 @@ class TableSearch:
         self.state.report()
 
 
-def search_tables(joint: Joint, parts: list[Possible], limits: Limits, state: State) -> tuple[str, Columns]:
+def search_tables(joint: Joint, notion: Notion, state: State) -> tuple[str, Columns]:
     """The best mixture that is found, in `state`; how, in words, and all posteriors that were found."""
-    whole = state.time_limit
+    whole, demands = state.time_limit, demands_of(notion, joint)
     state.time_limit = None if whole is None else SEARCHING * whole
-    search = TableSearch(joint, parts, limits, state)
+    search = TableSearch(joint, demands, state)
     search.together()
     state.time_limit = whole
-    bound_by_tables(joint, parts, limits, state)
+    if notion.simple:
+        bound_by_tables(joint, [demand.part for demand in demands], notion.limits, state)
+    else:
+        bound_by_clauses(demands, state)
     left_out = f", {search.left_out} too large" if search.left_out else ""
     tables = f"{len(search.places)} tables{left_out}"
     how = f"rows of marginal tables over a nested confidence set: {tables}, {search.posteriors} posteriors"
