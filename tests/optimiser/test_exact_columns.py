@@ -18,7 +18,7 @@ UNIT = 2**32
 ORACLE = 2e-8
 GAP = 1e-6
 QUICK, MANY = 12, 500
-PROMISES = ("lip", "ldp", "pml", "by value", "several", "belief", "side channels")
+PROMISES = ("lip", "ldp", "pml", "by value", "several", "belief")
 
 needs_ppl = pytest.mark.skipif(importlib.util.find_spec("ppl") is None, reason="pplpy enumerates vertices exactly")
 
@@ -26,7 +26,7 @@ needs_ppl = pytest.mark.skipif(importlib.util.find_spec("ppl") is None, reason="
 def case(seed):
     """A small joint of two columns, and a promise."""
     rng = np.random.default_rng([77, seed])
-    kind, e = PROMISES[seed % 6], float(rng.choice([0.1, 0.3, 0.6, 1.0, 2.0]))
+    kind, e = PROMISES[seed % len(PROMISES)], float(rng.choice([0.1, 0.3, 0.6, 1.0, 2.0]))
     shape = (int(rng.integers(2, 4)), int(rng.integers(2, 4)))
     array = rng.integers(0 if seed % 3 else 1, 30, size=(2, 2, *shape))
     array[:, :, :, 0] += 1

@@ -129,7 +129,7 @@ def _refuse(said: bool, key: str) -> None:
 
 
 def _one_of(value: Any, there: tuple[Any, ...], key: str) -> Any:
-    if isinstance(value, list) or value not in there:
+    if isinstance(value, list | dict) or value not in there:
         raise InvalidInput(f"{key}: the studio has {', '.join(f'{one:g}' for one in there)}; use funnel run for others")
     return value
 
