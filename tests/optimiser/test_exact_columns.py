@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,13 +11,14 @@ from tests import clauses
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidProtocol
+from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.file import from_text, to_text
 
 UNIT = 2**32
 ORACLE = 2e-8
 GAP = 1e-6
 QUICK, MANY = 12, 500
-PROMISES = ("lip", "ldp", "pml", "by value", "several", "belief", "side channels")
+PROMISES = ("lip", "ldp", "pml", "by value", "several", "belief")
 
 needs_ppl = pytest.mark.skipif(importlib.util.find_spec("ppl") is None, reason="pplpy enumerates vertices exactly")
 
@@ -24,7 +26,7 @@ needs_ppl = pytest.mark.skipif(importlib.util.find_spec("ppl") is None, reason="
 def case(seed):
     """A small joint of two columns, and a promise."""
     rng = np.random.default_rng([77, seed])
-    kind, e = PROMISES[seed % 6], float(rng.choice([0.1, 0.3, 0.6, 1.0, 2.0]))
+    kind, e = PROMISES[seed % len(PROMISES)], float(rng.choice([0.1, 0.3, 0.6, 1.0, 2.0]))
     shape = (int(rng.integers(2, 4)), int(rng.integers(2, 4)))
     array = rng.integers(0 if seed % 3 else 1, 30, size=(2, 2, *shape))
     array[:, :, :, 0] += 1
@@ -152,12 +154,74 @@ def test_a_file_whose_exact_column_does_not_stay_exact_is_refused(tmp_path):
     joint = pf.Joint([[[40, 10], [20, 30]], [[10, 20], [30, 30]]], attributes=["town", "sport"])
     protocol = pf.optimise(joint, pf.LIP(1.0), exact=["town"])
     assert from_text(to_text(protocol)).blocks[0].exact == ("town",)
-    from dataclasses import replace
-
     other = pf.optimise(joint, pf.LIP(0.1))
-    forged = replace(other, blocks=(replace(other.blocks[0], exact=("town",), draw=None),))
+    other = replace(other, blocks=(replace(other.blocks[0], exact=("town",), draw=None),))
     with pytest.raises(InvalidProtocol, match="said to stay exact"):
-        from_text(to_text(forged))
+        from_text(to_text(other))
+
+
+def forged(rng, protocol):
+    """The protocol with some of one town released as another."""
+    block = protocol.blocks[0]
+    towns = block.codes[:, block.attributes.index("town")]
+    shape = len(block.labels), len(block.codes)
+    numerators = np.zeros(shape, dtype=np.int64)
+    numerators[block.channel.outputs, block.channel.inputs] = block.channel.numerators
+    elsewhere = np.argwhere(towns[block.labels][:, None] != towns[None, :])
+    y, x = elsewhere[rng.integers(len(elsewhere))]
+    own = int(numerators[:, x].argmax())
+    moved = min(int(rng.choice([1, 2**10, 2**20, 2**32])), int(numerators[own, x]))
+    numerators[own, x] -= moved
+    numerators[y, x] += moved
+    outputs, inputs = np.nonzero(numerators)
+    channel = Channel.from_entries(inputs, outputs, numerators[outputs, inputs], shape)
+    return replace(protocol, blocks=(replace(block, channel=channel),))
+
+
+def check_forged(wanted, each):
+    rng, found, seed = np.random.default_rng(6), 0, 3000
+    while found < wanted:
+        seed += 1
+        try:
+            protocol = pf.optimise(*case(seed), exact=["town"])
+        except InvalidPromise:  # no town may stay
+            continue
+        for _ in range(each):
+            with pytest.raises(InvalidProtocol, match="said to stay exact"):
+                from_text(to_text(forged(rng, protocol)))
+            found += 1
+
+
+def test_no_town_that_is_sometimes_another_is_said_to_stay_exact():
+    check_forged(12, 4)
+
+
+@pytest.mark.long
+def test_of_a_thousand_towns_that_are_sometimes_another_none_is_said_to_stay_exact():
+    check_forged(1000, 25)
+
+
+def check_past_a_limit(wanted):
+    """Within cells, but past a limit: refused like any other."""
+    rng, found, seed = np.random.default_rng(7), 0, 5000
+    while found < wanted:
+        seed += 1
+        joint, promise = case(seed)
+        said, towns = clauses.statements(promise, joint), joint.codes[:, 0]
+        row = np.where(towns == towns[0], rng.integers(0, UNIT, size=joint.n_x), 0).astype(object)
+        rows = np.array([row, UNIT - row], dtype=object)
+        if not clauses.keeps(said, joint, rows):
+            assert not pf.certify(rows.astype(np.float64) / UNIT, joint, promise).holds
+            found += 1
+
+
+def test_no_channel_within_cells_and_past_a_limit_is_certified():
+    check_past_a_limit(50)
+
+
+@pytest.mark.long
+def test_of_a_thousand_channels_within_cells_and_past_a_limit_none_is_certified():
+    check_past_a_limit(1000)
 
 
 def test_private_fits_read_rare_combinations_within_their_cell():

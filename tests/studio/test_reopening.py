@@ -93,6 +93,8 @@ MORES = {
     "levels": (more.More(levels="yes=0.2, no=1"), {"epsilon": {"yes": 0.2, "no": 1.0}, "secret": "obese"}),
     "exact": (more.More(exact=("sex",)), {"epsilon": 0.5, "exact": ["sex"]}),
     "borders": (more.More(ordered=True), {"epsilon": 0.5, "ordered": True}),
+    "borders and values": (more.More(ordered=True, per_range=1.0), {"epsilon": 0.5, "ordered": True, "per_range": 1.0}),
+    "belief": (more.More(beliefs="yes=0.6"), {"notion": "belief", "epsilon": {"yes": 0.6}, "secret": "obese"}),
 }
 
 
@@ -111,7 +113,7 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
         lambda _: None,
         protection=protecting.Protection(1.0, 10),
         more=wanted,
-        plain=pf.LIP(0.5),
+        plain=promise if wanted.beliefs else pf.LIP(0.5),
     )
     protocol = solved.account.protocol
     assert protocol.notion == promise.made_for(counts.exact.joint)
@@ -122,7 +124,9 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
         assert getattr(made.fit, key) == value
     start = reopening.start_of(made)
     of_second = start.second_epsilon if start.second else None
-    back = more.More(start.second, of_second, start.levels, start.ordered, start.exact)
+    beliefs = start.beliefs or None
+    back = more.More(start.second, of_second, start.levels, start.ordered, start.exact, start.per_range, beliefs)
+    assert (start.notion == "belief") is (beliefs is not None)
     assert back.promise(pf.LIP, start.epsilon, start.notion, start.secret) == promise
     assert back.exact == wanted.exact
     assert promise_of(next(step.words for step in steps(made, reopening_place()) if step.name == "fit")) == promise
@@ -150,6 +154,13 @@ def test_what_does_not_go_together_on_the_page_is_explained():
         more.More("age", None).promise(pf.LIP, 0.5, "lip", "obese")
     with pytest.raises(InvalidPromise, match="ldp compares values"):
         more.More(levels="yes=0.1, no=1").promise(pf.LDP, 0.5, "ldp", "obese")
+    for wanted in (more.More("age", 0.3, beliefs="yes=0.6"), more.More(levels="yes=1, no=1", beliefs="yes=0.6")):
+        with pytest.raises(InvalidPromise, match="limits on belief are for one secret"):
+            wanted.promise(pf.LIP, 0.5, "belief", "obese")
+    with pytest.raises(InvalidPromise, match="between 0 and 1"):
+        more.More(beliefs="").promise(pf.LIP, 0.5, "belief", "obese")
+    with pytest.raises(InvalidPromise, match="between 0 and 1"):
+        more.More(beliefs="yes=20").promise(pf.LIP, 0.5, "belief", "obese")
     known = more.More(levels="yes=0.1, no=1").promise(lambda e: pf.SRLIP(e, known=1), 0.5, "srlip", "obese")
     assert known == pf.SRLIP({"yes": 0.1, "no": 1.0}, known=1)
 
@@ -168,7 +179,8 @@ def reopening_place():
         ({"secret": ["s", "t"]}, "fit.secret: the studio"),
         ({"secret": [["s"], ["t"], ["u"]]}, "fit.secret: the studio"),
         ({"secret": [["s"], ["t"]], "epsilon": {"s": 0.1}}, "fit.epsilon: should say one for s and one for t"),
-        ({"per-range": 0.5, "ordered": True}, "fit.per-range: the studio has no place"),
+        ({"notion": "belief", "epsilon": None}, "fit.epsilon: the studio begins with a promise"),
+        ({"notion": "promises"}, "fit.notion: the studio has no place"),
         ({"notion": {"s": "lip"}}, "fit.notion: the studio has no place"),
         ({"notion": "alip", "lower": 1.0}, "fit.lower"),
         ({"private": 0.7}, "fit.private: the studio has 0.1, 0.5, 1, 2"),

@@ -641,3 +641,51 @@ def test_more_can_be_promised_and_what_is_shown_is_what_was_chosen(open_studio, 
         assert pf.Protocol.load(get(page, "Protocol", tmp_path)).attributes == ("sex",)
         assert barriers(page) == []
         assert heard["errors"] == []
+
+
+@pytest.mark.long
+def test_a_belief_can_be_limited_by_keyboard_and_a_limit_below_the_statistics_is_refused(
+    open_studio, visit, table, tmp_path
+):
+    with open_studio(table) as (address, _):
+        page, heard = visit(address)
+        choose(page, "obese", ["sex", "town"])
+        shows(page, pf.LIP(0.5).words())
+        assert page.locator("#beliefs").count() == 0
+        page.locator("#notion").focus()
+        page.keyboard.type("belief")  # chooses from the list by its first letters
+        page.get_by_label("The most that anybody may believe").wait_for()
+        page.locator("#status", has_text="each limit is a number between 0 and 1").wait_for()
+        page.get_by_label("The most that anybody may believe").focus()
+        page.keyboard.type("yes=0.0001")
+        page.keyboard.press("Tab")
+        page.locator("#status", has_text="obese = yes has a share of").wait_for()
+        assert "Old result" in page.inner_text("#main")
+        assert barriers(page) == []
+        page.fill("#beliefs", "yes=0.6")
+        page.keyboard.press("Tab")
+        promise = pf.Belief({"yes": 0.6})
+        shows(page, promise.words())
+        assert "Kept." in page.inner_text("#result")
+        assert barriers(page) == []
+        protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
+        assert protocol.notion.words() == promise.words()
+        assert audit_publicly(protocol)[1].holds
+        recipe = get(page, "Recipe", tmp_path)
+        page.get_by_text("Or say how much is to be kept").click()
+        page.click("#wish")
+        page.locator("#status", has_text="another kind than limits on belief").wait_for()
+        page.select_option("#notion", "lip")
+        shows(page, pf.LIP(0.5).words())
+        assert page.locator("#beliefs").count() == 0
+        assert heard["errors"] == []
+    (tmp_path / "people.csv").write_bytes(table.read_bytes())
+    with open_studio("--recipe", recipe) as (address, _):
+        page, heard = visit(address)
+        page.wait_for_selector("#columns-step")
+        page.click("#count")
+        shows(page, promise.words())
+        assert page.input_value("#notion") == "belief"
+        assert page.input_value("#beliefs") == "yes=0.6"
+        assert get(page, "Recipe", tmp_path).read_text() == recipe.read_text()
+        assert heard["errors"] == []

@@ -51,7 +51,11 @@ def fit(
     ] = None,
     error: options.ErrorOption = None,
     known: Annotated[
-        str | None, typer.Option(help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex.")
+        str | None,
+        typer.Option(
+            help="For srlip, srldp: attackers know at most 2 attributes, or some of age,sex. For each of several "
+            "secrets: income=2,illness=age+sex."
+        ),
     ] = None,
     confidence: Annotated[
         float | None,

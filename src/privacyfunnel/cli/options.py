@@ -29,7 +29,6 @@ from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.typed import is_whole, read_bins, whole_number
 
-Secret = Annotated[str, typer.Option(help="The secret column; several, joined by commas, are one secret together.")]
 SecretToFit = Annotated[
     list[str] | None,
     typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from privacyfunnel.cli import options
@@ -60,7 +60,8 @@ class Asked:
             self._for_each(secrets, self.notion, "--notion"),
             self._for_each(secrets, self.epsilon, "--epsilon"),
         )
-        each = {name: self._one(kinds[name] or "lip", levels[name]) for name in secrets}
+        known = self._known_of_each(secrets, kinds)
+        each = {name: replace(self, known=known[name])._one(kinds[name] or "lip", levels[name]) for name in secrets}
         if all(isinstance(promise, Notion) for promise in each.values()):
             return Promises({name: promise for name, promise in each.items() if isinstance(promise, Notion)})
         return lambda epsilon: Promises({name: make(epsilon) for name, make in each.items() if callable(make)})
@@ -73,6 +74,21 @@ class Asked:
         if set(typed) != set(secrets):
             raise InvalidPromise(f"{option} names {', '.join(typed)}; the secrets are {', '.join(secrets)}: name each")
         return dict(typed)
+
+    def _known_of_each(self, secrets: list[str], kinds: dict[str, str | None]) -> dict[str, str | None]:
+        """What attackers on each secret may know: --known 1, of all that speak of them, or income=1,illness=age+sex."""
+        if self.known is None:
+            return dict.fromkeys(secrets)
+        typed = options.pairs_in(self.known, "--known") if "=" in self.known else {}
+        if set(typed) & set(secrets):
+            strange = [name for name in typed if name not in secrets]
+            if strange:
+                raise InvalidPromise(f"--known names {strange[0]!r}; the secrets are {', '.join(secrets)}")
+            return {name: typed[name].replace("+", ",") if name in typed else None for name in secrets}
+        speaking = [name for name in secrets if "known" in options.kind(kinds[name] or "lip").parameters()]
+        if not speaking:
+            raise InvalidPromise("--known goes with srlip and srldp; none of the secrets has such a promise")
+        return {name: self.known if name in speaking else None for name in secrets}
 
     def _one(self, kind: str, level: str | None) -> Sought:
         """The promise about one secret."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from privacyfunnel.cli import options, show
-from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.cli.promising import Asked
+from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import NATS_PER_BIT, share_kept
 from privacyfunnel.optimiser.optimise import gap_for
 from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
 from privacyfunnel.optimiser.tradeoff import tradeoff as curve_of
-from privacyfunnel.promises.notion import factor
+from privacyfunnel.promises.belief import Belief
+from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import EPSILONS
 
@@ -32,10 +35,11 @@ HEADINGS: dict[Objective, tuple[str, ...]] = {
 
 def tradeoff(
     table: options.Table,
-    secret: options.Secret,
+    secret: options.SecretToFit = None,
     attributes: options.Attributes = None,
     where: options.Where = None,
     notion: options.NotionName = "lip",
+    ordered: options.OrderedFlag = False,
     epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = DEFAULT_EPSILONS,
     objective: options.ObjectiveName = "faithful",
     weight: options.WeightOption = None,
@@ -52,9 +56,11 @@ def tradeoff(
 ) -> None:
     """Show how much of a table can be kept at several ε; --time-limit is for each of them.
 
+    Several secrets, each by itself, have the same ε. Levels for single values and limits on belief have no curve.
     Example: funnel tradeoff people.csv --secret diagnosis --attributes age,sex,town --epsilons 0.1,0.5,1
     """
-    kind = options.kind(notion)
+    kind = _kind(secret or [], notion, ordered)
+    secrets = [name for text in secret or [] for name in options.names(text)]
     try:
         asked = [float(text) for text in options.names(epsilons)]
     except ValueError:
@@ -64,7 +70,7 @@ def tradeoff(
     wishes = options.wishes(bins, top, dates, missing)
     with show.working(f"counting {table.name}"):
         counted = options.counted(
-            table, secret, attributes, wishes, allow_secret_attribute, delimiter, encoding, where=where
+            table, secrets, attributes, wishes, allow_secret_attribute, delimiter, encoding, where=where
         )
     with show.search_progress(kept) as progress:
         search: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "progress": progress}
@@ -72,7 +78,7 @@ def tradeoff(
     if json:
         show.as_json(
             {
-                "notion": kind.name,
+                "notion": curve.kind.name,
                 "objective": kept,
                 "entropy_nats": curve.entropy,
                 "columns": show.columns_data(counted),
@@ -88,6 +94,18 @@ def tradeoff(
         screen.print(line, markup=False)
     screen.print(_render(curve))
     screen.print(ON_EXACT_COUNTS)
+
+
+def _kind(secrets: list[str], notion: str, ordered: bool) -> Callable[[float], Notion]:
+    """What is promised at every ε."""
+    if not secrets:
+        raise InvalidInput("name the secret column: --secret diagnosis")
+    if notion == Belief.name:
+        raise InvalidPromise("limits on belief have no ε to try; fit them, with --notion belief")
+    sought = Asked(secrets, notion, None, None, None, None, 1.0, None, ordered, None).promise()
+    if isinstance(sought, Notion):
+        raise InvalidPromise("a curve is of promises with one ε")
+    return sought
 
 
 def _render(curve: Tradeoff) -> Table:

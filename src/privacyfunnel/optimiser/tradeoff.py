@@ -58,7 +58,7 @@ class Tradeoff:
 
 def tradeoff(
     joint: Joint,
-    kind: type[Notion],
+    kind: type[Notion] | Callable[[float], Notion],
     epsilons: Iterable[float] | Vector,
     *,
     objective: Objective = "information",
@@ -69,6 +69,7 @@ def tradeoff(
 ) -> Tradeoff:
     """The best protocol of one kind of promise at each of several ε; `time_limit` is for each of them.
 
+    The kind is one such as LIP, or a function of ε: `lambda e: Promises(income=LIP(e), illness=LDP(e))`.
     Solved from the smallest ε up: what is allowed at one ε is allowed at every larger one, so the
     posteriors found so far start the next search. `objective`, `weights` and `gap` are those of `optimise`.
 
@@ -76,9 +77,7 @@ def tradeoff(
     >>> tuple(round(u, 3) for u in curve.column("utility"))
     (0.013, 0.234)
     """
-    if not (isinstance(kind, type) and issubclass(kind, Notion)):
-        raise InvalidPromise(f"tradeoff needs a kind of promise such as LIP, not {kind!r}")
-    asked = [kind.at(epsilon) for epsilon in epsilons]
+    asked = [_promise(kind, epsilon) for epsilon in epsilons]
     if not asked:
         raise InvalidPromise("tradeoff needs at least one ε")
     best = OneAfterAnother(objective, weights, gap_for(objective, gap, weights), time_limit, progress)
@@ -87,7 +86,17 @@ def tradeoff(
     for i in sorted(range(len(asked)), key=lambda i: asked[i].epsilon):
         protocol, start = best(joint, asked[i], start)
         points[i] = _point(protocol, joint)
-    return Tradeoff(kind, joint.entropy, tuple(points[i] for i in range(len(asked))), objective)
+    return Tradeoff(type(asked[0]), joint.entropy, tuple(points[i] for i in range(len(asked))), objective)
+
+
+def _promise(kind: type[Notion] | Callable[[float], Notion], epsilon: float) -> Notion:
+    """The promise of a kind at this ε."""
+    if isinstance(kind, type) and issubclass(kind, Notion):
+        return kind.at(epsilon)
+    promise = kind(epsilon) if callable(kind) and not isinstance(kind, type | Notion) else None
+    if not isinstance(promise, Notion):
+        raise InvalidPromise(f"tradeoff needs a kind of promise such as LIP, or a function of ε, not {kind!r}")
+    return promise
 
 
 def _point(protocol: Protocol, joint: Joint) -> Point:

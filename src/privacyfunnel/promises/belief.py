@@ -67,24 +67,20 @@ class Belief(Notion):
 
     def made_for(self, joint: Joint) -> Self:
         """Refused where the statistics themselves are above the limit: the release tells them anyway."""
-        if not joint.numbered:
-            check_names(self._named, joint)
         places = self._places(joint)
         for (value, most), s in zip(self._named, places, strict=True):
-            prior = Fraction(int(joint.weights[cast(int, s)].sum()), joint.total)
+            prior = Fraction(int(joint.weights[s].sum()), joint.total)
             if exactly(most) <= prior * (1 + Fraction(PERFECT_LEVEL)):
                 raise InvalidPromise(
                     f"{joint.secret} = {text_of(value)} has a share of {float(prior):.2%} in the statistics, which any "
                     f"release tells; no row can keep the belief at {most:.4g} or below: allow more"
                 )
-        return replace(self, places=tuple(cast(int, s) for s in places))
+        return replace(self, places=tuple(places))
 
     def clauses(self, joint: Joint) -> list[Clause]:
         views = [View.of((), joint)]
         found = []
         for (value, most), s in zip(self._named, self._places(joint), strict=True):
-            if s is None:  # a table in which nobody has it
-                continue
             own = of_value(joint, s)
             prior = float(own.p_s[0])
             upper = self.share * (math.log(most) - math.log(prior))
@@ -92,9 +88,11 @@ class Belief(Notion):
             found.append(Clause(own, Limits(upper=upper), views, (0,), allowed, f"{joint.secret} = {text_of(value)}"))
         return found
 
-    def _places(self, joint: Joint) -> list[int | None]:
+    def _places(self, joint: Joint) -> list[int]:
+        """The number of each named value; one that nobody has is refused, as it may be the name that is wrong."""
         if not joint.numbered:
-            return places_of(self._named, joint)
+            check_names(self._named, joint)
+            return [cast(int, place) for place in places_of(self._named, joint)]
         if len(self.places) != len(self._named) or max(self.places) >= joint.n_s:
             raise InvalidPromise("the promise does not say which values of the secret it names")
         return list(self.places)

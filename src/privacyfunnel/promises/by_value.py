@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from privacyfunnel.distribution.column import short
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
@@ -132,7 +133,7 @@ class ByValue(Notion):
 
 def named(given: Any, what: str, check: Any) -> Named:
     """Values of the secret with their numbers, checked."""
-    pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
+    pairs = list(given.items()) if isinstance(given, Mapping) else [_hashable(pair) for pair in given]
     if not pairs or not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
         raise InvalidPromise(f'levels for values are given as {{"ill": 0.1, "well": 1.0}}, with one {what} for each')
     try:
@@ -142,6 +143,13 @@ def named(given: Any, what: str, check: Any) -> Named:
     except TypeError:
         raise InvalidPromise("the values of the secret are texts or numbers") from None
     return found
+
+
+def _hashable(pair: Any) -> Any:
+    """A value and its number, where the value of several columns together was read from a file as a list."""
+    if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], list):
+        return tuple(pair[0]), pair[1]
+    return pair
 
 
 def text_of(value: Any) -> str:
@@ -158,14 +166,32 @@ def typed(names: Named) -> str:
     'ill=0.1,"well, as ever"=1'
     """
     texts = [(text_of(value), number) for value, number in names]
-    return ",".join(f'"{text}"={number:g}' if "," in text else f"{text}={number:g}" for text, number in texts)
+    return ",".join(f'"{text}"={short(number)}' if "," in text else f"{text}={short(number)}" for text, number in texts)
 
 
 def places_of(names: Iterable[tuple[Hashable, Any]], joint: Joint) -> list[int | None]:
-    """The number of each named value among the joint's: the very value, or the one that is written so."""
+    """The number of each named value among the joint's: the very value, or the one that is written so.
+
+    A text that several values are written as names none of them: 'missing', say, where the secret is missing in some
+    rows and "missing" in others.
+    """
     exact = {value: s for s, value in enumerate(joint.secret_values)}
-    texts = {text_of(value): s for s, value in enumerate(joint.secret_values)}
-    return [exact.get(value, texts.get(text_of(value))) for value, _ in names]
+    texts: dict[str, list[int]] = {}
+    for s, value in enumerate(joint.secret_values):
+        texts.setdefault(text_of(value), []).append(s)
+    found: list[int | None] = []
+    for value, _ in names:
+        alike = texts.get(text_of(value), [])
+        if len(alike) > 1 and (isinstance(value, str) or value not in exact):
+            raise InvalidPromise(
+                f"several values of the secret {joint.secret!r} are written {text_of(value)!r}; rename them, so that "
+                "the promise says which is meant"
+            )
+        found.append(exact[value] if value in exact else alike[0] if alike else None)
+    named_ = [place for place in found if place is not None]
+    if len(set(named_)) < len(named_):
+        raise InvalidPromise("a value of the secret is given twice")
+    return found
 
 
 def check_names(names: Sequence[tuple[Hashable, Any]], joint: Joint) -> None:
@@ -177,8 +203,6 @@ def check_names(names: Sequence[tuple[Hashable, Any]], joint: Joint) -> None:
             f"the promise names {listed(strange)}, which the secret {joint.secret!r} never is; it is "
             f"{listed(list(joint.secret_values))}"
         )
-    if len(set(places)) < len(places):
-        raise InvalidPromise("a value of the secret is given twice")
 
 
 def listed(values: Sequence[Any]) -> str:

@@ -45,6 +45,13 @@ class Clause:
         """Whether it is about attackers who know nothing beforehand."""
         return len(self.views) == 1
 
+    @property
+    def limited_alone(self) -> Sequence[int]:
+        """The events whose lifts are limited each by itself, and not only in comparison with others."""
+        if math.isfinite(self.limits.spread):
+            return ()
+        return range(self.joint.n_s) if self.about is None else self.about
+
     def granted(self, share: float = 1.0) -> Clause:
         """What a certificate lets pass: ε = 0 becomes PERFECT_LEVEL, or a share of it; a belief stays what it is."""
         return Clause(self.joint, self.limits.granted(share), self.views, self.about, self.most, self.subject)
@@ -101,25 +108,21 @@ def outer_rows_of(clauses: Sequence[Clause]) -> OuterRows:
 
 
 def without_repetition(clauses: Sequence[Clause]) -> Sequence[Clause]:
-    """The same without what another clause says as strictly of the same event, to the same attackers.
+    """The same without what others say as strictly, to the same attackers, of the same event or of all its parts.
 
-    Rows that say the same would be told apart by rounding errors alone.
+    Σ P(s|y) ≤ e^ε Σ P(s) follows from P(s|y) ≤ e^ε P(s) for each s of an event. Rows that say the same, or that follow
+    from others and meet them in one point, would be told apart by rounding errors alone.
     """
     if len(clauses) == 1:
         return clauses
-    said = [
-        (i, s, (frozenset(view.known for view in clause.views), tuple(clause.joint.weights[s].tolist())))
-        for i, clause in enumerate(clauses)
-        if not math.isfinite(clause.limits.spread)
-        for s in (range(clause.joint.n_s) if clause.about is None else clause.about)
-    ]
+    said = [_Said.of(clause, i, s) for i, clause in enumerate(clauses) for s in clause.limited_alone]
     idle: dict[int, set[int]] = {}
-    kept: dict[object, list[int]] = {}
-    for i, s, event in sorted(said, key=lambda one: clauses[one[0]].limits.upper + clauses[one[0]].limits.lower):
-        if any(clauses[other].limits.within(clauses[i].limits) for other in kept.get(event, ())):
-            idle.setdefault(i, set()).add(s)
+    kept: list[_Said] = []
+    for one in sorted(said, key=lambda one: one.strictness):
+        if one.follows_from(kept):
+            idle.setdefault(one.clause, set()).add(one.event)
         else:
-            kept.setdefault(event, []).append(i)
+            kept.append(one)
     found = []
     for i, clause in enumerate(clauses):
         events = range(clause.joint.n_s) if clause.about is None else clause.about
@@ -129,6 +132,45 @@ def without_repetition(clauses: Sequence[Clause]) -> Sequence[Clause]:
         elif left:
             found.append(replace(clause, about=left))
     return found
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a clause says of one event."""
+
+    clause: int
+    """The number of the clause."""
+    event: int
+    """The number of the event in its clause."""
+    limits: Limits
+    views: frozenset[tuple[int, ...]]
+    members: frozenset[int]
+    """The values of the secret that the event consists of."""
+    weights: tuple[int, ...]
+    """In proportion to P(event, x)."""
+
+    @classmethod
+    def of(cls, clause: Clause, i: int, s: int) -> _Said:
+        own, views = clause.joint, frozenset(view.known for view in clause.views)
+        members = [s] if own.events is None else np.flatnonzero(own.events == s).tolist()
+        return cls(i, s, clause.limits, views, frozenset(members), tuple(own.weights[s].tolist()))
+
+    @property
+    def strictness(self) -> tuple[int, float, int]:
+        """Smaller where the limits are within others; of equal ones, smaller for the smaller event."""
+        limits = (self.limits.lower, self.limits.upper)
+        finite = [limit for limit in limits if math.isfinite(limit)]
+        return len(limits) - len(finite), sum(finite), len(self.members)
+
+    def follows_from(self, others: Sequence[_Said]) -> bool:
+        """Whether it need not be said beside these: one of them says it, or together they say it of its parts."""
+        as_strict = [one for one in others if one.views == self.views and one.limits.within(self.limits)]
+        if any(one.weights == self.weights for one in as_strict):
+            return True
+        left = self.members
+        for part in sorted((one.members for one in as_strict), key=len):
+            left = left - part if part <= left else left
+        return not left
 
 
 def spans_of(clauses: Sequence[Clause]) -> Exact:

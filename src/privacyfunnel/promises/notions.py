@@ -264,7 +264,12 @@ class SRLDP(_SideChannels):
 
 
 KINDS: dict[str, type[Notion]] = {kind.name: kind for kind in (LDP, LIP, ALIP, PML, PerfectPrivacy, SRLIP, SRLDP)}
-"""The notions by name."""
+"""The notions by name, those that are said by one ε or two."""
+
+
+def kind_named(name: str) -> type[Notion] | None:
+    """The kind of promise about one secret called so, limits on belief among them."""
+    return Belief if name == Belief.name else KINDS.get(name)
 
 
 def notion_from(data: Mapping[str, Any]) -> Notion:

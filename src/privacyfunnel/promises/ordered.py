@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from privacyfunnel.distribution.column import short
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.similarity import ORDERED_KINDS
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.by_value import text_of
 from privacyfunnel.promises.clause import Clause
@@ -15,8 +18,6 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.views import View
 
-WITH_AN_ORDER = ("bins", "integer", "number", "date")
-"""Kinds of columns whose values have an order that means something."""
 NOWHERE = 2
 """The event of values that lie on no side of any border: missing ones."""
 
@@ -76,19 +77,25 @@ class Ordered(Notion):
         return sum(promise.sets_known(joint) for promise in self._promises)
 
     def made_for(self, joint: Joint) -> Self:
-        if len(joint.secret_names) > 1 and not joint.numbered:
+        self._check(joint)
+        return replace(self, unordered=tuple(self._without_order(joint)))
+
+    def _check(self, joint: Joint) -> None:
+        """Refuse secrets whose values have no order, or are not listed in it."""
+        if joint.numbered:  # in the order of the values of its column, which was checked
+            return
+        if len(joint.secret_names) > 1:
             raise InvalidPromise(
                 f"{joint.secret} together have no order; promise each by itself, Promises(…=Ordered(LIP(0.2)))"
             )
         kind = joint.secret_columns[0].kind if joint.secret_columns else None
-        if kind is not None and kind not in WITH_AN_ORDER:
+        if kind is not None and kind not in ORDERED_KINDS:
             raise InvalidPromise(f"the values of {joint.secret!r} are no numbers or dates, so they have no order")
-        labels = [label for column in joint.secret_columns for label in column.labels if label is not None]
-        if kind != "bins" and labels != sorted(labels):
+        values = joint.secret_columns[0].labels if joint.secret_columns else joint.secret_values
+        if kind != "bins" and not _in_order(values, given=kind is None):
             raise InvalidPromise(
-                f"the values of {joint.secret!r} are not listed in their order; give them ranges (--bins)"
+                f"the values of {joint.secret!r} are not listed in their order; list them so, or give them ranges"
             )
-        return replace(self, unordered=tuple(self._without_order(joint)))
 
     def _without_order(self, joint: Joint) -> list[int]:
         if joint.numbered:
@@ -96,6 +103,7 @@ class Ordered(Notion):
         return [s for s, value in enumerate(joint.secret_values) if value is None]
 
     def clauses(self, joint: Joint) -> list[Clause]:
+        self._check(joint)
         aside = self._without_order(joint)
         order = [s for s in range(joint.n_s) if s not in aside]
         if len(order) < 2 and not (order and aside):  # nothing to tell apart
@@ -128,8 +136,8 @@ class Ordered(Notion):
     def asked(self) -> dict[str, str] | None:
         if self.promise.parameters() != ("epsilon",) or (self.per_value and self.per_value.name != "lip"):
             return None
-        more = {} if self.per_value is None else {"per-range": f"{self.per_value.epsilon:g}"}
-        return {"notion": self.promise.name, "epsilon": f"{self.promise.epsilon:g}", "ordered": "", **more}
+        more = {} if self.per_value is None else {"per-range": short(self.per_value.epsilon)}
+        return {"notion": self.promise.name, "epsilon": short(self.promise.epsilon), "ordered": "", **more}
 
     def parts(self) -> list[tuple[str, str]]:
         sides = [("side of any border", limit) for _, limit in self.promise.parts()]
@@ -143,3 +151,14 @@ class Ordered(Notion):
         if self.per_value is None:
             return f"{told} Which of the values on one side it is, a row may tell further."
         return f"{told} And of single values: {self.per_value.words()}"
+
+
+def _in_order(values: Iterable[Any], given: bool) -> bool:
+    """Whether values, but for missing ones, stand in their order; for texts of an array it is the `given` one."""
+    there = [value for value in values if value is not None]
+    if given and all(isinstance(value, str | tuple) for value in there):
+        return True
+    try:
+        return there == sorted(there)
+    except TypeError:  # numbers and texts among each other
+        return False

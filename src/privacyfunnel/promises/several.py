@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from privacyfunnel.distribution.column import short
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
@@ -42,6 +43,8 @@ class Promises(Notion):
                 raise InvalidPromise(
                     f"the promise about {name!r} must be one such as LIP(0.2); robust(…) goes around all of them"
                 )
+        if len({name for name, _ in each}) < len(each):
+            raise InvalidPromise("two promises are about the same secret; one will do")
         object.__setattr__(self, "each", each)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "epsilon", max(promise.epsilon for _, promise in each))
@@ -125,11 +128,17 @@ class Promises(Notion):
         return f"pf.Promises({{{each}}})"
 
     def asked(self) -> dict[str, str] | None:
-        plain = [promise.simple and promise.parameters() == ("epsilon",) for _, promise in self.each]
-        if not all(plain):
+        if not all(promise.simple and promise.parameters()[:1] == ("epsilon",) for _, promise in self.each):
             return None
-        kinds = ",".join(f"{name}={promise.name}" for name, promise in self.each)
-        return {"notion": kinds, "epsilon": ",".join(f"{name}={promise.epsilon:g}" for name, promise in self.each)}
+        if any('"' in name for name, _ in self.each):
+            return None
+        said = {"notion": _typed({name: promise.name for name, promise in self.each})}
+        said["epsilon"] = _typed({name: short(promise.epsilon) for name, promise in self.each})
+        known = {name: getattr(promise, "known", None) for name, promise in self.each}
+        names = {name: one if isinstance(one, int) else "+".join(one) for name, one in known.items() if one is not None}
+        if any("+" in column or "," in column for one in known.values() if isinstance(one, tuple) for column in one):
+            return None
+        return said | ({"known": _typed(names)} if names else {})
 
     def parts(self) -> list[tuple[str, str]]:
         return [(f"{name} {what}".strip(), limit) for name, promise in self.each for what, limit in promise.parts()]
@@ -142,6 +151,11 @@ class Promises(Notion):
             f"Each secret by itself. {told} What a row says of several secrets together is not limited further: a row "
             f"that tells nothing of {self.each[0][0]} and nothing of {self.each[1][0]} may tell whether they agree."
         )
+
+
+def _typed(each: Mapping[str, object]) -> str:
+    """What is said of each secret, as people type it."""
+    return ",".join(f'"{name}"={said}' if "," in name else f"{name}={said}" for name, said in each.items())
 
 
 def _one_secret(joint: Joint, k: int, name: str, codes: Integers | None) -> Joint:

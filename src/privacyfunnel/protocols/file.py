@@ -13,7 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
 from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import notion_from
+from privacyfunnel.promises.robust import Robust
+from privacyfunnel.promises.several import Promises
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.json_file import (
@@ -202,6 +205,7 @@ def _to_protocol(file: _File) -> Protocol:
         raise InvalidProtocol("the utility is above its bound")
     if file.secret_readings and file.secret != " and ".join(reading.name for reading in file.secret_readings):
         raise InvalidProtocol("the secret that is named is not the one that is read")
+    _check_secrets(notion, [reading.name for reading in file.secret_readings])
     names = [column.name for block in file.blocks for column in block.columns]
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")
@@ -225,6 +229,13 @@ def _to_protocol(file: _File) -> Protocol:
         noise=_to_noise(file),
         precision=_to_precision(file, names),
     )
+
+
+def _check_secrets(notion: Notion, read: list[str]) -> None:
+    """Refuse promises about several secrets in another order than theirs, in which the public audit takes them."""
+    plain = notion.promise if isinstance(notion, Robust) else notion
+    if isinstance(plain, Promises) and read and [name for name, _ in plain.each] != read:
+        raise InvalidProtocol("the promises are not about the secrets that were read, in their order")
 
 
 def _to_precision(file: _File, names: list[str]) -> Precision | None:

@@ -34,9 +34,10 @@ def _bins(value: Any) -> Any:
 
 
 def _known(value: Any) -> Any:
-    names = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
-    if not (names or (isinstance(value, int) and not isinstance(value, bool))):
-        raise ValueError("should be a number of columns, or a list of their names")
+    for known in value.values() if isinstance(value, dict) and value else [value]:
+        names = isinstance(known, list) and known and all(isinstance(one, str) for one in known)
+        if not (names or (isinstance(known, int) and not isinstance(known, bool))):
+            raise ValueError("should be a number of columns, a list of their names, or one of these for each secret")
     return value
 
 

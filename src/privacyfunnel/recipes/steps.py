@@ -98,6 +98,9 @@ def _fit(recipe: Recipe, place: Path) -> list[str]:
         said["attributes"] = _joined(fit.attributes, "fit.attributes")
     if isinstance(fit.known, list):
         said["known"] = _joined(fit.known, "fit.known")
+    elif isinstance(fit.known, dict):
+        each = {name: "+".join(one) if isinstance(one, list) else one for name, one in fit.known.items()}
+        said["known"] = _pairs(each, "fit.known")
     if fit.chain is not None:
         said["chain"] = [_joined(one, "fit.chain") for one in fit.chain]
     if fit.exact is not None:

@@ -16,7 +16,7 @@ from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS, MOST_FAMILIES, notion_from, number_of_families
+from privacyfunnel.promises.notions import KINDS, MOST_FAMILIES, kind_named, notion_from, number_of_families
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.report.account import Account, account
@@ -152,7 +152,7 @@ def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
 
 def protection_of(private: str, at_least: str, notion: str, confidence: str) -> Protection:
     """How the protocol is protected, as chosen on the page for a promise."""
-    return Protection.chosen(private, at_least, KINDS[notion], confidence)
+    return Protection.chosen(private, at_least, kind_named(notion) or Notion, confidence)
 
 
 def solve(
@@ -266,6 +266,7 @@ def recipe_of(solved: Solved, opened: Opened, counts: Counts, time_limit: float 
         first = solved.plain.epsilon
         said["epsilon"] = {names[0]: first, more.second: more.second_epsilon} if more.second else levels_of(more.levels)
     said |= {"ordered": True} if more.ordered else {}
+    said |= {"per_range": more.per_range} if more.ordered and more.per_range is not None else {}
     said |= {"exact": list(more.exact)} if more.exact else {}
     return recipe_text(
         opened.name,

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from htmltools import Tag, tags
 from shiny import ui
 
+from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, words_for
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS
+from privacyfunnel.promises.notions import KINDS, kind_named
 from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.studio.actions import ATTACKERS, KNOWN_LABEL
@@ -49,13 +50,14 @@ def kinds() -> list[type[Notion]]:
 def promise_step(start: Start | None = None, attributes: Sequence[str] = (), second: str = "") -> Tag:
     """Choose a promise, or say what is to be kept; what a recipe says is chosen already."""
     now = start if start is not None else FIRST
-    choices = {kind.name: f"{kind.name}: {kind.title}" for kind in kinds()}
+    choices = {kind.name: f"{kind.name}: {kind.title}" for kind in [*kinds(), Belief]}
     place = min(range(len(SLIDER)), key=lambda i: abs(math.log(SLIDER[i] / max(now.epsilon, SLIDER[0]))))
     return section(
         "promise-step",
         "3. The promise",
         ui.input_select("notion", "What to promise", choices, selected=now.notion, width="100%"),
         ui.output_ui("attackers"),
+        ui.output_ui("limits_on_belief"),
         ui.input_select("objective", "What readers get", OBJECTIVES, selected=now.objective, width="100%"),
         ui.input_select("people", "For whom it is kept", for_whom(), selected=now.confidence, width="100%"),
         ui.output_ui("chance"),
@@ -121,7 +123,7 @@ def thresholds() -> dict[str, str]:
 def threshold_part(notion: str, confidence: str) -> Tag | None:
     """That a promise goes without a threshold, if it does."""
     sure = float(confidence) if confidence else None
-    return None if usual_threshold(KINDS[notion], sure) else tags.p(NO_THRESHOLD, class_="meta")
+    return None if usual_threshold(kind_named(notion) or Notion, sure) else tags.p(NO_THRESHOLD, class_="meta")
 
 
 def chance_part(start: Start | None = None) -> Tag:

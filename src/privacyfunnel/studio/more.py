@@ -1,4 +1,4 @@
-"""More of a promise on the page: a second secret, levels for values, borders between numbers, exact columns."""
+"""More of a promise on the page: limits on belief, a second secret, levels for values, borders, exact columns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from htmltools import Tag, tags
 from shiny import ui
 
 from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS
+from privacyfunnel.promises.notions import KINDS, LIP
 from privacyfunnel.promises.ordered import Ordered
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.studio.reopening import Start
@@ -21,9 +22,17 @@ SECOND_LABEL = "A second secret, with a promise of its own"
 SECOND_EPSILON_LABEL = "ε of the second secret"
 LEVELS_LABEL = "A level for each value of the secret, instead of ε (such as: yes=0.1, no=1)"
 ORDERED_LABEL = "The secret is a number: promise on which side of a border it lies"
+PER_RANGE_LABEL = "And single values of the number within this ε (left empty: nothing more is promised of them)"
+BELIEFS_LABEL = "The most that anybody may believe of values of the secret (such as: yes=0.2)"
+BELIEFS_NOTE = (
+    "Whoever sees a released row gives these values at most this probability; ε is not used. Each limit must be above "
+    "the value's own share, which a release tells anyway."
+)
+NO_BELIEFS = f"say “{BELIEFS_LABEL}”: each limit is a number between 0 and 1"
 EXACT_LABEL = "Columns that stay exactly as they are"
 NO_WISH = (
-    "the smallest ε is found for one promise with one ε: choose one secret, and nothing under “More about this promise”"
+    "the smallest ε is found for one promise with one ε: choose another kind than limits on belief, one secret, and "
+    "nothing under “More about this promise”"
 )
 
 
@@ -37,9 +46,15 @@ class More:
     levels: str = ""
     ordered: bool = False
     exact: tuple[str, ...] = ()
+    per_range: float | None = None
+    """With `ordered`: the ε of single values."""
+    beliefs: str | None = None
+    """Limits on belief as typed, where that is the kind of promise."""
 
     def promise(self, plain: Callable[[float], Notion], epsilon: float, kind: str, secret: str) -> Notion:
         """The promise with all of it; `plain` makes one of the chosen kind."""
+        if self.beliefs is not None:
+            return self._belief()
         if not self.levels:
             first = plain(epsilon)
         elif self.second:
@@ -47,12 +62,21 @@ class More:
         else:
             first = _with_levels(kind, plain(epsilon), levels_of(self.levels))
         if self.ordered:
-            first = Ordered(first)
+            first = Ordered(first, None if self.per_range is None else LIP(self.per_range))
         if not self.second:
             return first
         if not isinstance(self.second_epsilon, int | float):
             raise InvalidPromise(f"say the {SECOND_EPSILON_LABEL}, a number such as 0.5")
         return Promises({secret: first, self.second: plain(self.second_epsilon)})
+
+    def _belief(self) -> Notion:
+        if self.second or self.levels or self.ordered:
+            raise InvalidPromise(
+                "limits on belief are for one secret, without levels and borders; choose no second one, and no others"
+            )
+        if not self.beliefs:
+            raise InvalidPromise(NO_BELIEFS)
+        return Belief(levels_of(self.beliefs))
 
 
 def levels_of(text: str) -> dict[str, float]:
@@ -73,6 +97,15 @@ def _with_levels(kind: str, plain: Notion, levels: dict[str, float]) -> Notion:
     return cast(Callable[..., Notion], KINDS[kind])(levels, **known)
 
 
+def beliefs_part(start: Start | None) -> Tag:
+    """For limits on belief: which."""
+    typed = start.beliefs if start is not None else ""
+    return tags.div(
+        ui.input_text("beliefs", BELIEFS_LABEL, typed, width="100%", update_on="blur"),
+        tags.p(BELIEFS_NOTE, class_="meta"),
+    )
+
+
 def second_part(columns: Sequence[str], start: Start | None) -> Tag:
     """Choose another secret, in the step of the columns."""
     choices = {"": "none", **{name: name for name in columns}}
@@ -91,5 +124,6 @@ def more_part(attributes: Sequence[str], second: str, start: Start | None) -> Ta
         *(epsilon if second else []),
         ui.input_text("levels", LEVELS_LABEL, now.levels, width="100%", update_on="blur"),
         ui.input_checkbox("ordered", ORDERED_LABEL, now.ordered, width="100%"),
+        ui.input_numeric("per_range", PER_RANGE_LABEL, now.per_range, min=0, max=64, step=0.05, width="100%"),
         ui.input_checkbox_group("exact", EXACT_LABEL, list(attributes), selected=list(now.exact)),
     )

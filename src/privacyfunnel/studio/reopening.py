@@ -8,7 +8,7 @@ from typing import Any
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS
+from privacyfunnel.promises.notions import kind_named
 from privacyfunnel.publishing.details import slug_of
 from privacyfunnel.publishing.toml_file import hyphened
 from privacyfunnel.recipes.recipe import Fit, Recipe, Report
@@ -27,7 +27,7 @@ KNOWN = (1, 2)
 """How many columns attackers may know, where it is not any."""
 SHOWN = {
     *("secret", "attributes", "notion", "epsilon", "known", "confidence", "within", "private", "exact_fit", "at_least"),
-    *("objective", "bins", "top", "dates", "time_limit", "ordered", "exact"),
+    *("objective", "bins", "top", "dates", "time_limit", "ordered", "per_range", "exact"),
 }
 """Keys of [fit] that the studio has a place for."""
 
@@ -54,6 +54,9 @@ class Start:
     """For values of the secret, as typed."""
     ordered: bool = False
     exact: tuple[str, ...] = ()
+    per_range: float | None = None
+    beliefs: str = ""
+    """Limits on belief, as typed."""
 
 
 def start_of(recipe: Recipe) -> Start:
@@ -66,13 +69,15 @@ def start_of(recipe: Recipe) -> Start:
     if len(fit.secrets) > 2 or any(len(names) > 1 for names in fit.secrets):
         raise InvalidInput("fit.secret: the studio has a place for one secret column, or two that stand by themselves")
     notion = fit.notion or "lip"
-    if not isinstance(notion, str) or notion not in KINDS or not set(KINDS[notion].required()) <= {"epsilon"}:
+    kind = kind_named(notion) if isinstance(notion, str) else None
+    if kind is None or not set(kind.required()) <= {"epsilon", "most"}:
         raise InvalidInput(f"fit.notion: the studio has no place for {notion!r}; use funnel run")
-    if "epsilon" in KINDS[notion].required() and fit.epsilon is None:
+    if kind.required() and fit.epsilon is None:
         raise InvalidInput("fit.epsilon: the studio begins with a promise, which needs it")
     private = USUAL_EPSILON if fit.private is None else fit.private
     first, second = fit.secrets[0][0], fit.secrets[1][0] if len(fit.secrets) > 1 else ""
     epsilon, of_second, levels = _levels(fit.epsilon, first, second)
+    levels, beliefs = ("", levels) if "most" in kind.required() else (levels, "")
     return Start(
         first,
         tuple(fit.attributes) if fit.attributes is not None else None,
@@ -90,6 +95,8 @@ def start_of(recipe: Recipe) -> Start:
         levels,
         bool(fit.ordered),
         tuple(fit.exact or ()),
+        fit.per_range,
+        beliefs,
     )
 
 
@@ -122,7 +129,7 @@ def _refuse(said: bool, key: str) -> None:
 
 
 def _one_of(value: Any, there: tuple[Any, ...], key: str) -> Any:
-    if isinstance(value, list) or value not in there:
+    if isinstance(value, list | dict) or value not in there:
         raise InvalidInput(f"{key}: the studio has {', '.join(f'{one:g}' for one in there)}; use funnel run for others")
     return value
 
@@ -169,6 +176,10 @@ def recipe_text(
 def _promise(promise: Notion) -> dict[str, Any]:
     """A promise as options; names that are tuples are lists in a recipe."""
     said = {name: value for name, value in options_of(promise).items() if value is not None}
+    if "most" in said:  # limits on belief
+        said = {name: value for name, value in said.items() if name not in ("most", "places")} | {
+            "epsilon": {str(value): most for value, most in said["most"]}
+        }
     return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
 

@@ -13,13 +13,14 @@ from htmltools import HTML
 from shiny import reactive, render, req
 from starlette.exceptions import HTTPException
 
+from privacyfunnel.promises.belief import Belief
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.report.page import bars_part, curves_part
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import choosing, page
 from privacyfunnel.studio import columns as choices
 from privacyfunnel.studio.knowing import knowing_part
-from privacyfunnel.studio.more import NO_WISH, More
+from privacyfunnel.studio.more import NO_WISH, More, beliefs_part
 from privacyfunnel.studio.visit import Visit
 
 S = TypeVar("S")
@@ -103,6 +104,10 @@ def promises(visit: Visit) -> None:
     def attackers() -> Any:
         kind = next((kind for kind in choosing.kinds() if kind.name == visit.input.notion()), None)
         return choosing.attackers_part(visit.started()) if kind is not None and "known" in kind.parameters() else None
+
+    @render.ui
+    def limits_on_belief() -> Any:
+        return beliefs_part(visit.started()) if visit.input.notion() == Belief.name else None
 
     @render.ui
     def chance() -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 from shiny import Inputs, Session, reactive, ui
 
 from privacyfunnel.errors import PrivacyFunnelError
+from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import Comparison
@@ -168,8 +169,8 @@ class Visit:
         kind, known = self.input.notion(), self.attackers()
         people, within = self.input.people(), self.input.within() if "within" in self.input else ""
         try:
-            plain = desk.notion_of(kind, epsilon, known)
             whole = more.promise(lambda e: desk.notion_of(kind, e, known), epsilon, kind, secret)
+            plain = whole if more.beliefs is not None else desk.notion_of(kind, epsilon, known)
             return desk.kept_for(whole, people, within), desk.kept_for(plain, people, within)
         except PrivacyFunnelError as trouble:
             self.say("promise", str(trouble))
@@ -178,14 +179,19 @@ class Visit:
     def more(self, counts: Counts) -> More:
         """What is chosen beside a kind of promise and its ε."""
         given, names = self.input, counts.exact.joint.secret_names
+        beliefs = str(given.beliefs()).strip() if "beliefs" in given else ""
+        limited = beliefs if given.notion() == Belief.name else None
         if "levels" not in given:  # the page is not there yet
-            return More(names[1] if len(names) > 1 else "")
+            return More(names[1] if len(names) > 1 else "", beliefs=limited)
+        per_range = given.per_range()
         return More(
             names[1] if len(names) > 1 else "",
             given.second_epsilon() if "second_epsilon" in given and len(names) > 1 else None,
             str(given.levels()).strip(),
             bool(given.ordered()),
             tuple(name for name in counts.exact.joint.attributes if name in given.exact()),
+            per_range if isinstance(per_range, int | float) and given.ordered() else None,
+            limited,
         )
 
     def cuts(self, columns: Sequence[Suggestion]) -> dict[str, Cut]:
