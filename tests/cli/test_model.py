@@ -117,6 +117,23 @@ def test_a_secret_with_three_values_goes_from_fit_to_audit(folder, tmp_path, cap
     assert "groups of them" in words
 
 
+def test_a_table_beyond_what_can_be_laid_out_loses_columns_only_if_asked(folder, tmp_path, capsys, monkeypatch):
+    for module in ("choosing", "fit"):
+        monkeypatch.setattr(f"privacyfunnel.tables.wide.{module}.MOST_CELLS", 12)
+    assert fit(folder / "people.csv", tmp_path / "no.json") == 2
+    assert "--columns auto" in capsys.readouterr().err
+    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto") == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "Left out: " in words
+    assert "5% of ε₀" in words
+    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto", "--json", "--force") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["private"] == 1.0
+    assert told["combinations"] <= 12
+    assert sorted([*told["left_out"], *told["attributes"]]) == ["a", "b", "c", "d"]
+    assert run(["audit", str(tmp_path / "some.json")]) == 0
+
+
 def test_too_many_values_of_a_secret_are_refused_in_a_line(tmp_path, capsys):
     table = tmp_path / "many.csv"
     table.write_text("a,s\n" + "".join(f"{i % 3},v{i % 13}\n" for i in range(400)), encoding="utf-8")

@@ -21,13 +21,14 @@ from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.release_note import Release
-from privacyfunnel.tables.wide.fit import fit_wide, save_wide
+from privacyfunnel.tables.wide.choosing import FOR_CHOOSING, chosen_columns
+from privacyfunnel.tables.wide.fit import check_wide, fit_wide, save_wide
 from privacyfunnel.tables.wide.release import sanitise_wide
 from privacyfunnel.tables.writing import check_output
 
 BESIDE_MODEL = {
     "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "exact_fit",
-    "model", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force", "json",
+    "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force", "json",
 }  # fmt: skip
 """What may be said beside --model."""
 TWO = 2
@@ -48,22 +49,43 @@ def check_options(context: typer.Context) -> None:
             )
 
 
-def fit_model(counted: Counted, promise: Notion, private: float | None, output: Path, force: bool, json: bool) -> None:
-    """Fit, save and tell."""
+def fit_model(
+    counted: Counted, promise: Notion, private: float | None, auto: bool, output: Path, force: bool, json: bool
+) -> None:
+    """Choose columns if that is asked for, fit, save and tell."""
     begun = time.monotonic()
+    joint, chosen = counted.joint, None
+    if auto:
+        with show.working("choosing columns"):
+            check_wide(joint)
+            chosen = chosen_columns(joint, private)
+            joint = joint.over(chosen.names)
     with show.working("fitting a model and its groups"):
-        protocol = fit_wide(counted.joint, promise, private)
+        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0)
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
-        checked = checked_on(protocol, counted.joint)
+        checked = checked_on(protocol, joint)
+    left_out = [name for name in counted.joint.attributes if name not in joint.attributes]
     if json:
-        show.as_json({"protocol": str(output), "seconds": time.monotonic() - begun, **_data(protocol, checked)})
+        seconds = time.monotonic() - begun
+        show.as_json({"protocol": str(output), "seconds": seconds, **_data(protocol, checked), "left_out": left_out})
         return
     screen = show.console()
+    if left_out:
+        screen.print(_left_out(left_out, private), markup=False)
     for line in _lines(protocol, checked):
         screen.print(line, markup=False)
     screen.print(f"Written: {output}. Next:", markup=False)
     screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
+
+
+def _left_out(names: list[str], private: float | None) -> str:
+    """Which columns --columns auto left out, why, and at which cost."""
+    text = (
+        f"Left out: {', '.join(names)}. With them there are more combinations than can be laid out, and for their "
+        "numbers of values they tell least about the secret"
+    )
+    return f"{text}, by noisy counts that took {FOR_CHOOSING:.0%} of ε₀." if private is not None else f"{text}."
 
 
 def sanitise_by_model(
