@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privacyfunnel.errors import InvalidInput
-from privacyfunnel.numeric.lp import Infeasible, LinearProgram
+from privacyfunnel.errors import InvalidInput, SolverFailure
+from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.wide.clusters import Classes, centres_for, classes_by
 from privacyfunnel.optimiser.wide.shares import INSIDE, telling_first
 from privacyfunnel.promises.notion import Notion
@@ -83,7 +83,7 @@ def mixing_rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -
             break
         try:
             mixtures, to_rest = _solved(classes_by(rule, np.where(outside, plan.rest, plan.alone), v, sizes))
-        except Infeasible:  # what is left over does not keep the promise together
+        except SolverFailure:  # mostly since what is left over does not keep the promise together
             break
         rule = replace(rule, stages=(*rule.stages, mixtures), to_rest=to_rest)
         plan = mixed_plan_of(rule, weights, sizes)
@@ -199,7 +199,7 @@ def _asked_for(classes: Classes, i: int, there: Integers, prices: Vector) -> _Co
     program.set_costs(cost)
     try:
         amounts = program.solve()[0]
-    except Infeasible:
+    except SolverFailure:  # no mixture, or none that the solver finds
         return None
     partners = {int(j): float(a) for j, a in zip(others, amounts, strict=True) if a > LEAST_SHARE}
     return _mixed(classes, i, partners) if 1 < len(partners) <= MOST_PARTNERS else None
