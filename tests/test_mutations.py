@@ -43,6 +43,18 @@ MUTATIONS = {
         "doubtful = np.flatnonzero(found < 0)",
         ("proof/test_wide.py::test_a_pair_beyond_the_border_is_not_certified_by_however_little",),
     ),
+    "groups of a wide protocol about three secrets that nobody checks": Mutation(
+        "proof/wide_several.py",
+        "if not allowed.allows(told):",
+        "if False:",
+        ("proof/test_wide_several.py::test_a_group_beyond_a_limit_is_not_certified_by_however_little",),
+    ),
+    "too little noise where columns are left out of a model": Mutation(
+        "tables/wide/choosing.py",
+        "each * 2 / SENSITIVITY",
+        "each * 2",
+        ("tables/test_wide_choosing.py::test_noise_on_scores_and_on_the_secret_is_worth_what_is_spent",),
+    ),
     "what is left over to the largest part goes unchecked": Mutation(
         "optimiser/splitting/whole_numbers.py",
         "bool((A @ sink.astype(np.float64) <= 0).all())",

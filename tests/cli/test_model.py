@@ -98,9 +98,49 @@ def test_options_that_mean_nothing_to_a_model_are_refused_in_a_line(folder, tmp_
     assert not (tmp_path / "no.json").exists()
 
 
-def test_a_secret_with_three_values_is_refused(folder, tmp_path, capsys):
-    assert fit(folder / "people.csv", tmp_path / "no.json", secret="d", attributes="a,b,c") == 2
-    assert "two values" in capsys.readouterr().err
+def test_a_secret_with_three_values_goes_from_fit_to_audit(folder, tmp_path, capsys):
+    given = (folder / "people.csv", tmp_path / "three.json")
+    assert fit(*given, secret="d", attributes="a,b,c,ill") == 0
+    assert "finds '" in " ".join(capsys.readouterr().out.split())
+    assert fit(*given, "--json", "--force", secret="d", attributes="a,b,c,ill") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["value"] for one in told["by_value"]] == ["0", "1", "2"]
+    assert 0.3 < told["rows_unchanged"] <= told["cells_unchanged"] <= 1
+    released = tmp_path / "open.csv"
+    assert run(["sanitise", str(given[0]), "--protocol", str(given[1]), "-o", str(released)]) == 0
+    assert len(released.read_text().splitlines()) == ROWS + 1
+    capsys.readouterr()
+    assert run(["audit", str(given[1])]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "with 3 values" in words
+    assert "KEPT, for all 16 combinations" in words
+    assert "groups of them" in words
+
+
+def test_a_table_beyond_what_can_be_laid_out_loses_columns_only_if_asked(folder, tmp_path, capsys, monkeypatch):
+    for module in ("choosing", "fit"):
+        monkeypatch.setattr(f"privacyfunnel.tables.wide.{module}.MOST_CELLS", 12)
+    assert fit(folder / "people.csv", tmp_path / "no.json") == 2
+    assert "--columns auto" in capsys.readouterr().err
+    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto") == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "Left out: " in words
+    assert "5% of ε₀" in words
+    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto", "--json", "--force") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["private"] == 1.0
+    assert told["combinations"] <= 12
+    assert sorted([*told["left_out"], *told["attributes"]]) == ["a", "b", "c", "d"]
+    assert run(["audit", str(tmp_path / "some.json")]) == 0
+
+
+def test_too_many_values_of_a_secret_are_refused_in_a_line(tmp_path, capsys):
+    table = tmp_path / "many.csv"
+    table.write_text("a,s\n" + "".join(f"{i % 3},v{i % 13}\n" for i in range(400)), encoding="utf-8")
+    assert fit(table, tmp_path / "no.json", secret="s", attributes="a") == 2
+    error = capsys.readouterr().err
+    assert "two to 12 values" in error
+    assert len(error.strip().splitlines()) == 1
 
 
 def test_other_commands_say_that_the_file_is_not_for_them(folder, tmp_path, capsys):

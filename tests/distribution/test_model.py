@@ -43,6 +43,20 @@ def test_a_protocol_can_be_fitted_on_a_model():
     assert pf.certify(protocol, joint).holds
 
 
+def test_a_model_may_have_any_number_of_secrets():
+    class Three(Listed):
+        def p_s_given_x(self, codes):
+            second = B[tuple(codes.T)]
+            return np.stack([1 - second, 0.75 * second, 0.25 * second])
+
+    joint = pf.Joint.from_model(Three(), {"size": [1, 2, 3], "colour": ["red", "blue"]}, secret_values="abc")
+    assert joint.n_s == 3
+    np.testing.assert_allclose(joint.p_s_given_x[2], 0.25 * B.ravel()[P.ravel() > 0], rtol=1e-12)
+    for objective in ("information", "faithful"):
+        protocol = pf.optimise(joint, pf.LDP(0.3), objective=objective)
+        assert pf.certify(protocol, joint).holds
+
+
 def test_a_domain_gives_the_columns_and_the_values_of_the_secret():
     columns = [
         {"name": "ill", "kind": "text", "values": ["no", "yes"]},

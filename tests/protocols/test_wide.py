@@ -10,10 +10,12 @@ import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.pair_model import pair_model
 from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.protocols.json_file import digest_of_content, is_wide, written
 from privacyfunnel.protocols.wide.file import from_text, to_text
 from privacyfunnel.protocols.wide.kept import kept_by
+from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import plan_of
 
@@ -96,6 +98,80 @@ def test_another_rule_or_model_under_a_new_seal_has_other_groups_and_is_refused(
 def test_what_makes_no_sense_is_refused_in_a_line(protocol, changes):
     with pytest.raises(InvalidProtocol) as refused:
         from_text(resealed(to_text(protocol), **changes))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def of_three():
+    rng = np.random.default_rng(2)
+    sets = [(0,), (0, 1), (1, 2)]
+    model = pair_model(SIZES, sets, [rng.uniform(0.1, 1, (3, *(SIZES[j] for j in own))) for own in sets])
+    columns = tuple(
+        Column(name=name, kind="integer", labels=tuple(range(k))) for name, k in zip("abc", SIZES, strict=True)
+    )
+    secret = Column(name="ill", kind="integer", labels=(0, 1, 2)).reading()
+    rule = mixing_rule_for(pf.LIP(0.2), model.weights(), SIZES)
+    plan = mixed_plan_of(rule, model.weights(), SIZES)
+    kept = kept_by(plan, SIZES)
+    return WideProtocol(pf.LIP(0.2), columns, model, rule, kept, "ill", (secret,), 1_000, 1.0, True, plan.digest())
+
+
+def test_a_file_about_three_secrets_comes_back_as_it_was(of_three):
+    text = to_text(of_three)
+    read = from_text(text)
+    assert to_text(read) == text
+    assert '"privacyfunnel-wide/2"' in text
+    assert read.rule == of_three.rule
+    assert read.plan.digest() == of_three.groups
+
+
+def test_another_rule_about_three_secrets_under_a_new_seal_is_refused(of_three):
+    text, share = to_text(of_three), of_three.rule.stages[0][0].shares[0] // 2
+    stages = json.loads(text)["rule"]["stages"]
+    stages[0][0]["shares"][0] = share
+    with pytest.raises(InvalidProtocol, match="not those that were proven"):
+        from_text(resealed(text, rule__stages=stages)).plan  # noqa: B018 - computing it is what fails
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("classes", [0, 99]),
+        ("classes", [0, 0]),
+        ("classes", [0, -1]),
+        ("proportions", [-1.0]),
+        ("proportions", [1.0, 1.0]),
+        ("shares", [2**30 + 1, 0]),
+        ("shares", [1]),
+    ],
+)
+def test_mixtures_that_make_no_sense_are_refused_in_a_line(of_three, place, value):
+    text = to_text(of_three)
+    one = {"classes": [0, 1], "proportions": [1.0], "shares": [1, 1], place: value}
+    with pytest.raises(InvalidProtocol) as refused:
+        from_text(resealed(text, rule__stages=[[one]]))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rule__prior": [0.5, 0.5, 0.0]},
+        {"rule__prior": [0.5, 0.5]},
+        {"rule__centres": [[1.0, 1.0]]},
+        {"rule__to_rest": [0]},
+        {"rule__spare_bits": 63},
+        {"rule__up": -1.0},
+        {"rule__up": None, "rule__down": None, "rule__apart": None},
+        {"rule__order": [0, 0, 1]},
+        {"schema": "privacyfunnel-wide/1"},
+        {"schema": "privacyfunnel-wide/3"},
+    ],
+    ids=str,
+)
+def test_a_rule_about_three_secrets_that_makes_no_sense_is_refused_in_a_line(of_three, changes):
+    with pytest.raises(InvalidProtocol) as refused:
+        from_text(resealed(to_text(of_three), **changes))
     assert "\n" not in str(refused.value)
 
 

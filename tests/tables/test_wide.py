@@ -9,7 +9,9 @@ from privacyfunnel.attacks.by_tables import tell_most
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.rule import plan_of
 from privacyfunnel.tables.wide import marginals
 from privacyfunnel.tables.wide.fit import fit_wide
@@ -153,6 +155,30 @@ def test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others
     assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
 
 
+def plan_of_three(notion):
+    weights = (np.random.default_rng(4).dirichlet([2, 2, 2], 12).T * 2.0**52).astype(np.int64)
+    return mixed_plan_of(mixing_rule_for(notion, weights, (3, 4)), weights, (3, 4))
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_rows_of_three_secrets_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others(wrong):
+    plan, rows = plan_of_three(pf.LIP(0.15)), 20_000
+    told = plan_of_three(pf.LIP(0.25)) if wrong else plan
+    assert np.diff(plan.groups.start).max() > 2
+    expected = np.diag(told.alone / told.W) + np.outer(told.rest / told.rest.sum(), told.rest / told.W)
+    for first, end in zip(told.groups.start[:-1], told.groups.start[1:], strict=True):
+        own, mass = told.groups.cells[first:end], told.groups.mass[first:end]
+        expected[np.ix_(own, own)] += np.outer(mass / mass.sum(), mass / told.W[own])
+    np.testing.assert_allclose(expected.sum(axis=0), 1)
+    statistic, freedom = 0.0, 0
+    for x in range(12):
+        drawn = np.bincount(Redrawing(plan).drawn(np.full(rows, x), Randomness.seeded(x)), minlength=12)
+        likely = expected[:, x] * rows > 5
+        statistic += float((((drawn - expected[:, x] * rows) ** 2)[likely] / (expected[:, x] * rows)[likely]).sum())
+        freedom += int(likely.sum()) - 1
+    assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
+
+
 def test_values_that_the_model_gives_no_weight_are_drawn_like_everybody():
     plan = small_plan(pf.LIP(0.15))
     weights = plan.weights.copy()
@@ -176,9 +202,10 @@ def test_what_a_model_is_not_for_is_refused_before_anything_is_drawn():
     for notion in (pf.SRLIP(0.5), pf.robust(pf.LIP(0.5), 0.95)):
         with pytest.raises(InvalidInput, match="know nothing"):
             fit_wide(joint, notion, 1.0)
-    three = np.concatenate([people(), people(seed=1)[:1]])
-    with pytest.raises(InvalidInput, match="two values"):
-        fit_wide(joint_with_columns(three), pf.LIP(0.5), 1.0)
+    many = np.concatenate([people(300, seed) for seed in range(7)])
+    for secrets in (many[:13], many[:1]):
+        with pytest.raises(InvalidInput, match="two to 12 values"):
+            fit_wide(joint_with_columns(secrets), pf.LIP(0.5), 1.0)
 
 
 def test_a_parity_that_no_pair_shows_is_seen_by_who_counts_three_columns():

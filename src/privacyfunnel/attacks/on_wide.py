@@ -18,6 +18,8 @@ from privacyfunnel.protocols.wide.rule import belief
 from privacyfunnel.tables.wide.redrawing import Redrawing
 from privacyfunnel.typing import Integers, Vector
 
+TWO = 2
+"""Values of a secret, one of which tells of the other."""
 TWENTIETHS = 20
 """Groups of as many people each, by what the model says of them, in which it is compared with the table."""
 
@@ -51,8 +53,9 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of the rows of a table in one trial."""
+    """What became of the rows of a table in one trial, and what that tells about a value of the secret."""
 
+    value: str
     prior: float
     rows_unchanged: float
     cells_unchanged: float
@@ -72,26 +75,33 @@ class Checked:
         return asdict(self)
 
 
-def checked_on(protocol: WideProtocol, joint: Joint) -> Checked:
-    """One trial release of the people of `joint`, and what attackers who count learn from it."""
+def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
+    """One trial release of the people of `joint`, and what attackers who count learn from it about a secret's values.
+
+    With two values about the second, which tells of the first as well; with more about each.
+    """
     people = joint.weights.astype(np.int64)
     x = np.concatenate([np.repeat(np.arange(joint.n_x), row) for row in people])
-    secret = np.repeat(np.arange(len(people)), people.sum(axis=1)) == 1
+    value = np.repeat(np.arange(len(people)), people.sum(axis=1))
     before = joint.codes[x]
     cells = np.ravel_multi_index(tuple(before.T), protocol.model.sizes)
     drawn = Redrawing(protocol.plan).drawn(np.asarray(cells), Randomness.secure())
     after = np.stack(np.unravel_index(drawn, protocol.model.sizes), axis=1)
     singles, pairs = (_off(before, after, protocol.model.sizes, size) for size in (1, 2))
-    return Checked(
-        float(secret.mean()),
-        float((cells == drawn).mean()),
-        float((before == after).mean()),
-        float(np.median(singles)),
-        float(np.median(pairs)) if len(pairs) else 0.0,
-        float(np.median(np.sqrt(1 + singles**2))),
-        tell_most(before, secret, protocol.attributes),
-        tell_most(after, secret, protocol.attributes),
-        calibration_of(belief(protocol.plan.weights)[cells], secret),
+    return tuple(
+        Checked(
+            _named(joint.secret_columns[0].labels[s]),
+            float((value == s).mean()),
+            float((cells == drawn).mean()),
+            float((before == after).mean()),
+            float(np.median(singles)),
+            float(np.median(pairs)) if len(pairs) else 0.0,
+            float(np.median(np.sqrt(1 + singles**2))),
+            tell_most(before, value == s, protocol.attributes),
+            tell_most(after, value == s, protocol.attributes),
+            calibration_of(belief(protocol.plan.weights, s)[cells], value == s),
+        )
+        for s in (range(len(people)) if len(people) > TWO else (1,))
     )
 
 
@@ -106,6 +116,10 @@ def calibration_of(predicted: Vector, secret: NDArray[np.bool_], seed: int = 0) 
         error = math.sqrt(share * (1 - share) / len(people))
         found.append(Calibrated(float(predicted[people].mean()), float(secret[people].mean()), error))
     return tuple(found)
+
+
+def _named(label: object) -> str:
+    return "missing" if label is None else str(label)
 
 
 def _off(before: Integers, after: Integers, sizes: tuple[int, ...], columns: int) -> Vector:

@@ -207,7 +207,7 @@ def fit(
             )  # fmt: skip
         if person in counted.joint.attributes:
             raise InvalidInput(f"--person {person} would be released: name the columns to release with --attributes")
-        if auto:
+        if auto and not model:
             counted, spent = auto.of(counted, counts.private)
             counts = counts.less(spent)
         elif past is None and not model:
@@ -219,7 +219,7 @@ def fit(
         if model:
             from privacyfunnel.cli.wide import fit_model
 
-            fit_model(counted, cast(Notion, promise), counts.private, output, force, json)
+            fit_model(counted, cast(Notion, promise), counts.private, auto.columns, output, force, json)
             return
         with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
             counted = counts.of(counted)

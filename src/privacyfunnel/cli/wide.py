@@ -21,15 +21,20 @@ from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.release_note import Release
-from privacyfunnel.tables.wide.fit import fit_wide, save_wide
+from privacyfunnel.tables.wide.choosing import FOR_CHOOSING, chosen_columns
+from privacyfunnel.tables.wide.fit import check_wide, fit_wide, save_wide
 from privacyfunnel.tables.wide.release import sanitise_wide
 from privacyfunnel.tables.writing import check_output
 
 BESIDE_MODEL = {
     "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "exact_fit",
-    "model", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force", "json",
+    "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force", "json",
 }  # fmt: skip
 """What may be said beside --model."""
+TWO = 2
+"""Values of a secret, for which combinations are put in pairs; with more, in larger groups."""
+LEAST_LIFT = 1e-9
+"""Stands in for a lift of 0."""
 MISFIT = 0.15
 """ln of the factor beyond the promise's at which a model is called too poor."""
 
@@ -44,22 +49,43 @@ def check_options(context: typer.Context) -> None:
             )
 
 
-def fit_model(counted: Counted, promise: Notion, private: float | None, output: Path, force: bool, json: bool) -> None:
-    """Fit, save and tell."""
+def fit_model(
+    counted: Counted, promise: Notion, private: float | None, auto: bool, output: Path, force: bool, json: bool
+) -> None:
+    """Choose columns if that is asked for, fit, save and tell."""
     begun = time.monotonic()
+    joint, chosen = counted.joint, None
+    if auto:
+        with show.working("choosing columns"):
+            check_wide(joint)
+            chosen = chosen_columns(joint, private)
+            joint = joint.over(chosen.names)
     with show.working("fitting a model and its groups"):
-        protocol = fit_wide(counted.joint, promise, private)
+        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0)
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
-        checked = checked_on(protocol, counted.joint)
+        checked = checked_on(protocol, joint)
+    left_out = [name for name in counted.joint.attributes if name not in joint.attributes]
     if json:
-        show.as_json({"protocol": str(output), "seconds": time.monotonic() - begun, **_data(protocol, checked)})
+        seconds = time.monotonic() - begun
+        show.as_json({"protocol": str(output), "seconds": seconds, **_data(protocol, checked), "left_out": left_out})
         return
     screen = show.console()
+    if left_out:
+        screen.print(_left_out(left_out, private), markup=False)
     for line in _lines(protocol, checked):
         screen.print(line, markup=False)
     screen.print(f"Written: {output}. Next:", markup=False)
     screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
+
+
+def _left_out(names: list[str], private: float | None) -> str:
+    """Which columns --columns auto left out, why, and at which cost."""
+    text = (
+        f"Left out: {', '.join(names)}. With them there are more combinations than can be laid out, and for their "
+        "numbers of values they tell least about the secret"
+    )
+    return f"{text}, by noisy counts that took {FOR_CHOOSING:.0%} of ε₀." if private is not None else f"{text}."
 
 
 def sanitise_by_model(
@@ -115,11 +141,12 @@ def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None
     else:
         screen = show.console()
         screen.print(f"Promise: {protocol.notion.words()} {protocol.whom()}", markup=False)
-        screen.print(f"Secret: {protocol.secret}, with 2 values as the protocol reads it.", markup=False)
-        groups, values = len(protocol.plan.pairs.m), protocol.plan.W.size
+        n_s, plan = protocol.model.n_s, protocol.plan
+        screen.print(f"Secret: {protocol.secret}, with {n_s} values as the protocol reads it.", markup=False)
+        groups = f"{len(plan.pairs.m):,} pairs" if n_s == TWO else f"{len(plan.groups):,} groups"
         screen.print("On the published model:", style="bold")
         verdict = "KEPT" if certificate else "BROKEN"
-        screen.print(f"{verdict}, for all {values:,} combinations and {groups:,} pairs of them: {certificate.reason}.")
+        screen.print(f"{verdict}, for all {plan.W.size:,} combinations and {groups} of them: {certificate.reason}.")
         screen.print(protocol.everything(), markup=False)
     if not certificate:
         raise typer.Exit(BROKEN)
@@ -148,39 +175,59 @@ def _published(protocol: WideProtocol) -> dict[str, Any]:
     }
 
 
-def _data(protocol: WideProtocol, checked: Checked) -> dict[str, Any]:
+def _data(protocol: WideProtocol, checked: tuple[Checked, ...]) -> dict[str, Any]:
     """The same, and what only the steward may see."""
+    off = max(_off(protocol, one) for one in checked)
     return {
         **_published(protocol),
-        "on_the_table": checked.as_dict(),
-        "calibration_off": _off(protocol, checked),
-        "misfit": _misfit(protocol, checked) is not None or _off(protocol, checked) > math.exp(MISFIT),
+        "on_the_table": _furthest(protocol, checked).as_dict(),
+        "by_value": [one.as_dict() for one in checked] if len(checked) > 1 else [],
+        "calibration_off": off,
+        "misfit": any(_beyond(protocol, one) for one in checked) or off > math.exp(MISFIT),
     }
 
 
-def _lines(protocol: WideProtocol, checked: Checked) -> list[str]:
-    kept, counted = protocol.kept, math.prod(protocol.model.sizes)
+def _furthest(protocol: WideProtocol, checked: tuple[Checked, ...]) -> Checked:
+    """The value of the secret about which a released row tells most, in proportion to what it may."""
+
+    def told(one: Checked) -> float:
+        low, high = _lifts_allowed(protocol, one)
+        lifts = [max(found.lift, LEAST_LIFT) for found in one.released]
+        return max(math.log(low) - math.log(lifts[0]), math.log(lifts[1]) - math.log(high))
+
+    return max(checked, key=told)
+
+
+def _lines(protocol: WideProtocol, checked: tuple[Checked, ...]) -> list[str]:
+    kept, counted, one = protocol.kept, math.prod(protocol.model.sizes), _furthest(protocol, checked)
+    worst = max(checked, key=lambda other: _off(protocol, other))
+    beyond = next((other for other in (one, *checked) if _beyond(protocol, other)), None)
     lines = [
         f"Promise: {protocol.notion.words()} {protocol.whom()}",
         protocol.everything(),
         f"All {counted:,} combinations of values are covered. By the model, {kept.information / kept.entropy:.1%} of "
         f"the information is kept, {kept.rows:.1%} of rows and {kept.cells:.1%} of cells stay as they are.",
         "Tried on the table, for your eyes only, since it depends on single people: "
-        f"{checked.rows_unchanged:.1%} of rows and {checked.cells_unchanged:.1%} of cells stayed. Shares of single "
-        f"values, counted as they stand, were off by {checked.singles:.2f} standard errors of the original table in "
-        f"the median, those of pairs by {checked.pairs:.2f}; with its own error, {checked.factor:.2f} times that in "
+        f"{one.rows_unchanged:.1%} of rows and {one.cells_unchanged:.1%} of cells stayed. Shares of single "
+        f"values, counted as they stand, were off by {one.singles:.2f} standard errors of the original table in "
+        f"the median, those of pairs by {one.pairs:.2f}; with its own error, {one.factor:.2f} times that in "
         "all.",
-        _attackers(checked),
-        _calibration(protocol, checked),
+        _attackers(one, _secret(checked, one)),
+        _calibration(protocol, worst, _secret(checked, worst)),
     ]
-    return [*lines, _misfit(protocol, checked) or _fits()]
+    return [*lines, _fits() if beyond is None else _misfit(protocol, beyond)]
 
 
-def _calibration(protocol: WideProtocol, checked: Checked) -> str:
+def _secret(checked: tuple[Checked, ...], one: Checked) -> str:
+    """What to call the value of the secret that is spoken of: the secret, if there are but two."""
+    return "the secret" if len(checked) == 1 else f"{one.value!r}"
+
+
+def _calibration(protocol: WideProtocol, checked: Checked, secret: str) -> str:
     """How P(s|x) of the model fits the people, in the group where it fits worst."""
     worst = max(checked.calibration, key=lambda one: abs(one.predicted - one.found))
     text = (
-        "Of twentieths of the people, by what the model says of them, it is furthest off where it expects the secret "
+        f"Of twentieths of the people, by what the model says of them, it is furthest off where it expects {secret} "
         f"in {worst.predicted:.1%}: {worst.found:.1%} (±{2 * worst.error:.1%}) have it."
     )
     off = _off(protocol, checked)
@@ -198,10 +245,10 @@ def _off(protocol: WideProtocol, checked: Checked) -> float:
     return max(one.off((1 - most, least), SURE) for one in checked.calibration)
 
 
-def _attackers(checked: Checked) -> str:
+def _attackers(checked: Checked, secret: str) -> str:
     before, after = checked.original, checked.released
     return (
-        "Who knows half of the people's secrets and counts rows by up to three columns finds the secret among the 5% "
+        f"Who knows half of the people's secrets and counts rows by up to three columns finds {secret} among the 5% "
         f"that tell most {_of(before)} times as often as in all on the original, {_of(after)} times on the release."
     )
 
@@ -215,16 +262,21 @@ def _fits() -> str:
     return f"That is within the promise and a factor {factor}: no three columns show that the model misses them."
 
 
-def _misfit(protocol: WideProtocol, checked: Checked) -> str | None:
-    """What to say and do where rows tell more, on the table, than the model says."""
+def _lifts_allowed(protocol: WideProtocol, checked: Checked) -> tuple[float, float]:
+    """The least and the largest lift that a model is held to: the promise's, and a factor beyond."""
     least, most = protocol.notion.limits.belief_range(checked.prior)
-    low, high = least / checked.prior * math.exp(-MISFIT), most / checked.prior * math.exp(MISFIT)
-    beyond = [
-        one for one in checked.released if one.lift + SURE * one.error < low or one.lift - SURE * one.error > high
-    ]
-    if not beyond:
-        return None
-    columns = " and ".join(dict.fromkeys(name for one in beyond for name in one.columns))
+    return max(LEAST_LIFT, least / checked.prior) * math.exp(-MISFIT), most / checked.prior * math.exp(MISFIT)
+
+
+def _beyond(protocol: WideProtocol, checked: Checked) -> list[Told]:
+    """What tells more, on the table, than a model is held to, by three standard errors."""
+    low, high = _lifts_allowed(protocol, checked)
+    return [one for one in checked.released if one.lift + SURE * one.error < low or one.lift - SURE * one.error > high]
+
+
+def _misfit(protocol: WideProtocol, checked: Checked) -> str:
+    """What to say and do where rows tell more, on the table, than the model says."""
+    columns = " and ".join(dict.fromkeys(name for one in _beyond(protocol, checked) for name in one.columns))
     return (
         f"THE MODEL IS TOO POOR here: rows tell more about the secret by {columns} than it says, beyond the promise "
         f"and a factor {math.exp(MISFIT):.2f}. Who knows many people's secrets learns that much. Release fewer of "

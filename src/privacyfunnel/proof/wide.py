@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.exponentials import e_to
+from privacyfunnel.proof.wide_several import several_reached
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.typing import Vector
 
@@ -27,6 +28,9 @@ MANY_ROUNDINGS = 2.0**-20
 """Of a sum over at most 10⁷ < 2²⁴ positive terms, in any order, with ten roundings each: below 2²⁴·2⁻⁵² of it."""
 MOST_WEIGHT = 2.0**62
 """Of all weights, and of all parts of groups: differences of sums of them fit 64 bits."""
+TWO = 2
+"""Secrets that pairs of values are for; with more of them, proof/wide_several.py has the groups."""
+TOO_MUCH = "a group of values tells more than is promised"
 MOST_FRACTIONS = 100_000
 """Groups that are checked in fractions; a plan with more that are as close to a limit is refused."""
 
@@ -70,34 +74,44 @@ def certify_plan(plan: Plan, notion: Notion) -> WideCertificate:
     weights = plan.weights
     if not notion.simple or notion.confidence is not None or "known" in notion.parameters():
         return _refused("the promise is not one about the values of the secret to those who know nothing beforehand")
-    if len(weights) != 2 or (weights < 0).any() or weights.sum(dtype=np.float64) >= MOST_WEIGHT:
-        return _refused("the weights are not those of two secrets")
+    if len(weights) < TWO or (weights < 0).any() or weights.sum(dtype=np.float64) >= MOST_WEIGHT:
+        return _refused("the weights are not those of two secrets or more")
     totals = [int(row.sum()) for row in weights]
     if min(totals) == 0:
         return _refused("a value of the secret has no weight")
     flaw = _flaw_in_division(plan)
     if flaw is not None:
         return _refused(flaw)
+    if len(weights) > TWO:
+        reached = several_reached(plan, notion.limits.granted(), totals)
+        return _refused(TOO_MUCH) if reached is None else _proven(notion, reached)
     prior = Fraction(totals[1], sum(totals))
     least, most = allowed_beliefs(notion.limits.granted(), prior)
     tightest = [kind(plan, least, most) for kind in (_pairs, _single_values, _everything)]
     if any(found is None for found in tightest):
-        return _refused("a group of values tells more than is promised")
+        return _refused(TOO_MUCH)
     beliefs = [float(prior), *(t for found in tightest if found is not None for t in found)]
-    level = notion.level_of(_reached(min(beliefs), max(beliefs), float(prior)))
+    return _proven(notion, _reached(min(beliefs), max(beliefs), float(prior)))
+
+
+def _proven(notion: Notion, reached: Limits) -> WideCertificate:
+    level = notion.level_of(reached)
     return WideCertificate(True, level, f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}")
 
 
 def _flaw_in_division(plan: Plan) -> str | None:
     """Σ_g m_g(x) = W(x), with no negative part, in whole numbers that do not overflow."""
     pairs = plan.pairs
-    parts = (pairs.m, pairs.n, plan.rest)
+    parts = (pairs.m, pairs.n, plan.rest, plan.groups.mass)
     if any((part < 0).any() for part in parts) or any((part > MOST_WEIGHT / 2).any() for part in parts):
         return "a part of a group is negative or too large"
     if sum(float(part.sum(dtype=np.float64)) for part in parts) > MOST_WEIGHT:
         return "the groups have more weight than there is"
     if (pairs.first == pairs.second).any() or ((pairs.m == 0) & (pairs.n == 0)).any():
         return "a pair is none"
+    cells = plan.groups.cells
+    if len(cells) and (len(plan.weights) == TWO or not 0 <= cells.min() <= cells.max() < len(plan.W)):
+        return "a group of several values is none"
     return "the groups have more of a value than there is" if (plan.alone < 0).any() else None
 
 

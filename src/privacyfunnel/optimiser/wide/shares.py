@@ -63,7 +63,7 @@ def rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -> Rule:
     t, W = belief(weights), weights.sum(axis=0)
     cuts = _cuts(t, W, low, high)
     nothing = (0,) * (len(cuts) + 1)
-    rule = Rule(low, high, cuts, nothing, nothing, _telling_first(weights, sizes))
+    rule = Rule(low, high, cuts, nothing, nothing, telling_first(weights, sizes))
     classes = _classes(rule, t, W, sizes)
     to_low, to_high = _solved(rule, classes)
     return replace(rule, to_low=to_low, to_high=to_high)
@@ -103,7 +103,7 @@ def _column(j: int, sizes: tuple[int, ...], cells: int) -> Integers:
     return np.asarray((np.arange(cells) // after) % sizes[j])
 
 
-def _telling_first(weights: Integers, sizes: tuple[int, ...]) -> tuple[int, ...]:
+def telling_first(weights: Integers, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Columns by I(S; X_j), the largest first: partners differ in what tells most."""
     told = []
     for j in range(len(sizes)):

@@ -24,12 +24,27 @@ from privacyfunnel.protocols.json_file import (
     valid,
     written,
 )
+from privacyfunnel.protocols.wide.mixing_rule import (
+    ALL_SPARE,
+    MOST_MEMBERS,
+    MOST_SECRETS,
+    NO_SPARE,
+    MixingRule,
+    Mixture,
+)
 from privacyfunnel.protocols.wide.protocol import Kept, WideProtocol
 from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule
 
-SCHEMA: Literal["privacyfunnel-wide/1"] = "privacyfunnel-wide/1"
+SCHEMAS: tuple[str, ...] = ("privacyfunnel-wide/1", "privacyfunnel-wide/2")
+"""With two secrets, and with more."""
 MOST_CLASSES = 10_000
-"""Of P(s|x): ours are some sixty."""
+"""Of P(s|x): ours are some sixty, and a hundred with more than two secrets."""
+MOST_STAGES = 20
+"""Of mixing: ours are four."""
+MOST_LIFT = 1e18
+"""Of a centre: no secret is rarer than one part of all weights. Of a proportion, too."""
+LEAST_PRIOR = 1e-18
+"""Of a value of the secret: one part of all weights."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
@@ -41,6 +56,28 @@ class _Rule(BaseModel):
     cuts: tuple[float, ...] = Field(min_length=1, max_length=MOST_CLASSES)
     to_low: tuple[int, ...] = Field(max_length=MOST_CLASSES + 1)
     to_high: tuple[int, ...] = Field(max_length=MOST_CLASSES + 1)
+    order: tuple[int, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+
+
+class _Mixture(BaseModel):
+    model_config = STRICT
+
+    classes: tuple[int, ...] = Field(min_length=2, max_length=MOST_MEMBERS)
+    proportions: tuple[float, ...] = Field(min_length=1, max_length=MOST_MEMBERS)
+    shares: tuple[int, ...] = Field(min_length=2, max_length=MOST_MEMBERS)
+
+
+class _MixingRule(BaseModel):
+    model_config = STRICT
+
+    prior: tuple[float, ...] = Field(min_length=3, max_length=MOST_SECRETS)
+    up: float | None = Field(gt=0, allow_inf_nan=False)
+    down: float | None = Field(gt=0, allow_inf_nan=False)
+    apart: float | None = Field(gt=0, allow_inf_nan=False)
+    centres: tuple[tuple[float, ...], ...] = Field(min_length=1, max_length=MOST_CLASSES)
+    stages: tuple[tuple[_Mixture, ...], ...] = Field(max_length=MOST_STAGES)
+    to_rest: tuple[int, ...] = Field(max_length=MOST_CLASSES)
+    spare_bits: int = Field(ge=ALL_SPARE, le=NO_SPARE)
     order: tuple[int, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
 
 
@@ -63,7 +100,7 @@ class _Table(BaseModel):
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-wide/1"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-wide/1", "privacyfunnel-wide/2"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     secret: str = Field(max_length=LONGEST_TEXT)
@@ -74,7 +111,7 @@ class _File(BaseModel):
     columns: tuple[Column, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     exponent: int
     tables: tuple[_Table, ...] = Field(min_length=1)
-    rule: _Rule
+    rule: _Rule | _MixingRule
     kept: _Kept
     groups: str = Field(max_length=LONGEST_DIGEST)
     digest: str = Field(max_length=LONGEST_DIGEST)
@@ -83,7 +120,7 @@ class _File(BaseModel):
 def to_text(protocol: WideProtocol) -> str:
     """The protocol as the text of its file."""
     content: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": SCHEMAS[isinstance(protocol.rule, MixingRule)],
         "guarantee": protocol.notion.words(),
         "promise": protocol.notion.as_dict(),
         "secret": protocol.secret,
@@ -112,9 +149,9 @@ def load_wide(path: str | Path) -> WideProtocol:
 def from_text(text: str, name: str = "the protocol") -> WideProtocol:
     """The protocol that `to_text` wrote."""
     content = parsed(text, name)
-    if content["schema"] != SCHEMA:
+    if content["schema"] not in SCHEMAS:
         raise InvalidProtocol(
-            f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
+            f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {' and '.join(SCHEMAS)}"
         )
     check_unchanged(content, text, name)
     return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
@@ -129,11 +166,14 @@ def _to_protocol(file: _File) -> WideProtocol:
     if len(set(names)) < len(names) or len(file.kept.columns) != len(names):
         raise InvalidProtocol("an attribute is released twice, or too much is said of them")
     sizes = tuple(len(column) for column in file.columns)
+    if isinstance(file.rule, _Rule) != (file.schema_ == SCHEMAS[0]):
+        raise InvalidProtocol("the rule is not one of this schema")
+    rule = _rule(file.rule, len(names)) if isinstance(file.rule, _Rule) else _mixing_rule(file.rule, len(names))
     return WideProtocol(
         notion,
         file.columns,
-        _model(file, sizes),
-        _rule(file.rule, len(names)),
+        _model(file, sizes, len(rule.prior) if isinstance(rule, MixingRule) else 2),
+        rule,
         Kept(file.kept.entropy, file.kept.information, file.kept.rows, file.kept.columns),
         file.secret,
         file.secret_readings,
@@ -144,12 +184,12 @@ def _to_protocol(file: _File) -> WideProtocol:
     )
 
 
-def _model(file: _File, sizes: tuple[int, ...]) -> PairModel:
+def _model(file: _File, sizes: tuple[int, ...], secrets: int) -> PairModel:
     tables = []
     for table in file.tables:
         if any(not 0 <= j < len(sizes) for j in table.columns):
             raise InvalidProtocol("a table of the model is about a column that there is not")
-        shape = (2, *(sizes[j] for j in table.columns))
+        shape = (secrets, *(sizes[j] for j in table.columns))
         if len(table.entries) != int(np.prod(shape)) or not all(0 < entry < 2**32 for entry in table.entries):
             raise InvalidProtocol("a table of the model does not fit its columns")
         tables.append(np.array(table.entries, dtype=np.int64).reshape(shape))
@@ -165,3 +205,25 @@ def _rule(rule: _Rule, columns: int) -> Rule:
     if not rule.low < rule.high or sorted(rule.order) != list(range(columns)):
         raise InvalidProtocol("the borders or the columns of the rule are in disorder")
     return Rule(**rule.model_dump())
+
+
+def _mixing_rule(rule: _MixingRule, columns: int) -> MixingRule:
+    classes, whole = len(rule.centres), 2**SHARE_BITS
+    if any(len(centre) != len(rule.prior) for centre in rule.centres) or len(rule.to_rest) != classes:
+        raise InvalidProtocol("the classes of the rule and their shares do not fit together")
+    if not all(LEAST_PRIOR <= p < 1 for p in rule.prior) or not all(
+        0 <= lift < MOST_LIFT for centre in rule.centres for lift in centre
+    ):
+        raise InvalidProtocol("a probability of the rule is none")
+    if (rule.up, rule.down, rule.apart) == (None, None, None) or sorted(rule.order) != list(range(columns)):
+        raise InvalidProtocol("the limits or the columns of the rule are in disorder")
+    for one in (mixture for stage in rule.stages for mixture in stage):
+        if len({len(one.classes), len(one.shares), len(one.proportions) + 1, len(set(one.classes))}) != 1:
+            raise InvalidProtocol("a mixture of the rule does not fit together")
+        if not all(0 <= k < classes for k in one.classes) or not all(0 < p < MOST_LIFT for p in one.proportions):
+            raise InvalidProtocol("a mixture of the rule is of classes that there are not")
+    shares = [*rule.to_rest, *(share for stage in rule.stages for mixture in stage for share in mixture.shares)]
+    if any(not 0 <= share <= whole for share in shares):
+        raise InvalidProtocol("a share of the rule is none")
+    stages = tuple(tuple(Mixture(**one.model_dump()) for one in stage) for stage in rule.stages)
+    return MixingRule(**{**dict(rule), "stages": stages})

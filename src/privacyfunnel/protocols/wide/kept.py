@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from privacyfunnel.protocols.wide.groups import Groups
 from privacyfunnel.protocols.wide.protocol import Kept
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.typing import Integers, Vector
@@ -37,10 +38,29 @@ def _moved(plan: Plan, total: float) -> tuple[Integers, Integers, Vector]:
     """π(x, x′) of different values, each two of them once."""
     pairs, cells = plan.pairs, plan.W.size
     moved = pairs.m / total * (pairs.n / (pairs.m + pairs.n))
-    low, high = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
+    first, second, several = _moved_in_groups(plan.groups, total)
+    first, second = np.concatenate([pairs.first, first]), np.concatenate([pairs.second, second])
+    moved = np.concatenate([moved, several])
+    low, high = np.minimum(first, second), np.maximum(first, second)
     keys, of = np.unique(low.astype(np.int64) * cells + high, return_inverse=True)
     summed = np.bincount(of.ravel(), weights=moved, minlength=len(keys)).astype(np.float64)
     return keys // cells, keys % cells, summed
+
+
+def _moved_in_groups(groups: Groups, total: float) -> tuple[Integers, Integers, Vector]:
+    """m·m′/M of every two values of a group."""
+    of, M = groups.of(), groups.total()
+    sizes = np.diff(groups.start)
+    ones: list[Integers] = [np.zeros(0, np.int64)]
+    others: list[Integers] = [np.zeros(0, np.int64)]
+    for step in range(1, int(sizes.max(initial=1))):
+        place = np.arange(len(of) - step)
+        place = place[of[place] == of[place + step]]
+        ones.append(place)
+        others.append(place + step)
+    one, other = np.concatenate(ones), np.concatenate(others)
+    moved = groups.mass[one] / total * (groups.mass[other] / M[of[one]])
+    return groups.cells[one], groups.cells[other], moved
 
 
 def _differs(first: Integers, second: Integers, moved: Vector, j: int, sizes: tuple[int, ...]) -> float:

@@ -11,7 +11,9 @@ from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.everything import NO_BOUND, NOT_DECLARED
+from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
 from privacyfunnel.protocols.wide.rule import Plan, Rule, plan_of
+from privacyfunnel.typing import Integers
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Kept:
         return sum(self.columns) / len(self.columns)
 
 
+def plan_by(rule: Rule | MixingRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
+    """The groups that a rule of either kind makes of a model's weights."""
+    return mixed_plan_of(rule, weights, sizes) if isinstance(rule, MixingRule) else plan_of(rule, weights, sizes)
+
+
 @dataclass(frozen=True, eq=False)
 class WideProtocol:
     """A protocol for all combinations of its columns' values, however few people have each."""
@@ -40,7 +47,8 @@ class WideProtocol:
     notion: Notion
     columns: tuple[Column, ...]
     model: PairModel
-    rule: Rule
+    rule: Rule | MixingRule
+    """With two secrets, and with more."""
     kept: Kept
     secret: str
     secret_readings: tuple[Reading, ...]
@@ -70,7 +78,7 @@ class WideProtocol:
     @cached_property
     def plan(self) -> Plan:
         """All groups, recomputed; refused if these are not the ones that were proven."""
-        found = plan_of(self.rule, self.model.weights(), self.model.sizes)
+        found = plan_by(self.rule, self.model.weights(), self.model.sizes)
         if found.digest() != self.groups:
             raise InvalidProtocol(
                 "the groups that this machine computes from the protocol's model and rule are not those that were "

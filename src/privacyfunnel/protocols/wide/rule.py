@@ -10,11 +10,12 @@ everything, in which every value has a small part: what is left over goes there,
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from privacyfunnel.protocols.wide.groups import Groups
 from privacyfunnel.protocols.wide.partners import Pairs, partners
 from privacyfunnel.typing import Integers, Vector
 
@@ -47,12 +48,16 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All groups: pairs, `rest` in the group of everything, and what is then left of each value by itself."""
+    """All groups: pairs (two secrets), groups of several values (more secrets), `rest` in the group of everything.
+
+    What is then left of each value stays by itself.
+    """
 
     weights: Integers
     """weights[s, x]."""
     pairs: Pairs
     rest: Integers
+    groups: Groups = field(default_factory=Groups.none)
 
     @cached_property
     def W(self) -> Integers:  # noqa: N802 - the letter of the formulas above
@@ -65,21 +70,23 @@ class Plan:
         alone = self.W - self.rest
         np.subtract.at(alone, self.pairs.first, self.pairs.m)
         np.subtract.at(alone, self.pairs.second, self.pairs.n)
+        np.subtract.at(alone, self.groups.cells, self.groups.mass)
         return alone
 
     def digest(self) -> str:
         """Of all its numbers."""
         pairs = self.pairs
         whole = hashlib.sha256()
-        for part in (self.weights, pairs.first, pairs.second, pairs.m, pairs.n, self.rest):
+        several = (self.groups.start, self.groups.cells, self.groups.mass) if len(self.groups) else ()
+        for part in (self.weights, pairs.first, pairs.second, pairs.m, pairs.n, self.rest, *several):
             whole.update(np.ascontiguousarray(part, dtype="<i8").data)
         return f"sha256:{whole.hexdigest()}"
 
 
-def belief(weights: Integers) -> Vector:
-    """t[x] = P(s|x) of the second value of the secret; 0 where the weights are 0."""
+def belief(weights: Integers, s: int = 1) -> Vector:
+    """t[x] = P(s|x) of a value of the secret; 0 where the weights are 0."""
     W = weights.sum(axis=0)
-    return np.asarray(weights[1] / np.maximum(W, 1))
+    return np.asarray(weights[s] / np.maximum(W, 1))
 
 
 def plan_of(rule: Rule, weights: Integers, sizes: tuple[int, ...]) -> Plan:

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.model import product_size
+from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.distribution.noise import MOST_PEOPLE
 from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.file import to_text
 from privacyfunnel.protocols.wide.kept import kept_by
-from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.protocols.wide.rule import plan_of
+from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS
+from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
+from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.fitting import fitted_model
-from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
+from privacyfunnel.tables.wide.marginals import ROUNDINGS, exact_marginals, private_marginals
 from privacyfunnel.tables.writing import check_output, whole_file
 
 TWO = 2
-"""Values of the secret that the rule is for."""
+"""Values of the secret that pairs of combinations are for; with more, combinations are mixed in larger groups."""
 
 
-def fit_wide(joint: Joint, notion: Notion, epsilon: float | None) -> WideProtocol:
-    """The protocol for all combinations of the columns' values, by a model with ε₀ = `epsilon`, or without noise."""
+def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float = 0.0) -> WideProtocol:
+    """The protocol for all combinations of the columns' values, by a model with ε₀ = `epsilon`, or without noise.
+
+    What was `spent` of ε₀ on choosing columns is not spent on the model.
+    """
     _check(joint, notion)
-    marginals = exact_marginals(joint) if epsilon is None else private_marginals(joint, checked_epsilon(epsilon))
-    model = fitted_model(marginals)
+    left = None if epsilon is None else checked_epsilon(epsilon) * (1 - ROUNDINGS) - spent
+    model = fitted_model(exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left)))
     weights = model.weights()
-    rule = rule_for(notion, weights, model.sizes)
-    plan = plan_of(rule, weights, model.sizes)
+    rule = (rule_for if model.n_s == TWO else mixing_rule_for)(notion, weights, model.sizes)
+    plan = plan_by(rule, weights, model.sizes)
     certificate = certify_plan(plan, notion)
     if not certificate:
         raise NotCertified(f"the groups of the model were not proven: {certificate.reason}; use a larger ε")
@@ -64,14 +70,24 @@ def _check(joint: Joint, notion: Notion) -> None:
             "--model is for promises to those who know nothing of a person beforehand, without a confidence: "
             "lip, ldp, alip or pml"
         )
-    values = [len(column) for column in joint.secret_columns]
-    if values != [TWO] or joint.n_s != TWO:
+    check_wide(joint)
+    sizes = [len(column) for column in joint.columns]
+    if math.prod(sizes) > MOST_CELLS:
         raise InvalidInput(
-            f"--model is for one secret with two values that both occur; this one has {max(values, default=0)}: merge "
-            "its values beforehand"
+            f"{too_many(joint.attributes, sizes)}; or --columns auto leaves out those that tell least about the "
+            "secret, by noisy counts within --private"
+        )
+
+
+def check_wide(joint: Joint) -> None:
+    """Refuse secrets and counts that a model is not for."""
+    values = [len(column) for column in joint.secret_columns]
+    if len(values) != 1 or values != [joint.n_s] or not TWO <= joint.n_s <= MOST_SECRETS:
+        raise InvalidInput(
+            f"--model is for one secret with two to {MOST_SECRETS} values that all occur; this one has "
+            f"{max(values, default=0)}: merge its values beforehand"
         )
     if any(column.name in joint.attributes for column in joint.secret_columns):
         raise InvalidInput("--model cannot release the secret itself; leave it out of the attributes")
     if not joint.counted or joint.noise is not None or joint.total > MOST_PEOPLE:
         raise InvalidInput(f"--model needs exact counts of at most {MOST_PEOPLE:,} people")
-    product_size([len(column) for column in joint.columns])

@@ -13,6 +13,7 @@ from privacyfunnel.distribution.column import UNSEEN
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import UnseenValues
+from privacyfunnel.protocols.wide.groups import Groups
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.tables.sanitiser import Sanitiser, codes_of, places_of
@@ -33,6 +34,7 @@ class Redrawing:
         self._before = np.concatenate([[0], np.cumsum(self._own)])  # at most the total weight, below 2⁶¹
         self._rest, self._weight = plan.rest, plan.W
         self._rest_before = np.concatenate([[0], np.cumsum(plan.rest)])
+        self._several = _Several(plan.groups) if len(plan.groups) else None
 
     def drawn(self, x: Integers, randomness: Randomness) -> Integers:
         """A value x′ for each of these."""
@@ -47,11 +49,39 @@ class Redrawing:
         group = np.searchsorted(self._before, self._before[start[two]] + u[two], side="right") - 1
         other = below(self._own[group] + self._others[group], randomness) >= self._own[group]
         found[two] = np.where(other, self._other[group], x[two])
+        if self._several is not None:
+            u = u - paired - self._rest[x]
+            more = np.flatnonzero((u >= 0) & (u < self._several.weight_of(x)) & (weight > 0))
+            found[more] = self._several.drawn(x[more], u[more], randomness)
         return found
 
     def _from_everything(self, rows: int, randomness: Randomness) -> Integers:
         u = below(np.full(rows, self._rest_before[-1]), randomness)
         return np.searchsorted(self._rest_before, u, side="right") - 1
+
+
+class _Several:
+    """Groups of several values, by the values that they have."""
+
+    def __init__(self, groups: Groups) -> None:
+        order = np.argsort(groups.cells, kind="stable")
+        self._cells, self._group = groups.cells[order], groups.of()[order]
+        self._before = np.concatenate([[0], np.cumsum(groups.mass[order])])  # below 2⁶¹, as all weights together are
+        self._members, self._total = groups.cells, groups.total()
+        self._within = np.concatenate([[0], np.cumsum(groups.mass)])
+        self._start = groups.start
+
+    def weight_of(self, x: Integers) -> Integers:
+        """How much of each value is in such groups."""
+        start, end = np.searchsorted(self._cells, x, side="left"), np.searchsorted(self._cells, x, side="right")
+        return np.asarray(self._before[end] - self._before[start])
+
+    def drawn(self, x: Integers, u: Integers, randomness: Randomness) -> Integers:
+        """A value of the group that u, a number below the weight of x in groups, falls on."""
+        start = np.searchsorted(self._cells, x, side="left")
+        group = self._group[np.searchsorted(self._before, self._before[start] + u, side="right") - 1]
+        place = self._within[self._start[group]] + below(self._total[group], randomness)
+        return np.asarray(self._members[np.searchsorted(self._within, place, side="right") - 1])
 
 
 class WideSanitiser(Sanitiser):
