@@ -13,6 +13,7 @@ import typer
 from privacyfunnel.attacks.by_tables import SURE, Told
 from privacyfunnel.attacks.on_wide import Checked, checked_on
 from privacyfunnel.cli import show
+from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.promises.notion import Notion
@@ -75,14 +76,18 @@ def sanitise_by_model(
     """Redraw the rows of a table by a model."""
     if unseen != "refuse":
         raise InvalidInput("a protocol of a model refuses values that it does not know: leave out --unseen, or refit")
-    if cluster is not None:
-        raise InvalidInput("a protocol of a model redraws rows on one machine: leave out --engine and --master")
-    check_output(output, force, (table, path))
+    if cluster is None:
+        check_output(output, force, (table, path))
     protocol = load_wide(path)
     with show.working("recomputing all groups"):
         _ = protocol.plan
-    with show.row_progress(None) as progress:
-        release: Release = sanitise_wide(protocol, table, output, force=force, progress=progress, **rows)
+    release: Release
+    if cluster is None:
+        with show.row_progress(None) as progress:
+            release = sanitise_wide(protocol, table, output, force=force, progress=progress, **rows)
+    else:
+        drawing = {"keep_order": rows["keep_order"], "seed": rows["seed"], "force": force}
+        release = on_cluster(cluster, protocol, table, output, rows["delimiter"], rows["encoding"], drawing)
     if json:
         show.as_json({"output": str(output), **asdict(release), **release.metadata()})
         return

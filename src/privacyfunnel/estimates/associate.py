@@ -21,6 +21,7 @@ from privacyfunnel.estimates.strength import correlated, correlation, cramers_v,
 from privacyfunnel.estimates.summaries import ends_of, has_mean
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Matrix
@@ -79,7 +80,7 @@ class Association(Shown):
 
 def associate(
     released: Any,
-    protocol: Protocol,
+    protocol: Protocol | WideProtocol,
     first: str,
     second: str,
     *,

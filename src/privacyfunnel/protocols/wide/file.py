@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,12 +24,14 @@ from privacyfunnel.protocols.json_file import (
     valid,
     written,
 )
-from privacyfunnel.protocols.wide.protocol import Kept, WideProtocol
+from privacyfunnel.protocols.wide.protocol import ColumnCounts, Kept, WideProtocol
 from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule
 
-SCHEMA: Literal["privacyfunnel-wide/1"] = "privacyfunnel-wide/1"
+SCHEMA: Literal["privacyfunnel-wide/2"] = "privacyfunnel-wide/2"
 MOST_CLASSES = 10_000
 """Of P(s|x): ours are some sixty."""
+MOST_COUNT = 2**50
+"""Of people, with noise: far beyond what there can be."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
@@ -53,6 +55,13 @@ class _Kept(BaseModel):
     columns: tuple[float, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
 
 
+class _Counts(BaseModel):
+    model_config = STRICT
+
+    people: tuple[Annotated[int, Field(ge=-MOST_COUNT, le=MOST_COUNT)], ...] = Field(min_length=1)
+    variance: float = Field(ge=0, allow_inf_nan=False)
+
+
 class _Table(BaseModel):
     model_config = STRICT
 
@@ -63,7 +72,7 @@ class _Table(BaseModel):
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-wide/1"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-wide/2"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     secret: str = Field(max_length=LONGEST_TEXT)
@@ -77,6 +86,7 @@ class _File(BaseModel):
     rule: _Rule
     kept: _Kept
     groups: str = Field(max_length=LONGEST_DIGEST)
+    counts: tuple[_Counts, ...] = Field(max_length=MOST_COLUMNS)
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
@@ -100,6 +110,7 @@ def to_text(protocol: WideProtocol) -> str:
         "rule": asdict(protocol.rule),
         "kept": asdict(protocol.kept),
         "groups": protocol.groups,
+        "counts": [{"people": list(own.people), "variance": own.variance} for own in protocol.counts],
     }
     return written({**content, "digest": digest_of_content(content)})
 
@@ -141,6 +152,7 @@ def _to_protocol(file: _File) -> WideProtocol:
         file.epsilon,
         file.declared,
         file.groups,
+        tuple(ColumnCounts(own.people, own.variance) for own in file.counts),
     )
 
 

@@ -16,6 +16,7 @@ from privacyfunnel.protocols.wide.file import to_text
 from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import plan_of
+from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fitting import fitted_model
 from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
 from privacyfunnel.tables.writing import check_output, whole_file
@@ -47,6 +48,7 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None) -> WideProtoco
         epsilon,
         joint.declared,
         plan.digest(),
+        column_counts(marginals),
     )
 
 
