@@ -21,6 +21,7 @@ import privacyfunnel as pf
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.cell_shares import cell_shares
+from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Presentation, frequencies
 from privacyfunnel.estimates.models.families import family_named
 from privacyfunnel.estimates.models.formula import Formula
@@ -141,7 +142,6 @@ def released(protocol, joint):
 def asked(meters, back, truth, case):
     """(held, held with drawing only, with sampling only, error over the sampling error, number of the question)."""
     names, p = truth.attributes, truth.p_x
-    shares = defaultdict(list)
     for size, kind in ((1, "singles"), (2, "pairs"), (3, "triples")):
         for k, own in enumerate(itertools.combinations(range(len(names)), size)):
             if size == 3 and k >= MOST_TABLES:
@@ -152,25 +152,19 @@ def asked(meters, back, truth, case):
             place = np.ravel_multi_index([truth.codes[:, j] for j in own], sizes)
             exact = np.bincount(place, p, int(np.prod(sizes)))
             reader = meters.reader([names[j] for j in own], {}, Presentation(model=False))
-            counted = reader.meter
-            for key, of in (("held", meters.leaning), ("drawn", 1.0), ("sampled", 0.0)):
-                counted.leaning = of
-                shares[kind, own, key] = interval(reader, [names[j] for j in own])
-            counted.leaning = meters.leaning
-            for place, f in enumerate(exact):
+            found = frequencies(reader, [names[j] for j in own]).estimates
+            reader.meter.leaning = 1.0
+            drawn = CountingMeter.measure(reader.meter, {0: np.eye(len(exact))}).errors
+            reader.meter.leaning = meters.leaning
+            for place, (f, one) in enumerate(zip(exact, found, strict=True)):
                 if f * case.rows < FEWEST or f > 1 - 1e-9:
                     continue
-                three = [shares[kind, own, key][place] for key in ("held", "drawn", "sampled")]
-                times = three[0][2] / np.sqrt(f * (1 - f) / case.rows)
-                yield kind, [(*(low <= f <= high for low, high, _ in three), times, hash((own, place)))]
+                sampling, off = np.sqrt(f * (1 - f) / case.rows), abs(one.share - f)
+                plain = off <= Z * drawn[place], off <= Z * sampling
+                yield kind, [(one.low <= f <= one.high, *plain, one.error / sampling, hash((own, place)))]
     yield "within groups", list(within(meters, truth, case))
     for number, (formula, family) in enumerate(case.formulas):
         yield formula, list(coefficients(back, truth, formula, family, number))
-
-
-def interval(reader, names):
-    found = frequencies(reader, names)
-    return [(one.low, one.high, one.error) for one in found.estimates]
 
 
 def within(meters, truth, case):

@@ -15,14 +15,13 @@ from typing import Any, get_args
 import numpy as np
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Presentation, Reader
 from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.which_rows import HIDDEN, Rows
 from privacyfunnel.estimates.wide.leaning import leaning
-from privacyfunnel.estimates.wide.worked_back import WorkedBackMeter
+from privacyfunnel.estimates.wide.worked_back import StandingMeter, WorkedBackMeter
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.wide.moves import Moves, moves_of
@@ -100,8 +99,8 @@ class WideMeters:
             how, drawing = "how columns go together is worked back from how it redraws them", "beyond that of sampling"
         return (
             f"As far as counts tell, these are the {self.rows:,} rows that the protocol was fitted on: {how}. They "
-            f"lean towards its model; intervals hold that as far as the file's {noisy} of single columns show it: "
-            f"{self.leaning:.1f} times the variance {drawing}."
+            "lean towards its model; intervals hold that as far as it shows, by working back and by the file's "
+            f"{noisy} of single columns: {self.leaning:.1f} times the variance {drawing}."
         )
 
     @cached_property
@@ -143,7 +142,7 @@ class WideMeters:
         tally, scorers = Tally(seen[:, None], counts[seen]), [Scorer(block)]
         meter: Meter = WorkedBackMeter(tally, scorers)
         if self.way == "counted":
-            meter = CountingMeter(tally, scorers, self.protocol.people)
+            meter = StandingMeter(tally, scorers, self.protocol.people)
         meter.leaning = self.leaning
         return meter, Asker(Asked((block,)))
 
