@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ from privacyfunnel.attacks.by_tables import SURE, Told
 from privacyfunnel.attacks.on_wide import Checked, checked_on
 from privacyfunnel.cli import show
 from privacyfunnel.cli.cluster import on_cluster
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.file import load_wide
+from privacyfunnel.protocols.wide.moves import MOST_CELLS
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.release_note import Release
@@ -53,11 +57,19 @@ def fit_model(counted: Counted, promise: Notion, private: float | None, output: 
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
         checked = checked_on(protocol, counted.joint)
+        expected = _expected(protocol, counted.joint)
     if json:
-        show.as_json({"protocol": str(output), "seconds": time.monotonic() - begun, **_data(protocol, checked)})
+        show.as_json(
+            {
+                "protocol": str(output),
+                "seconds": time.monotonic() - begun,
+                **_data(protocol, checked),
+                "expected_errors": _times(expected),
+            }
+        )
         return
     screen = show.console()
-    for line in _lines(protocol, checked):
+    for line in _lines(protocol, checked, expected):
         screen.print(line, markup=False)
     screen.print(f"Written: {output}. Next:", markup=False)
     screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
@@ -163,7 +175,39 @@ def _data(protocol: WideProtocol, checked: Checked) -> dict[str, Any]:
     }
 
 
-def _lines(protocol: WideProtocol, checked: Checked) -> list[str]:
+def _expected(protocol: WideProtocol, joint: Joint) -> dict[str, ExpectedErrors]:
+    """How far shares of single columns and of pairs of them will be off, counted as they stand."""
+    sizes = {name: len(column) for name, column in zip(protocol.attributes, protocol.columns, strict=True)}
+    pairs = [pair for pair in combinations(sizes, 2) if sizes[pair[0]] * sizes[pair[1]] <= MOST_CELLS]
+    found = {"singles": expected_errors(protocol, joint)}
+    return found | ({"pairs": expected_errors(protocol, joint, of=pairs)} if pairs else {})
+
+
+def _times(expected: dict[str, ExpectedErrors]) -> dict[str, Any]:
+    """For machines, as multiples of the original table's errors."""
+    return {
+        kind: {
+            "counted": each.counted_typical,
+            "worst": each.counted_worst.counted_times if each.counted_worst else None,
+            "worst_columns": list(each.counted_worst.attributes) if each.counted_worst else [],
+        }
+        for kind, each in expected.items()
+    }
+
+
+def _predicted(expected: dict[str, ExpectedErrors]) -> str:
+    """For people, in a sentence; for the steward alone, as it depends on single people."""
+    words = {"singles": "single columns", "pairs": "pairs of them"}
+    parts = [
+        f"of {words[kind]} typically {each.counted_typical:.2f} times the original table's error"
+        + (f" (worst {each.counted_worst.counted_times:.1f}: {' and '.join(each.counted_worst.attributes)})"
+           if each.counted_worst else "")
+        for kind, each in expected.items()
+    ]  # fmt: skip
+    return f"Predicted from the table, for rows as they stand, against the population: shares {', '.join(parts)}."
+
+
+def _lines(protocol: WideProtocol, checked: Checked, expected: dict[str, ExpectedErrors]) -> list[str]:
     kept, counted = protocol.kept, math.prod(protocol.model.sizes)
     lines = [
         f"Promise: {protocol.notion.words()} {protocol.whom()}",
@@ -175,6 +219,7 @@ def _lines(protocol: WideProtocol, checked: Checked) -> list[str]:
         f"values, counted as they stand, were off by {checked.singles:.2f} standard errors of the original table in "
         f"the median, those of pairs by {checked.pairs:.2f}; with its own error, {checked.factor:.2f} times that in "
         "all.",
+        _predicted(expected),
         _attackers(checked),
         _calibration(protocol, checked),
     ]

@@ -51,8 +51,8 @@ def moves_of(plan: Plan, sizes: Sequence[int], columns: Sequence[int]) -> Moves:
     p, rest = (marginal(weights / total, sizes, columns) for weights in (plan.W, plan.rest))
     first, second = (place_of(numbers, sizes, columns) for numbers in (pairs.first, pairs.second))
     moved = pairs.m / total * (pairs.n / (pairs.m + pairs.n))
-    joint = np.bincount(first * cells + second, weights=moved, minlength=cells**2).reshape(cells, cells)
-    joint = joint + joint.T
+    joint = np.bincount(first * cells + second, weights=moved, minlength=cells**2).astype(np.float64)
+    joint = joint.reshape(cells, cells) + joint.reshape(cells, cells).T
     joint[np.diag_indices(cells)] += np.maximum(p - rest - joint.sum(axis=0), 0.0)
     if rest.sum() > 0:
         joint += np.outer(rest, rest / rest.sum())
