@@ -172,7 +172,7 @@ def test_intervals_hold_about_as_often_as_they_say_where_plain_ones_do_not():
         frame = frame_of(6_000, 100 + seed)
         protocol = fit_wide(pf.Joint.from_table(frame, "ill", NAMES), pf.LIP(0.3), 1.0)
         pairs = list(itertools.combinations(NAMES, 2))
-        found = pf.estimate(protocol.sanitise(frame), protocol, of=[*NAMES, *pairs])
+        found = pf.estimate(protocol.sanitise(frame, seed=seed), protocol, of=[*NAMES, *pairs])
         for table in found.tables:
             exact = true_shares(*table.attributes).ravel()
             for one, f in zip(table.estimates, exact, strict=True):
@@ -190,11 +190,15 @@ def test_a_slope_that_rows_as_they_stand_shrink_is_worked_back():
     for seed in range(12):
         frame = frame_of(6_000, 200 + seed)
         protocol = fit_wide(pf.Joint.from_table(frame, "ill", NAMES), pf.LIP(0.5), 1.0)
-        released = protocol.sanitise(frame)
-        found = pf.regress(released, protocol, "b ~ a").coefficient("a")
+        released = protocol.sanitise(frame, seed=seed)
+        try:
+            found = pf.regress(released, protocol, "b ~ a").coefficient("a")
+        except InvalidTable:  # not told
+            continue
         plain.append(np.polyfit(released.a, released.b, 1)[0] - slope)
         worked.append(found.value - slope)
         held.append(found.low <= slope <= found.high)
+    assert len(held) > 6
     assert np.mean(held) > 0.8
     assert np.mean(plain) < -0.005
     assert abs(np.median(worked)) < abs(np.median(plain))
@@ -219,7 +223,7 @@ def test_other_rows_are_not_told(protocol, frame):
             ask(fewer)
         with pytest.raises(InvalidTable, match="other rows"):
             ask(protocol.sanitise(frame), rows="other")
-    alike = protocol.sanitise(frame.assign(a=0))
+    alike = protocol.sanitise(frame.assign(a=0), seed=3)
     with pytest.raises(InvalidTable, match="differ by far"):
         pf.estimate(alike, protocol, of="a")
     assert pf.estimate(alike, protocol, of="a", rows="fitted").table("a").estimates[3].high > 0.2
@@ -237,7 +241,9 @@ def test_rows_that_were_swapped_for_others_of_the_same_number_make_intervals_wid
     """Nothing in a file tells whose rows they are; but how far they lean is found from them."""
     honest = WideMeters.of(protocol, released, None, delimiter=None, encoding="utf-8").leaning
     moved = frame.assign(a=np.where(np.arange(len(frame)) % 12 == 0, 0, frame.a))
-    swapped = WideMeters.of(protocol, protocol.sanitise(moved), "fitted", delimiter=None, encoding="utf-8").leaning
+    swapped = WideMeters.of(
+        protocol, protocol.sanitise(moved, seed=4), "fitted", delimiter=None, encoding="utf-8"
+    ).leaning
     assert swapped > 5 * honest
 
 
@@ -245,7 +251,8 @@ def test_expected_errors_are_those_of_many_releases(protocol, joint, frame):
     expected = pf.expected_errors(protocol, joint, of=["a", ("a", "b")])
     numbers = np.ravel_multi_index(tuple(frame[name].to_numpy() for name in NAMES), SIZES)
     drawing = Redrawing(protocol.plan)
-    releases = [drawing.drawn(numbers, Randomness.secure()) for _ in range(300)]
+    randomness = Randomness.seeded(8)
+    releases = [drawing.drawn(numbers, randomness) for _ in range(300)]
     for one in expected.shares[::4]:
         columns = [NAMES.index(name) for name in one.attributes]
         cell = np.ravel_multi_index(one.values, [SIZES[j] for j in columns])
