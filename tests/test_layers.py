@@ -46,7 +46,7 @@ ROOMS = [
     "cli",
 ]
 """From the ground up. A room is a folder, or a file that is public as it stands."""
-FRONT_DOORS = {"distribution.joint", "protocols.follow_up", "protocols.protocol"}
+FRONT_DOORS = {"distribution.joint", "protocols.follow_up", "protocols.protocol", "protocols.wide.protocol"}
 """Their public methods hand over to rooms above, which they import only when they are called."""
 
 

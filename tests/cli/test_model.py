@@ -143,26 +143,29 @@ def test_too_many_values_of_a_secret_are_refused_in_a_line(tmp_path, capsys):
     assert len(error.strip().splitlines()) == 1
 
 
-def test_other_commands_say_that_the_file_is_not_for_them(folder, tmp_path, capsys):
-    protocol = str(folder / "wide.json")
-    assert run(["estimate", str(folder / "people.csv"), "--protocol", protocol]) == 2
-    assert "funnel sanitise and funnel audit" in capsys.readouterr().err
-    assert run(["audit", protocol, "--table", str(folder / "people.csv")]) == 2
+def test_a_model_is_audited_by_itself(folder):
+    assert run(["audit", str(folder / "wide.json"), "--table", str(folder / "people.csv")]) == 2
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (["estimate", "{table}", "--protocol", "{protocol}"], "count its rows as they stand"),
-        (["regress", "{table}", "a ~ b", "--protocol", "{protocol}"], "count its rows as they stand"),
-        (["report", "{protocol}", "--table", "{table}", "-o", "{output}"], "count its rows as they stand"),
-        (["report", "{protocol}", "--public", "-o", "{output}"], "count its rows as they stand"),
+        (["estimate", "{table}", "--protocol", "{protocol}"], "the secret of this protocol"),
+        (["regress", "{table}", "a ~ b", "--protocol", "{protocol}"], "the secret of this protocol"),
+        (
+            ["report", "{protocol}", "--table", "{table}", "-o", "{output}"],
+            "only funnel sanitise, audit, estimate and regress take",
+        ),
+        (
+            ["report", "{protocol}", "--public", "-o", "{output}"],
+            "only funnel sanitise, audit, estimate and regress take",
+        ),
         (
             ["publish", "{table}", "--protocol", "{protocol}", "-o", "{output}", *PUBLISHED],
-            "count its rows as they stand",
+            "only funnel sanitise, audit, estimate and regress take",
         ),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--unseen", "draw"], "--unseen"),
-        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--engine", "spark"], "one machine"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--engine", "spark"], ".parquet"),
     ],
     ids=lambda given: given[0] if isinstance(given, list) else "",
 )

@@ -12,6 +12,7 @@ from privacyfunnel.distribution.pair_model import pair_model
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.protocols.any_file import load
 from privacyfunnel.protocols.json_file import digest_of_content, is_wide, written
 from privacyfunnel.protocols.wide.file import from_text, to_text
 from privacyfunnel.protocols.wide.kept import kept_by
@@ -178,8 +179,9 @@ def test_a_rule_about_three_secrets_that_makes_no_sense_is_refused_in_a_line(of_
 def test_other_readers_say_who_takes_such_files(protocol, tmp_path):
     path = tmp_path / "wide.json"
     path.write_text(to_text(protocol), encoding="utf-8")
-    with pytest.raises(InvalidProtocol, match="funnel sanitise and funnel audit"):
-        pf.Protocol.load(path)
+    with pytest.raises(InvalidProtocol, match="only funnel sanitise, audit, estimate and regress take"):
+        load(path)
+    assert isinstance(pf.Protocol.load(path), WideProtocol)
 
 
 def test_words_tell_a_private_model_from_one_without_noise(protocol):

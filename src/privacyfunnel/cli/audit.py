@@ -18,6 +18,7 @@ from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
 from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.proof.verdict import Certificate
+from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.json_file import is_wide
@@ -61,7 +62,7 @@ def audit(
         audit_wide(protocol, table, attack, json)
         return
     with show.working(f"reading {protocol.name}"):
-        loaded = Protocol.load(protocol)
+        loaded = load_protocol(protocol)
         following.check_follows(loaded, after)
     if table is None and loaded.noise is None:
         raise InvalidInput(

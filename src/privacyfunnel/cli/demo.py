@@ -27,6 +27,7 @@ from privacyfunnel.promises.notion import factor
 from privacyfunnel.promises.notions import LIP, SRLIP
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Protocol
@@ -119,7 +120,7 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
         screen.print(f"[bold]Everything published.[/bold] {told.words()}")
 
     screen.rule("3. The released table")
-    release: Release = Protocol.load(published).sanitise(original, released)
+    release: Release = load_protocol(published).sanitise(original, released)
     screen.print(f"{release.rows:,} rows released, in shuffled order; dropped: {', '.join(release.dropped)}.")
     screen.print(_first_rows(released, "What everybody may see"))
     before, after = _original_shares(exact.joint), _counted_shares(released)
@@ -128,7 +129,7 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
     screen.print(counting_words(protocol, counted.joint))
 
     screen.rule("4. The proof")
-    joint, certificate = audit_publicly(Protocol.load(published))
+    joint, certificate = audit_publicly(load_protocol(published))
     found = findings(protocol, joint, certificate)
     verdict = "KEPT" if found.holds else "BROKEN"
     screen.print(

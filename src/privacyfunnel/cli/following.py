@@ -26,6 +26,7 @@ from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_histo
 from privacyfunnel.proof.rows_kept import RowsKept, rows_kept
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.any_file import digest_of
+from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.follow_up import FollowUp, earlier
 from privacyfunnel.protocols.protocol import Objective, Protocol
@@ -104,7 +105,7 @@ class Past:
             if released or person is not None:
                 raise InvalidInput("--released and --person are for a follow-up, so they need --after first.json")
             return None
-        protocol = Protocol.load(after)
+        protocol = load_protocol(after)
         if not released:
             return cls(protocol, None, None)
         check_person(person)
@@ -358,6 +359,6 @@ def check_follows(protocol: Protocol, after: Path | None) -> None:
         return
     if not isinstance(protocol, FollowUp):
         raise InvalidInput("this protocol follows no earlier release, so it goes without --after")
-    given = digest_of(Protocol.load(after))
+    given = digest_of(load_protocol(after))
     if given not in map(digest_of, earlier(protocol)):
         raise InvalidInput(f"this protocol does not follow {after}: it names another by its digest")

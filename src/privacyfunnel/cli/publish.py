@@ -58,11 +58,11 @@ def publish(
     given |= {"publisher": publisher, "contact": contact}
     told = details_of(details, given, health=health, today=date.today())
     from privacyfunnel.cli import show
-    from privacyfunnel.protocols.protocol import Protocol
+    from privacyfunnel.protocols.any_file import load as load_protocol
     from privacyfunnel.publishing.publish import publish as publish_folder
 
     with show.working("publishing"):
-        made = publish_folder(Protocol.load(protocol), released, output, told, force=force)
+        made = publish_folder(load_protocol(protocol), released, output, told, force=force)
     if json:
         show.as_json(made.as_dict())
         return

@@ -11,6 +11,7 @@ from privacyfunnel.cli import options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
+from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import account
 from privacyfunnel.report.curves import Comparison, compare, epsilons_with
@@ -45,7 +46,7 @@ def report(
     if not public and table is None:
         raise InvalidInput("a report needs --table; a page without it is made with --public")
     check_output(output, force, (protocol, table))
-    loaded, joint, compared = Protocol.load(protocol), None, None
+    loaded, joint, compared = load_protocol(protocol), None, None
     with show.working("checking the promise in exact arithmetic"):
         if table is None:
             about = account(loaded)

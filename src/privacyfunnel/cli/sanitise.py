@@ -10,8 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from privacyfunnel.cli import following, options, remembering, show
-from privacyfunnel.errors import InvalidInput, OutputRefused
+from privacyfunnel.cli.cluster import on_cluster
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.json_file import is_wide
@@ -92,7 +94,7 @@ def sanitise(
         return
     if cluster is None:
         check_output(output, force, (table, protocol, remember, internal, *(released or ()), *(was or ())))
-        loaded = Protocol.load(protocol)
+        loaded = load_protocol(protocol)
         kept = _kept_inside(internal, person, force, (table, protocol, output, *(released or ()), *(was or ())))
         layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
         with show.row_progress(None) as progress:
@@ -105,8 +107,8 @@ def sanitise(
                 drawing |= {**layout, **known_again}
                 release = release_table(loaded, table, output, **drawing, progress=progress, internal=kept)
     else:
-        loaded = Protocol.load(protocol)
-        release = _on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing | known_again)
+        loaded = load_protocol(protocol)
+        release = on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing | known_again)
     empty = _emptied(loaded)
     if json:
         told = {"internal": str(internal) if internal is not None else None, "emptied": list(empty.columns)}
@@ -209,23 +211,3 @@ def _counting(protocol: Protocol, release: Release) -> str:
         )
     words = COUNTING[release.objective]
     return f"{words[0].upper()}{words[1:]}."
-
-
-def _on_cluster(
-    cluster: str,
-    protocol: Protocol,
-    table: Path,
-    output: Path,
-    delimiter: str | None,
-    encoding: str,
-    drawing: dict[str, Any],
-) -> Release:
-    from privacyfunnel.tables.spark.files import address, open_spark, spark_session
-    from privacyfunnel.tables.spark.release import sanitise_spark
-
-    if not output.name.endswith(".parquet"):
-        raise OutputRefused(f"Spark writes a folder of Parquet files; {output} should end in .parquet")
-    with spark_session(cluster) as session:
-        source = open_spark(session, table, delimiter, encoding)
-        release: Release = sanitise_spark(protocol, source, address(output), **drawing)
-        return release

@@ -26,6 +26,7 @@ from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted
@@ -192,7 +193,7 @@ def to_improve(context: typer.Context, path: Path, gap: float | None, time_limit
         source = context.get_parameter_source(str(parameter.name))
         if parameter.name not in IMPROVING and source is not None and source.name == "COMMANDLINE":
             raise InvalidInput(f"--improve takes all from its protocol, so it goes without {parameter.opts[0]}")
-    start = Protocol.load(path)
+    start = load_protocol(path)
     return Sought(start.notion, None, start.objective, None, None, "tuned", gap, time_limit, start)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,15 @@ import typer
 from privacyfunnel.attacks.by_tables import SURE, Told
 from privacyfunnel.attacks.on_wide import Checked, checked_on
 from privacyfunnel.cli import show
+from privacyfunnel.cli.cluster import on_cluster
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.file import load_wide
+from privacyfunnel.protocols.wide.moves import MOST_CELLS
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.release_note import Release
@@ -65,15 +70,23 @@ def fit_model(
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
         checked = checked_on(protocol, joint)
+        expected = _expected(protocol, joint)
     left_out = [name for name in counted.joint.attributes if name not in joint.attributes]
     if json:
-        seconds = time.monotonic() - begun
-        show.as_json({"protocol": str(output), "seconds": seconds, **_data(protocol, checked), "left_out": left_out})
+        show.as_json(
+            {
+                "protocol": str(output),
+                "seconds": time.monotonic() - begun,
+                **_data(protocol, checked),
+                "left_out": left_out,
+                "expected_errors": _times(expected),
+            }
+        )
         return
     screen = show.console()
     if left_out:
         screen.print(_left_out(left_out, private), markup=False)
-    for line in _lines(protocol, checked):
+    for line in _lines(protocol, checked, expected):
         screen.print(line, markup=False)
     screen.print(f"Written: {output}. Next:", markup=False)
     screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
@@ -101,14 +114,18 @@ def sanitise_by_model(
     """Redraw the rows of a table by a model."""
     if unseen != "refuse":
         raise InvalidInput("a protocol of a model refuses values that it does not know: leave out --unseen, or refit")
-    if cluster is not None:
-        raise InvalidInput("a protocol of a model redraws rows on one machine: leave out --engine and --master")
-    check_output(output, force, (table, path))
+    if cluster is None:
+        check_output(output, force, (table, path))
     protocol = load_wide(path)
     with show.working("recomputing all groups"):
         _ = protocol.plan
-    with show.row_progress(None) as progress:
-        release: Release = sanitise_wide(protocol, table, output, force=force, progress=progress, **rows)
+    release: Release
+    if cluster is None:
+        with show.row_progress(None) as progress:
+            release = sanitise_wide(protocol, table, output, force=force, progress=progress, **rows)
+    else:
+        drawing = {"keep_order": rows["keep_order"], "seed": rows["seed"], "force": force}
+        release = on_cluster(cluster, protocol, table, output, rows["delimiter"], rows["encoding"], drawing)
     if json:
         show.as_json({"output": str(output), **asdict(release), **release.metadata()})
         return
@@ -198,7 +215,39 @@ def _furthest(protocol: WideProtocol, checked: tuple[Checked, ...]) -> Checked:
     return max(checked, key=told)
 
 
-def _lines(protocol: WideProtocol, checked: tuple[Checked, ...]) -> list[str]:
+def _expected(protocol: WideProtocol, joint: Joint) -> dict[str, ExpectedErrors]:
+    """How far shares of single columns and of pairs of them will be off, counted as they stand."""
+    sizes = {name: len(column) for name, column in zip(protocol.attributes, protocol.columns, strict=True)}
+    pairs = [pair for pair in combinations(sizes, 2) if sizes[pair[0]] * sizes[pair[1]] <= MOST_CELLS]
+    found = {"singles": expected_errors(protocol, joint)}
+    return found | ({"pairs": expected_errors(protocol, joint, of=pairs)} if pairs else {})
+
+
+def _times(expected: dict[str, ExpectedErrors]) -> dict[str, Any]:
+    """For machines, as multiples of the original table's errors."""
+    return {
+        kind: {
+            "counted": each.counted_typical,
+            "worst": each.counted_worst.counted_times if each.counted_worst else None,
+            "worst_columns": list(each.counted_worst.attributes) if each.counted_worst else [],
+        }
+        for kind, each in expected.items()
+    }
+
+
+def _predicted(expected: dict[str, ExpectedErrors]) -> str:
+    """For people, in a sentence; for the steward alone, as it depends on single people."""
+    words = {"singles": "single columns", "pairs": "pairs of them"}
+    parts = [
+        f"of {words[kind]} typically {each.counted_typical:.2f} times the original table's error"
+        + (f" (worst {each.counted_worst.counted_times:.1f}: {' and '.join(each.counted_worst.attributes)})"
+           if each.counted_worst else "")
+        for kind, each in expected.items()
+    ]  # fmt: skip
+    return f"Predicted from the table, for rows as they stand, against the population: shares {', '.join(parts)}."
+
+
+def _lines(protocol: WideProtocol, checked: tuple[Checked, ...], expected: dict[str, ExpectedErrors]) -> list[str]:
     kept, counted, one = protocol.kept, math.prod(protocol.model.sizes), _furthest(protocol, checked)
     worst = max(checked, key=lambda other: _off(protocol, other))
     beyond = next((other for other in (one, *checked) if _beyond(protocol, other)), None)
@@ -212,6 +261,7 @@ def _lines(protocol: WideProtocol, checked: tuple[Checked, ...]) -> list[str]:
         f"values, counted as they stand, were off by {one.singles:.2f} standard errors of the original table in "
         f"the median, those of pairs by {one.pairs:.2f}; with its own error, {one.factor:.2f} times that in "
         "all.",
+        _predicted(expected),
         _attackers(one, _secret(checked, one)),
         _calibration(protocol, worst, _secret(checked, worst)),
     ]

@@ -16,8 +16,10 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.summaries import Summary, has_mean, summary
 from privacyfunnel.estimates.together import for_estimates, tally_together
 from privacyfunnel.estimates.which_rows import Rows, reading_words, way_of
+from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
@@ -90,7 +92,7 @@ def _grid(found: Frequencies) -> Grid:
 
 def estimate(
     released: Any,
-    protocol: Protocol,
+    protocol: Protocol | WideProtocol,
     *,
     of: str | Sequence[str | Sequence[str]] | None = None,
     by: str | Sequence[str] = (),
@@ -115,9 +117,10 @@ def estimate(
 
     Rows of a faithful release of the fitted table are counted as they stand, with intervals that hold both what the
     table is a sample of and how rows were drawn; those of a private fit are set right by the noisy counts in its file,
-    whose noise the intervals hold, too. All others are worked back from how the channel draws them. Which of
-    the two is found out from the number of rows and their counts, unless `rows` says it, "fitted" or "other", which is
-    needed where a strict promise leaves too little to see.
+    whose noise the intervals hold, too. Those of a model (`fit --model`) are counted, with intervals that hold how far
+    they lean towards it, as far as the file tells; nothing is told of other rows. All others are worked back from how
+    the channel draws them. Which of the two is found out from the number of rows and their counts, unless `rows` says
+    it, "fitted" or "other", which is needed where a strict promise leaves too little to see.
 
     For a follow-up, `earlier` is the table that was released before, or a list of them from the first on, and `person`
     the column that says which rows of all tables are of the same person: everything is worked back together.
@@ -131,21 +134,27 @@ def estimate(
     >>> estimate(protocol.sanitise(rows, seed=1), protocol).way
     'counted'
     """
-    if not isinstance(protocol, Protocol):
+    if not isinstance(protocol, Protocol | WideProtocol):
         raise InvalidInput(f"estimate needs a Protocol, not {type(protocol).__name__}")
     tail(confidence)  # refuses what is none
     read: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
-    protocol, counts = _read(protocol, released, earlier, person, read)
-    asker = Asker(protocol)
+    meters: Meters | WideMeters
+    if isinstance(protocol, WideProtocol):
+        _check_alone(earlier, person)
+        meters = WideMeters.of(protocol, released, rows, **read)
+        asker, way, why, n = meters.asker, meters.way, meters.why, meters.rows
+    else:
+        protocol, counts = _read(protocol, released, earlier, person, read)
+        asker, n = Asker(protocol), counts.rows
+        way, why = way_of(protocol, counts, rows)
+        meters = Meters(protocol, counts, way, asker)
+        if earlier is not None:
+            why = f"{TOGETHER} {reading_words(protocol)}".rstrip()
     by = [by] if isinstance(by, str) else list(by)
     kept = values_kept(asker, where or {})
     asker.require([*by, *kept])
     asked = _asked(asker, of, {*by, *kept})
     wish = Presentation(confidence, simultaneous, project, model)
-    way, why = way_of(protocol, counts, rows)
-    if earlier is not None:
-        why = f"{TOGETHER} {reading_words(protocol)}".rstrip()
-    meters = Meters(protocol, counts, way, asker)
     tables: list[Frequencies] = []
     summaries: list[Summary] = []
     empty: list[Empty] = []
@@ -161,7 +170,7 @@ def estimate(
         single = [names[0] for names in asked if len(names) == 1]
         numeric = [name for name in single if has_mean(asker.columns[name])]
         summaries += [summary(meters.reader([name], fixed, wish), name) for name in numeric]
-    return Estimates(counts.rows, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
+    return Estimates(n, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
 
 
 def _read(
@@ -170,10 +179,14 @@ def _read(
     """The protocol as a table tells its outputs, and how often each occurs; of a follow-up, that of all releases."""
     if isinstance(protocol, FollowUp):
         return for_estimates(protocol), tally_together(protocol, released, earlier, person, **layout)
-    if earlier is not None or person is not None:
-        raise InvalidInput("this protocol follows no earlier release, so its rows are read by themselves")
+    _check_alone(earlier, person)
     protocol = as_published(protocol, released, **layout)
     return protocol, tally(protocol, released, **layout)
+
+
+def _check_alone(earlier: Any, person: str | None) -> None:
+    if earlier is not None or person is not None:
+        raise InvalidInput("this protocol follows no earlier release, so its rows are read by themselves")
 
 
 def _asked(asker: Asker, of: str | Sequence[str | Sequence[str]] | None, taken: set[str]) -> list[list[str]]:

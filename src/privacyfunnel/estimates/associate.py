@@ -20,7 +20,9 @@ from privacyfunnel.estimates.quotients import NOT_TOLD, allowed, commonest, know
 from privacyfunnel.estimates.strength import correlated, correlation, cramers_v, rank_correlation, surely_there
 from privacyfunnel.estimates.summaries import ends_of, has_mean
 from privacyfunnel.estimates.which_rows import Rows
+from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Matrix
@@ -79,7 +81,7 @@ class Association(Shown):
 
 def associate(
     released: Any,
-    protocol: Protocol,
+    protocol: Protocol | WideProtocol,
     first: str,
     second: str,
     *,
@@ -112,6 +114,11 @@ def association(opened: Opened, first: str, second: str) -> Association:
     """That of two attributes of a table that was read."""
     if first == second:
         raise InvalidInput(f"{first} goes together with itself; name another attribute")
+    if isinstance(opened.meters, WideMeters):  # of many cells, each worked back with a large error: measured, it misled
+        raise InvalidTable(
+            f"a model's release does not tell for sure how strongly {first} and {second} go together in all; compare "
+            "groups (--compare), or fit a model (funnel regress)"
+        )
     reader = opened.reader([first, second])
     cells = cell_shares(reader, [first, second])
     odds, remarks = _odds(opened, cells, first, second)

@@ -117,6 +117,7 @@ class _WorkedBack(CellShares):
         share = PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
         self._mixed, self._q, self._rows = ((1 - share) * f + share * q).ravel(), q.ravel(), meter.rows
         self.published = contract(q, self._A).ravel()
+        self._leaning = meter.leaning
         self._hidden = [scorer.hidden(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
 
     def covariance(self, rows: Matrix) -> Matrix:
@@ -130,11 +131,19 @@ class _WorkedBack(CellShares):
         rare = self._rows * self._q < FEWEST_EXPECTED
         common = _moments(h, np.where(rare, 0.0, self._mixed))
         seen, expected = (_moments(h, np.where(rare, g, 0.0)) for g in (self._mixed, self._q))
-        return np.asarray(common + seen + _lacking(seen, expected)) / self._rows
+        return self._leant(rows, np.asarray(common + seen + _lacking(seen, expected)) / self._rows)
 
     def planned(self, rows: Matrix) -> Matrix:
         """By the published marginal."""
-        return _spread(self._scores(rows), self._q) / self._rows
+        return self._leant(rows, _spread(self._scores(rows), self._q) / self._rows)
+
+    def _leant(self, rows: Matrix, found: Matrix) -> Matrix:
+        """The same with all that is beyond sampling τ times as large, where a model may be wrong."""
+        if self._leaning == 1:
+            return found
+        w = np.maximum(self.published, 0.0)
+        sampling = _spread(rows, w / w.sum()) / self._rows
+        return np.asarray(found + (self._leaning - 1) * _lacking(sampling, found))
 
     def untold(self, rows: Matrix) -> NDArray[np.bool_]:
         """Those of which something sticks out of what a block tells."""
@@ -233,4 +242,5 @@ def _drawing(meter: CountingMeter, k: int, h: Matrix) -> Matrix:
     scorer = meter.scorers[k]
     p = scorer.marginal / scorer.marginal.sum()
     mean = (scorer.Q.T @ h.T).T
-    return np.asarray(((h * (scorer.Q @ p)) @ h.T - (mean * p) @ mean.T) / max(meter.rows, meter.people))
+    spread = (h * (scorer.Q @ p)) @ h.T - (mean * p) @ mean.T
+    return np.asarray(meter.leaning * spread / max(meter.rows, meter.people))

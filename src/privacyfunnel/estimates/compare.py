@@ -20,6 +20,7 @@ from privacyfunnel.estimates.quotients import Quotient, allowed, commonest, know
 from privacyfunnel.estimates.summaries import has_mean
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Vector
@@ -89,7 +90,7 @@ class Comparison(Shown):
 
 def compare(
     released: Any,
-    protocol: Protocol,
+    protocol: Protocol | WideProtocol,
     of: str,
     *,
     by: str,

@@ -79,7 +79,7 @@ class CountingMeter(Meter):
         return Measured(values, errors, np.ones(len(own), dtype=bool), None, between)
 
     def excess(self, k: int, own: Matrix, group: Matrix) -> Vector:
-        """How many times the variance of as many original rows each quotient θ = E a / E d has: from 1 to 2.
+        """How many times the variance of as many original rows each quotient θ = E a / E d has: from 1 to 1 + leaning.
 
         With w = a − θd and E w = 0 it is 1 + E Var(w(X′)|X) / Var w(X′) = 2 − Σ p_x E(w(X′)|x)² / E w(X′)², under the
         published p. If only some of the released rows are there, less of the drawing shows; if the table was released
@@ -92,7 +92,7 @@ class CountingMeter(Meter):
         mean = (back @ own.T).T - theta[:, None] * (back @ group.T).T
         spread = Scores([own], [group], (0.0, 1.0)).spread(q, theta)
         certain = np.divide(mean**2 @ p, spread, out=np.ones(len(own)), where=spread > 0)
-        drawing = 1 - np.clip(certain, 0.0, 1.0)
+        drawing = self.leaning * (1 - np.clip(certain, 0.0, 1.0))
         return np.asarray(self.rows / min(self.rows, self.people) + drawing * self.rows / max(self.rows, self.people))
 
 

@@ -22,9 +22,11 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.together import together
+from privacyfunnel.estimates.wide.expected import counted_errors
 from privacyfunnel.optimiser.readers.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -73,6 +75,16 @@ class ExpectedErrors(Shown):
         """The share whose estimate has the largest multiple."""
         return max(self.shares, key=lambda each: each.estimated_times, default=None)
 
+    @property
+    def counted_typical(self) -> float:
+        """The median of the errors of rows as they stand, as multiples of the original table's."""
+        return float(np.median([each.counted_times for each in self.shares])) if self.shares else 1.0
+
+    @property
+    def counted_worst(self) -> ExpectedError | None:
+        """The share that has the largest multiple of them."""
+        return max(self.shares, key=lambda each: each.counted_times, default=None)
+
     def words(self) -> str:
         """For people, in a line."""
         worst = self.worst
@@ -112,7 +124,7 @@ class ExpectedErrors(Shown):
 
 
 def expected_errors(
-    protocol: Protocol, joint: Joint, n: int | None = None, *, of: Readers = "shares"
+    protocol: Protocol | WideProtocol, joint: Joint, n: int | None = None, *, of: Readers = "shares"
 ) -> ExpectedErrors:
     """The error of every share of every column in a release of n rows like those of `joint`, before it is made.
 
@@ -124,14 +136,27 @@ def expected_errors(
     >>> found.shares[0].estimated_times > 1
     True
     """
-    if not isinstance(protocol, Protocol) or not isinstance(joint, Joint):
+    if not isinstance(protocol, Protocol | WideProtocol) or not isinstance(joint, Joint):
         raise InvalidInput("expected_errors needs a Protocol and the Joint of the rows that are to be released")
     rows = _rows(joint, n)
+    if isinstance(protocol, WideProtocol):
+        if joint.columns != protocol.columns:
+            raise InvalidInput("the joint has other columns, or other values of them, than the protocol was fitted on")
+        tables = tables_of(joint, of)
+        return ExpectedErrors(rows, tuple(each for names in tables for each in _of_model(protocol, joint, names, rows)))
     if isinstance(protocol, FollowUp):  # of which readers have the releases before, too
         protocol = together(protocol)
     whole = _Whole(protocol, joint)
     found = [each for names in tables_of(joint, of) for each in whole.table(names, rows)]
     return ExpectedErrors(rows, tuple(found))
+
+
+def _of_model(protocol: WideProtocol, joint: Joint, names: Sequence[str], n: int) -> Iterator[ExpectedError]:
+    """Of rows as they stand; estimates that hold whatever the table are not told by a model's release."""
+    labels = [protocol.columns[protocol.attributes.index(name)].labels for name in names]
+    for codes, f, original, counted in counted_errors(protocol, joint, names, n):
+        values = tuple(of[code] for of, code in zip(labels, codes, strict=True))
+        yield ExpectedError(tuple(names), values, f, original, counted, None)
 
 
 def _rows(joint: Joint, n: int | None) -> int:

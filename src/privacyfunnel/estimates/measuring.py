@@ -86,6 +86,8 @@ class Meter:
     way: Way = "channel"
     sticks_out = True
     """Whether shares may lie below 0 or above 1."""
+    leaning = 1.0
+    """How many times the variance of drawing there is, where rows are redrawn by a model that may be wrong."""
 
     def __init__(self, tally: Tally, scorers: Sequence[Scorer]) -> None:
         self.tally, self.scorers = tally, scorers

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.corrected import CorrectingMeter
 from privacyfunnel.estimates.counted import CountingMeter
@@ -16,9 +18,10 @@ from privacyfunnel.estimates.noisy_counts import NoisyCounts
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
-from privacyfunnel.typing import Vector
 
 
 class Meters:
@@ -40,8 +43,10 @@ class Meters:
         meter, asker = self._counted if self._counted is not None and alone else self._channel
         return Reader(meter, asker, fixed, wish)
 
-    def published(self, k: int, row: Vector) -> float:
-        """The share of released rows that are written as inputs x of block k with row[x] = 1, by the marginal."""
+    def published(self, name: str, code: int) -> float:
+        """The share of released rows that are written with this value, by the marginal."""
+        asker = self._channel[1]
+        k, row = asker.values(name, np.eye(len(asker.columns[name]))[code])
         scorer = self._channel[0].scorers[k]
         return float(row[scorer.block.labels] @ scorer.marginal)
 
@@ -56,14 +61,14 @@ class Opened:
     asker: Asker
     kept: dict[str, Sequence[int]]
     """The group that all questions are about: numbers of the values that some attributes may have."""
-    meters: Meters
+    meters: Meters | WideMeters
     wish: Presentation
 
     @classmethod
     def of(
         cls,
         released: Any,
-        protocol: Protocol,
+        protocol: Protocol | WideProtocol,
         where: Mapping[str, Any] | None,
         rows: Rows | None,
         confidence: float,
@@ -72,11 +77,25 @@ class Opened:
         names: Sequence[str],
     ) -> Opened:
         """Read a released table to ask it about the attributes `names`."""
-        if not isinstance(protocol, Protocol):
+        if not isinstance(protocol, Protocol | WideProtocol):
             raise InvalidInput(f"estimates need a Protocol, not {type(protocol).__name__}")
         tail(confidence)  # refuses what is none
-        protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
+        layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
+        wish = Presentation(confidence, model=False)
+        if isinstance(protocol, WideProtocol):
+            wide = WideMeters.of(protocol, released, rows, "channel", **layout)
+            fixed = cls._fixed(wide.asker, names, where)
+            return cls(wide.rows, wide.way, wide.why, wide.asker, fixed, wide, wish)
+        protocol = as_published(protocol, released, **layout)
         asker = Asker(protocol)
+        fixed = cls._fixed(asker, names, where)
+        counts = tally(protocol, released, **layout)
+        way, why = way_of(protocol, counts, rows)
+        return cls(counts.rows, way, why, asker, fixed, Meters(protocol, counts, way, asker), wish)
+
+    @staticmethod
+    def _fixed(asker: Asker, names: Sequence[str], where: Mapping[str, Any] | None) -> dict[str, Sequence[int]]:
+        """The group that all questions are about."""
         asker.require(names)
         fixed = values_kept(asker, where or {})
         both = sorted(set(names) & set(fixed))
@@ -84,10 +103,7 @@ class Opened:
             raise InvalidInput(
                 f"attribute {both[0]!r} has a single value in this group, so there is nothing to compare"
             )
-        counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
-        way, why = way_of(protocol, counts, rows)
-        meters = Meters(protocol, counts, way, asker)
-        return cls(counts.rows, way, why, asker, fixed, meters, Presentation(confidence, model=False))
+        return fixed
 
     def reader(self, names: Sequence[str], fixed: Mapping[str, Sequence[int]] | None = None) -> Reader:
         """How these attributes are asked for, among those who have the fixed values, too."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.measuring import check_size
-from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.block import Block
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MISSING = "missing"
@@ -31,13 +31,21 @@ class Cells:
     """rows[t, x] = 1 where input x has these values and belongs to the group."""
 
 
+class InBlocks(Protocol):
+    """What has blocks of columns: a protocol, or the columns of one question."""
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks."""
+
+
 class Asker:
     """Knows where the attributes of a protocol are.
 
     Rows go over the inputs of each block, or over other combinations of its values, if `codes` lists these.
     """
 
-    def __init__(self, protocol: Protocol, codes: Sequence[Integers] | None = None) -> None:
+    def __init__(self, protocol: InBlocks, codes: Sequence[Integers] | None = None) -> None:
         self._codes = [block.codes for block in protocol.blocks] if codes is None else codes
         self.columns: dict[str, Column] = {c.name: c for block in protocol.blocks for c in block.columns}
         self._place = {name: (k, j) for k, b in enumerate(protocol.blocks) for j, name in enumerate(b.attributes)}

@@ -86,10 +86,7 @@ def known(column: Column) -> list[int]:
 
 def commonest(opened: Opened, name: str, codes: Sequence[int]) -> int:
     """The value that the published marginal has most of, of some: what others are compared with."""
-    asker = opened.asker
-    shares = [
-        float(opened.meters.published(*asker.values(name, np.eye(len(asker.columns[name]))[code]))) for code in codes
-    ]
+    shares = [opened.meters.published(name, code) for code in codes]
     return codes[int(np.argmax(shares))]
 
 

@@ -1,4 +1,4 @@
-"""The file of any protocol: of a single release, or of a follow-up, which carries those that it follows."""
+"""The file of any protocol: of a single release, of a follow-up, which carries those that it follows, or of a model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.follow_up_file import FAMILY, content_of, follow_up_in
 from privacyfunnel.protocols.json_file import WIDE_FAMILY, parsed, text_in, written
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide import file as wide_file
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 
 MOST_RELEASES = 100
 """A file that follows more was made to exhaust us."""
@@ -28,13 +30,20 @@ def load(path: str | Path) -> Protocol:
     return from_text(text_in(path), str(path))
 
 
+def load_any(path: str | Path) -> Protocol | WideProtocol:
+    """The same, or the protocol of a model."""
+    text = text_in(path)
+    if str(parsed(text, str(path))["schema"]).startswith(WIDE_FAMILY):
+        return wide_file.from_text(text, str(path))
+    return from_text(text, str(path))
+
+
 def from_text(text: str, name: str = "the protocol", most: int = MOST_RELEASES) -> Protocol:
     """The protocol that `to_text` wrote."""
     schema = str(parsed(text, name)["schema"])
     if schema.startswith(WIDE_FAMILY):
         raise InvalidProtocol(
-            f"{name} is of a model (fit --model), which only funnel sanitise and funnel audit take; count its rows as "
-            "they stand, with any tool"
+            f"{name} is of a model (fit --model), which only funnel sanitise, audit, estimate and regress take"
         )
     if not schema.startswith(FAMILY):
         return file.from_text(text, name)

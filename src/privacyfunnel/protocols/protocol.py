@@ -178,11 +178,14 @@ class Protocol(Shown):
             file.write(to_text(self).encode("utf-8"))
 
     @classmethod
-    def load(cls, path: str | Path) -> Protocol:
-        """Read a file written by `save`; an edited, broken or foreign one is refused."""
-        from privacyfunnel.protocols.any_file import load
+    def load(cls, path: str | Path) -> Protocol | Any:
+        """Read a file written by `save`; an edited, broken or foreign one is refused.
 
-        return load(path)
+        That of `fit --model` is a `WideProtocol`, which sanitises and is estimated from in the same way.
+        """
+        from privacyfunnel.protocols.any_file import load_any
+
+        return load_any(path)
 
     def sanitise(
         self,

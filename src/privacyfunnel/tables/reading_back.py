@@ -14,6 +14,7 @@ from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
 
@@ -37,7 +38,7 @@ class Tally:
 
 def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Tally:
     """Count the released rows of a table by the outputs that they stand for."""
-    source = _opened(protocol, table, delimiter, encoding)
+    source = opened_release(protocol, table, delimiter, encoding)
     reader = _Reader(protocol)
     parts = []
     names = protocol.released_columns
@@ -46,8 +47,8 @@ def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encod
         columns = dict(zip(names, batch.columns, strict=False))
         parts.append(np.column_stack([reader.outputs(columns, counts), counts]))
     found = np.concatenate(parts) if parts else np.empty((0, len(protocol.blocks) + 1), dtype=np.int64)
-    _check(source, reader)
-    _check_number(source, int(found[:, -1].sum()))
+    refuse_strange(source, reader.strange)
+    check_number(source, int(found[:, -1].sum()))
     different, place = np.unique(found[:, :-1], axis=0, return_inverse=True)
     counts = np.zeros(len(different), dtype=np.int64)
     np.add.at(counts, place.ravel(), found[:, -1])
@@ -66,27 +67,27 @@ def outputs_of_rows(
     protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Integers:
     """y[i, k]: the output of block k that released row i stands for."""
-    source = _opened(protocol, table, delimiter, encoding)
+    source = opened_release(protocol, table, delimiter, encoding)
     y = np.concatenate(list(outputs_in_batches(protocol, source)))
-    _check_number(source, len(y))
+    check_number(source, len(y))
     return y
 
 
 def outputs_in_batches(protocol: Protocol, table: Any) -> Iterator[Integers]:
     """The same, some rows at a time; rows that the protocol never releases are refused after the last."""
-    source = _opened(protocol, table, None, "utf-8")
+    source = opened_release(protocol, table, None, "utf-8")
     reader = _Reader(protocol)
     for batch in source.batches(list(protocol.released_columns)):
         columns = {name: batch.column(name) for name in protocol.released_columns}
         yield reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64))
-    _check(source, reader)
+    refuse_strange(source, reader.strange)
 
 
 def released_outputs(
     protocol: Protocol, table: Any, person: str, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Iterator[tuple[pa.Array, Integers]]:
     """Whose rows they are, as texts, and y[i, k], the output of block k that row i stands for; batch by batch."""
-    source = _opened(protocol, table, delimiter, encoding)
+    source = opened_release(protocol, table, delimiter, encoding)
     if person not in source.columns:
         raise InvalidTable(
             f"{source.name} has no column {person!r} that says whose rows they are: a follow-up is drawn from the copy "
@@ -97,13 +98,14 @@ def released_outputs(
     for batch in source.batches([*names, person]):
         columns = {name: batch.column(name) for name in names}
         y = reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64))
-        persons = _one(batch.column(person))
+        persons = one_array(batch.column(person))
         plain = persons.dictionary_decode() if pa.types.is_dictionary(persons.type) else persons
         yield plain.cast(pa.string()), y
-    _check(source, reader)
+    refuse_strange(source, reader.strange)
 
 
-def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str) -> Source:
+def opened_release(protocol: Protocol | WideProtocol, table: Any, delimiter: str | None, encoding: str) -> Source:
+    """A table that is to be read back, if it has the columns of a release, and not the secret."""
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     columns = protocol.released_columns
     absent = [name for name in columns if name not in source.columns]
@@ -122,16 +124,18 @@ def _opened(protocol: Protocol, table: Any, delimiter: str | None, encoding: str
     return source
 
 
-def _check(source: Source, reader: _Reader) -> None:
-    if reader.strange:
-        where = ", ".join(f"{n:,} in {name}" for name, n in reader.strange.items())
+def refuse_strange(source: Source, strange: dict[str, int]) -> None:
+    """Refuse a table with rows that its protocol never releases, by the columns in which that shows."""
+    if strange:
+        where = ", ".join(f"{n:,} in {name}" for name, n in strange.items())
         raise InvalidTable(
             f"{source.name} has rows that this protocol never releases ({where}); "
             "is it the protocol of this table, and was the table left as it was released?"
         )
 
 
-def _check_number(source: Source, rows: int) -> None:
+def check_number(source: Source, rows: int) -> None:
+    """Refuse too few rows."""
     if rows < FEWEST_ROWS:
         raise InvalidTable(f"{source.name} has {rows} rows, too few for an estimate; {FEWEST_ROWS} are needed")
 
@@ -147,7 +151,7 @@ class _Reader:
     def outputs(self, columns: dict[str, Any], counts: Integers) -> Integers:
         y = np.empty((len(counts), len(self._blocks)), dtype=np.int64)
         for k, (block, readers, known) in enumerate(self._blocks):
-            codes = [reader.encode(_one(columns[reader.name])) for reader in readers]
+            codes = [reader.encode(one_array(columns[reader.name])) for reader in readers]
             for reader, code in zip(readers, codes, strict=True):
                 self._note(repr(reader.name), int(counts[code == UNSEEN].sum()))
             different, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
@@ -187,6 +191,6 @@ def _outputs(block: Block) -> dict[tuple[int, ...], int]:
     return {tuple(row): y for y, row in enumerate(written.tolist())}
 
 
-def _one(array: Any) -> pa.Array:
+def one_array(array: Any) -> pa.Array:
     """A column as a single array."""
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

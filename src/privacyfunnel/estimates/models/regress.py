@@ -16,7 +16,7 @@ from scipy.special import chdtrc, ndtr
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.cell_shares import CellShares, cell_shares
-from privacyfunnel.estimates.frequencies import Presentation
+from privacyfunnel.estimates.frequencies import Presentation, Reader
 from privacyfunnel.estimates.intervals import quantile, tail
 from privacyfunnel.estimates.measuring import Way
 from privacyfunnel.estimates.meters import Meters
@@ -25,7 +25,9 @@ from privacyfunnel.estimates.models.formula import Formula, listed
 from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
@@ -123,7 +125,7 @@ class Regression(Shown):
 
 def regress(
     released: Any,
-    protocol: Protocol,
+    protocol: Protocol | WideProtocol,
     formula: str,
     *,
     family: str = "gaussian",
@@ -145,9 +147,15 @@ def regress(
     >>> found.way, [one.name for one in found.coefficients]
     ('counted', ['Intercept'])
     """
-    if not isinstance(protocol, Protocol):
+    if not isinstance(protocol, Protocol | WideProtocol):
         raise InvalidInput(f"regress needs a Protocol, not {type(protocol).__name__}")
     tail(confidence)  # refuses what is none
+    if isinstance(protocol, WideProtocol):
+        kind, model = family_named(family), Formula(formula)
+        wide = WideMeters.of(protocol, released, rows, "channel", delimiter=delimiter, encoding=encoding)
+        wide.asker.require(model.columns)
+        reader = wide.reader(model.columns, {}, Presentation(confidence, model=False))
+        return _solved(reader, wide.rows, model, kind, why=wide.why, faithful=False, noisy=False)
     protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     kind, model = family_named(family), Formula(formula)
     Asker(protocol).require(model.columns)
@@ -162,30 +170,39 @@ def regression(
     """The same from the tally of a release, for rows that are known to be counted or worked back."""
     asker = Asker(protocol)
     reader = Meters(protocol, counts, way, asker).reader(model.columns, {}, Presentation(confidence, model=False))
-    shares = cell_shares(reader, model.columns, MOST_CELLS)
-    equations = Equations(model.design(asker.columns, shares.codes, family.name == "binomial"), family)
     if reader.meter.way != way:
         why = (
             "The model's columns were released in blocks of their own, so scores are corrected for how rows are drawn."
         )
+    faithful, noisy = protocol.objective == "faithful", protocol.noise is not None
+    return _solved(reader, counts.rows, model, family, why=why, faithful=faithful, noisy=noisy)
+
+
+def _solved(
+    reader: Reader, rows: int, model: Formula, family: Family, *, why: str, faithful: bool, noisy: bool
+) -> Regression:
+    """The model that the reader's rows give."""
+    asker, confidence = reader.asker, reader.presentation.confidence
+    shares = cell_shares(reader, model.columns, MOST_CELLS)
+    equations = Equations(model.design(asker.columns, shares.codes, family.name == "binomial"), family)
     try:
         _check_told(equations, shares)
         theta = equations.solved(shares.values)
-        _check_sure(equations, shares, theta, noisy=protocol.noise is not None)
+        _check_sure(equations, shares, theta, noisy=noisy)
     except InvalidTable as trouble:
-        if reader.meter.way == "channel" and protocol.objective == "faithful":
+        if reader.meter.way == "channel" and faithful:
             raise InvalidTable(f"{trouble}. {IF_FITTED}") from None
         raise
     A = equations.information(theta, shares.values)
     influence = np.asarray(np.linalg.solve(A, equations.scores(theta)), dtype=np.float64)
-    covariance = shares.covariance(influence) * counts.rows / max(1, counts.rows - len(theta))  # HC1
+    covariance = shares.covariance(influence) * rows / max(1, rows - len(theta))  # HC1
     errors, z = np.sqrt(np.diag(covariance)), quantile(tail(confidence))
     design = equations.design
     return Regression(
         formula=model.text,
         family=family.name,
         response=design.response,
-        rows=counts.rows,
+        rows=rows,
         used=float(shares.values[design.used].sum()),
         way=reader.meter.way,
         why=why,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -32,11 +32,10 @@ from privacyfunnel.protocols.wide.mixing_rule import (
     MixingRule,
     Mixture,
 )
-from privacyfunnel.protocols.wide.protocol import Kept, WideProtocol
+from privacyfunnel.protocols.wide.protocol import ColumnCounts, Kept, WideProtocol
 from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule
 
-SCHEMAS: tuple[str, ...] = ("privacyfunnel-wide/1", "privacyfunnel-wide/2")
-"""With two secrets, and with more."""
+SCHEMA: Literal["privacyfunnel-wide/2"] = "privacyfunnel-wide/2"
 MOST_CLASSES = 10_000
 """Of P(s|x): ours are some sixty, and a hundred with more than two secrets."""
 MOST_STAGES = 20
@@ -45,6 +44,8 @@ MOST_LIFT = 1e18
 """Of a centre: no secret is rarer than one part of all weights. Of a proportion, too."""
 LEAST_PRIOR = 1e-18
 """Of a value of the secret: one part of all weights."""
+MOST_COUNT = 2**50
+"""Of people, with noise: far beyond what there can be."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
@@ -90,6 +91,13 @@ class _Kept(BaseModel):
     columns: tuple[float, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
 
 
+class _Counts(BaseModel):
+    model_config = STRICT
+
+    people: tuple[Annotated[int, Field(ge=-MOST_COUNT, le=MOST_COUNT)], ...] = Field(min_length=1)
+    variance: float = Field(ge=0, allow_inf_nan=False)
+
+
 class _Table(BaseModel):
     model_config = STRICT
 
@@ -100,7 +108,7 @@ class _Table(BaseModel):
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-wide/1", "privacyfunnel-wide/2"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-wide/2"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     secret: str = Field(max_length=LONGEST_TEXT)
@@ -114,13 +122,14 @@ class _File(BaseModel):
     rule: _Rule | _MixingRule
     kept: _Kept
     groups: str = Field(max_length=LONGEST_DIGEST)
+    counts: tuple[_Counts, ...] = Field(max_length=MOST_COLUMNS)
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
 def to_text(protocol: WideProtocol) -> str:
     """The protocol as the text of its file."""
     content: dict[str, Any] = {
-        "schema": SCHEMAS[isinstance(protocol.rule, MixingRule)],
+        "schema": SCHEMA,
         "guarantee": protocol.notion.words(),
         "promise": protocol.notion.as_dict(),
         "secret": protocol.secret,
@@ -137,6 +146,7 @@ def to_text(protocol: WideProtocol) -> str:
         "rule": asdict(protocol.rule),
         "kept": asdict(protocol.kept),
         "groups": protocol.groups,
+        "counts": [{"people": list(own.people), "variance": own.variance} for own in protocol.counts],
     }
     return written({**content, "digest": digest_of_content(content)})
 
@@ -149,10 +159,8 @@ def load_wide(path: str | Path) -> WideProtocol:
 def from_text(text: str, name: str = "the protocol") -> WideProtocol:
     """The protocol that `to_text` wrote."""
     content = parsed(text, name)
-    if content["schema"] not in SCHEMAS:
-        raise InvalidProtocol(
-            f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {' and '.join(SCHEMAS)}"
-        )
+    if content["schema"] != SCHEMA:
+        raise InvalidProtocol(f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA}")
     check_unchanged(content, text, name)
     return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
 
@@ -166,8 +174,6 @@ def _to_protocol(file: _File) -> WideProtocol:
     if len(set(names)) < len(names) or len(file.kept.columns) != len(names):
         raise InvalidProtocol("an attribute is released twice, or too much is said of them")
     sizes = tuple(len(column) for column in file.columns)
-    if isinstance(file.rule, _Rule) != (file.schema_ == SCHEMAS[0]):
-        raise InvalidProtocol("the rule is not one of this schema")
     rule = _rule(file.rule, len(names)) if isinstance(file.rule, _Rule) else _mixing_rule(file.rule, len(names))
     return WideProtocol(
         notion,
@@ -181,6 +187,7 @@ def _to_protocol(file: _File) -> WideProtocol:
         file.epsilon,
         file.declared,
         file.groups,
+        tuple(ColumnCounts(own.people, own.variance) for own in file.counts),
     )
 
 

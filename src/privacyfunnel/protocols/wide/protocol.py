@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.pair_model import PairModel
-from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.errors import ExactFit, InvalidProtocol
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.everything import NO_BOUND, NOT_DECLARED
 from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
 from privacyfunnel.protocols.wide.rule import Plan, Rule, plan_of
 from privacyfunnel.typing import Integers
+
+NOT_FOR_PUBLICATION = (
+    "this model was fitted without noise, so its file tells of single people: keep it to yourself, or fit it with noise"
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,15 @@ def plan_by(rule: Rule | MixingRule, weights: Integers, sizes: tuple[int, ...]) 
     return mixed_plan_of(rule, weights, sizes) if isinstance(rule, MixingRule) else plan_of(rule, weights, sizes)
 
 
+@dataclass(frozen=True)
+class ColumnCounts:
+    """About how many of the people that a model was fitted on have each value of a column, and the noise in that."""
+
+    people: tuple[int, ...]
+    variance: float
+    """Of the noise of each of these numbers; 0 if there is none."""
+
+
 @dataclass(frozen=True, eq=False)
 class WideProtocol:
     """A protocol for all combinations of its columns' values, however few people have each."""
@@ -59,11 +75,21 @@ class WideProtocol:
     """Whether values and ranges were declared beforehand."""
     groups: str
     """The digest of the plan that the rule makes of the model."""
+    counts: tuple[ColumnCounts, ...] = ()
+    """Of every column, by the noisy tables: what tells readers by how much released rows lean towards the model."""
 
     objective: ClassVar[Literal["faithful"]] = "faithful"
     variant: ClassVar[None] = None
     draw: ClassVar[None] = None
     blocks: ClassVar[tuple[()]] = ()
+
+    def __post_init__(self) -> None:
+        if self.counts and [len(own.people) for own in self.counts] != [len(column) for column in self.columns]:
+            raise InvalidProtocol("the counts of the columns do not fit their values")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to workers: not the groups, which are large, and which each recomputes and checks."""
+        return {name: value for name, value in self.__dict__.items() if name != "plan"}
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -85,6 +111,58 @@ class WideProtocol:
                 "proven (their digest does not fit); get the original file, or use the version that wrote it"
             )
         return found
+
+    @classmethod
+    def load(cls, path: str | Path) -> WideProtocol:
+        """Read a file written by `save`; an edited, broken or foreign one is refused."""
+        from privacyfunnel.protocols.wide.file import load_wide
+
+        return load_wide(path)
+
+    def save(self, path: str | Path, *, force: bool = True) -> None:
+        """Write the protocol's file: the promise, the model, the rule. One fitted without noise is not for others."""
+        from privacyfunnel.tables.wide.fit import save_wide
+
+        if self.epsilon is None:
+            warnings.warn(NOT_FOR_PUBLICATION, ExactFit, stacklevel=2)
+        save_wide(self, Path(path), force)
+
+    def sanitise(
+        self,
+        table: Any,
+        output: str | Path | None = None,
+        *,
+        keep_order: bool = False,
+        seed: int | None = None,
+        force: bool = False,
+    ) -> Any:
+        """Redraw every row of `table`, with the operating system's randomness: as `Protocol.sanitise`.
+
+        Rows with values that the protocol does not know are refused.
+        """
+        from privacyfunnel.tables.wide.release import sanitise_wide
+
+        return sanitise_wide(self, table, output, keep_order=keep_order, seed=seed, force=force)
+
+    def sanitise_spark(
+        self,
+        frame: Any,
+        output: str | Path | None = None,
+        *,
+        keep_order: bool = False,
+        seed: int | None = None,
+        force: bool = False,
+        partition_by: Sequence[str] = (),
+    ) -> Any:
+        """Redraw every row of a Spark DataFrame, on its cluster: as `Protocol.sanitise_spark`.
+
+        Every worker recomputes the groups from model and rule, once, and refuses if they are not those of the file.
+        """
+        from privacyfunnel.tables.spark.release import sanitise_spark
+
+        return sanitise_spark(
+            self, frame, output, keep_order=keep_order, seed=seed, force=force, partition_by=partition_by
+        )
 
     def everything(self) -> str:
         """What the file and all released rows together tell about one person, in a few sentences."""

@@ -36,6 +36,7 @@ from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, Priv
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.draws import merged
 from privacyfunnel.tables.pairs import sanitiser_of
 from privacyfunnel.tables.release_note import Release
@@ -47,6 +48,7 @@ from privacyfunnel.tables.spark.connect_folder import ConnectFolder
 from privacyfunnel.tables.spark.folder import SparkFolder
 from privacyfunnel.tables.spark.source import SparkSource, trouble_of, unlogged
 from privacyfunnel.tables.spark.troubles import is_classic, troubles
+from privacyfunnel.tables.wide.redrawing import WorkersSanitiser
 from privacyfunnel.tables.writing import plain
 
 RELEASE_KEY_BYTES = 32
@@ -69,7 +71,7 @@ class Drawing:
     A task holds its partition as inputs and outputs: 8 bytes for each row and block, 8 more for its rank.
     """
 
-    protocol: Protocol
+    protocol: Protocol | WideProtocol
     key: bytes = field(repr=False)
     keep_order: bool
     unseen: Unseen
@@ -82,7 +84,7 @@ class Drawing:
         return [*self.protocol.attributes, *([self.given.look.person] if self.given is not None else [])]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sanitiser = sanitiser_of(self.protocol, self.unseen)
+        sanitiser = _sanitiser(self.protocol, self.unseen)
         read = sanitiser.inputs if self.given is None else self._given(self.given)
         parts, partition = [], 0
         for batch in _larger(batches, (*self.columns, PLACE)):
@@ -126,7 +128,7 @@ class Drawing:
 
     def schema(self) -> str:
         """What a task gives back: the attributes as c0, c1, … and, last, the rank."""
-        types = [SPARK_TYPES[str(kind)] for kind in sanitiser_of(self.protocol).schema().types]
+        types = [SPARK_TYPES[str(kind)] for kind in _sanitiser(self.protocol).schema().types]
         return ", ".join(f"c{i} {kind}" for i, kind in enumerate(types + ([] if self.keep_order else ["bigint"])))
 
 
@@ -134,10 +136,10 @@ class Drawing:
 class StrangerCount:
     """The work of a task that only counts the rows that the protocol was not fitted on, by column."""
 
-    protocol: Protocol
+    protocol: Protocol | WideProtocol
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sanitiser = Sanitiser(self.protocol)
+        sanitiser = _first_step(self.protocol)
         for batch in _larger(batches, self.protocol.attributes):
             sanitiser.inputs(batch)
         names, rows = list(sanitiser.strangers), list(sanitiser.strangers.values())
@@ -214,7 +216,7 @@ def _together(batches: list[pa.RecordBatch], names: Sequence[str]) -> list[pa.Re
 
 
 def sanitise_spark(
-    protocol: Protocol,
+    protocol: Protocol | WideProtocol,
     frame: Any,
     output: str | os.PathLike[str] | None = None,
     *,
@@ -234,13 +236,33 @@ def sanitise_spark(
     a DataFrame comes back that has been computed and persisted, so that using it twice shows the same rows.
     With `remember` and `person`, people who were released before keep their row; key and ledger lie with the driver.
     """
+    if isinstance(protocol, WideProtocol):
+        if unseen != "refuse" or remember is not None or person is not None:
+            raise InvalidInput("a protocol of a model draws afresh, and refuses values that it does not know")
+        return _sanitised(protocol, frame, output, keep_order, unseen, seed, force, partition_by)
     check_unseen(protocol, unseen)
     asked = Remember.asked(remember, person, changed, protocol)
     if asked is None and isinstance(protocol, FollowUp):
         raise InvalidInput("on Spark a follow-up is drawn with the key of what it follows (--remember, --person)")
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
-    whole, protocol = protocol, protocol if variant else without_variants(protocol)
+    shown = protocol if variant else without_variants(protocol)
+    settled = None if asked is None else (protocol, asked)
+    return _sanitised(shown, frame, output, keep_order, unseen, seed, force, partition_by, settled)
+
+
+def _sanitised(
+    protocol: Protocol | WideProtocol,
+    frame: Any,
+    output: str | os.PathLike[str] | None,
+    keep_order: bool,
+    unseen: Unseen,
+    seed: int | None,
+    force: bool,
+    partition_by: Sequence[str],
+    asked: tuple[Protocol, Remember] | None = None,
+) -> Any:
+    """The same, once what is asked for is known to make sense; `asked` is whose key is used, and for what."""
     strange = [name for name in partition_by if name not in protocol.attributes]
     if strange or len(partition_by) >= len(protocol.attributes):
         raise InvalidInput("a release is partitioned by some of its attributes, and not by all")
@@ -257,7 +279,8 @@ def sanitise_spark(
     dropped = tuple(name for name in source.columns if name not in protocol.attributes)
     objective, column = protocol.objective, protocol.variant
     release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed, objective, column)
-    memory = _memory(whole, asked, source, unseen) if asked is not None else None
+    release = replace(release, leaning=isinstance(protocol, WideProtocol))
+    memory = _memory(*asked, source, unseen) if asked is not None else None
     drawing = Drawing(protocol, _release_key(seed), keep_order, unseen, memory.given if memory is not None else None)
     release = replace(release, remembered=memory.summary if memory is not None else None)
     commit = memory.commit if memory is not None else _nothing
@@ -281,6 +304,18 @@ def _memory(protocol: Protocol, asked: Remember, source: SparkSource, unseen: Un
     attributes = source.frame.select(*(f"c{source.columns.index(name)}" for name in protocol.attributes))
     reader = on_cluster(source, lambda: _told(protocol, attributes, source.name))
     return people_of_table(protocol, asked, source, unseen, reader)
+
+
+def _sanitiser(protocol: Protocol | WideProtocol, unseen: Unseen = "refuse") -> Sanitiser:
+    """What draws rows by a protocol, in a task."""
+    if isinstance(protocol, WideProtocol):
+        return WorkersSanitiser(protocol)
+    return sanitiser_of(protocol, unseen)
+
+
+def _first_step(protocol: Protocol | WideProtocol) -> Sanitiser:
+    """What reads rows of a table."""
+    return WorkersSanitiser(protocol) if isinstance(protocol, WideProtocol) else Sanitiser(protocol)
 
 
 def _release_key(seed: int | None) -> bytes:
@@ -322,7 +357,7 @@ def _computed(released: Any, name: str) -> Any:
     return released
 
 
-def _strangers(protocol: Protocol, rows_in: Any, name: str) -> Counter[str]:
+def _strangers(protocol: Protocol | WideProtocol, rows_in: Any, name: str) -> Counter[str]:
     from pyspark.sql import functions as F
 
     with _told(protocol, rows_in, name):
@@ -333,7 +368,7 @@ def _strangers(protocol: Protocol, rows_in: Any, name: str) -> Counter[str]:
 
 
 @contextmanager
-def _told(protocol: Protocol, rows_in: Any, name: str) -> Iterator[None]:
+def _told(protocol: Protocol | WideProtocol, rows_in: Any, name: str) -> Iterator[None]:
     """Spark's errors as ours: they quote nothing, and a refusal counts the rows of the whole table."""
     try:
         with unlogged():
@@ -343,7 +378,7 @@ def _told(protocol: Protocol, rows_in: Any, name: str) -> Iterator[None]:
     except troubles() as trouble:
         words = str(trouble)
         if "UnseenValues" in words:
-            sanitiser = Sanitiser(protocol)
+            sanitiser = _first_step(protocol)
             sanitiser.strangers.update(_strangers(protocol, rows_in, name))
             sanitiser.finish()
         hint = "is privacyfunnel installed on the workers?" if "ModuleNotFoundError" in words else "its log says more"

@@ -19,6 +19,7 @@ from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
 from privacyfunnel.tables.wide.choosing import too_many
+from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fitting import fitted_model
 from privacyfunnel.tables.wide.marginals import ROUNDINGS, exact_marginals, private_marginals
 from privacyfunnel.tables.writing import check_output, whole_file
@@ -34,7 +35,8 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
     """
     _check(joint, notion)
     left = None if epsilon is None else checked_epsilon(epsilon) * (1 - ROUNDINGS) - spent
-    model = fitted_model(exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left)))
+    marginals = exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left))
+    model = fitted_model(marginals)
     weights = model.weights()
     rule = (rule_for if model.n_s == TWO else mixing_rule_for)(notion, weights, model.sizes)
     plan = plan_by(rule, weights, model.sizes)
@@ -53,6 +55,7 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
         epsilon,
         joint.declared,
         plan.digest(),
+        column_counts(marginals),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from privacyfunnel.distribution.column import UNSEEN
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import UnseenValues
+from privacyfunnel.protocols.wide.file import from_text, to_text
 from privacyfunnel.protocols.wide.groups import Groups
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import Plan
@@ -94,7 +96,10 @@ class WideSanitiser(Sanitiser):
         self.unseen = "refuse"
         self.strangers: Counter[str] = Counter()
         self._sizes, self._columns = protocol.model.sizes, protocol.columns
-        self._redrawing = Redrawing(protocol.plan)
+
+    @cached_property
+    def _redrawing(self) -> Redrawing:
+        return Redrawing(self.protocol.plan)
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, 0]: the number of the combination that row i has; 0 for rows that will be refused."""
@@ -126,3 +131,17 @@ class WideSanitiser(Sanitiser):
     def schema(self) -> pa.Schema:
         """The schema of released tables, in plain types."""
         return pa.schema([(column.name, column.released_values.type) for column in self._columns])
+
+
+class WorkersSanitiser(WideSanitiser):
+    """The same for tasks of a cluster: groups are recomputed once in a worker's life, not once in a task's."""
+
+    @cached_property
+    def _redrawing(self) -> Redrawing:
+        return _redrawing_in(to_text(self.protocol))
+
+
+@lru_cache(maxsize=1)
+def _redrawing_in(text: str) -> Redrawing:
+    """Of the protocol in this text."""
+    return Redrawing(from_text(text).plan)
