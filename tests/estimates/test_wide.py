@@ -16,7 +16,9 @@ from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import ExactFit, InvalidInput, InvalidTable
 from privacyfunnel.estimates.wide.leaning import leaning
 from privacyfunnel.estimates.wide.meters import WideMeters
+from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.protocols.wide.file import to_text
+from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.moves import expected_shares, moves_of, place_of
 from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fit import fit_wide
@@ -71,6 +73,9 @@ def channel_of(plan):
     for x, z, m, k in zip(plan.pairs.first, plan.pairs.second, plan.pairs.m, plan.pairs.n, strict=True):
         groups.append({int(x): int(m), int(z): int(k)})
     groups.append({x: int(plan.rest[x]) for x in range(n) if plan.rest[x]})
+    several = plan.groups
+    for start, end in itertools.pairwise(several.start):
+        groups.append(dict(zip(several.cells[start:end].tolist(), several.mass[start:end].tolist(), strict=True)))
     Q = [[Fraction(0)] * n for _ in range(n)]
     for group in groups:
         total = sum(group.values())
@@ -80,9 +85,17 @@ def channel_of(plan):
     return Q
 
 
+def plan_of_three_secrets():
+    weights = np.exp(np.random.default_rng(3).normal(0, 1, (3, int(np.prod(SIZES)))))
+    weights = (weights / weights.sum() * 2.0**60).astype(np.int64)
+    return mixed_plan_of(mixing_rule_for(pf.LIP(0.2), weights, SIZES), weights, SIZES)
+
+
+@pytest.mark.parametrize("secrets", [2, 3])
 @pytest.mark.parametrize("columns", [(0,), (2, 0), (1, 3), (0, 1, 2)])
-def test_what_becomes_of_some_columns_is_that_of_all_summed_up(protocol, columns):
-    plan = protocol.plan
+def test_what_becomes_of_some_columns_is_that_of_all_summed_up(protocol, columns, secrets):
+    plan = protocol.plan if secrets == 2 else plan_of_three_secrets()
+    assert len(plan.groups if secrets > 2 else plan.pairs.m) > 5
     Q = np.array(channel_of(plan), dtype=np.float64)
     assert Q.sum(axis=0) == pytest.approx(np.ones(len(Q)))
     place = place_of(np.arange(plan.W.size), SIZES, columns)
