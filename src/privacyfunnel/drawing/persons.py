@@ -22,6 +22,7 @@ HALVES = 2
 HEAD = 8
 """Bytes of a message before the person's own."""
 WORD_BYTES = 8
+"""Letters that are read at once."""
 INTEGER_WORDS = 3
 """Eight letters each: a sign and 19 digits."""
 SPARE = 2
