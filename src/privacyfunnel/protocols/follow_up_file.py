@@ -27,7 +27,7 @@ from privacyfunnel.protocols.file import (
     plain_channel,
     plain_noise,
 )
-from privacyfunnel.protocols.follow_up import FollowUp, Steps, length
+from privacyfunnel.protocols.follow_up import FollowUp, Steps, length, most_outputs
 from privacyfunnel.protocols.json_file import SHOWN, check_unchanged, digest_of_content, integers, parsed, valid
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.protocol import Fitted, Objective, Protocol
@@ -174,7 +174,7 @@ def _steps(found: _File, before: Protocol) -> Steps:
         raise InvalidProtocol("a value has a number that its column does not have")
     if len(np.unique(codes, axis=0)) < len(codes):
         raise InvalidProtocol("the same values are listed twice")
-    if histories.shape[1] != length(before) or (histories < 0).any():
+    if histories.shape[1] != length(before) or (histories < 0).any() or (histories >= most_outputs(before)).any():
         raise InvalidProtocol("a history does not fit the releases before")
     if len(found.inputs) != len(histories) or sum(map(len, found.inputs)) != len(found.channel):
         raise InvalidProtocol("the histories, their inputs and the channel do not fit together")
