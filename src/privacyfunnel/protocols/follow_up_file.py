@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from privacyfunnel.distribution.column import Column, Reading
+from privacyfunnel.distribution.refinement import read_from
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.digits import multiple_of
@@ -148,6 +149,10 @@ def _read(found: _File, before: Callable[[dict[str, Any]], Protocol]) -> FollowU
     if found.follows != found.before.get("digest"):
         raise InvalidProtocol("what it follows is not what it says it follows")
     protocol = before(found.before)
+    if not set(protocol.attributes) <= set(names):
+        raise InvalidProtocol("a column that was released before is not among its columns")
+    for column in protocol.columns:
+        read_from(found.columns[names.index(column.name)], column)  # refused unless it is cut as it was, or more finely
     return FollowUp(
         protocol,
         _steps(found, protocol),
