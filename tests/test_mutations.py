@@ -652,9 +652,24 @@ MUTATIONS = {
     ),
     "old values that are taken for today's": Mutation(
         "tables/changes.py",
-        "CASE WHEN r.who IS NULL THEN {value} ELSE r.t{k} END",
-        "CASE WHEN r.who IS NULL THEN {value} ELSE {value} END",
+        "CASE WHEN r{i}.who IS NULL THEN {value} ELSE r{i}.t{k} END",
+        "CASE WHEN r{i}.who IS NULL THEN {value} ELSE {value} END",
         ("tables/test_changes.py::test_old_and_new_values_stand_side_by_side_in_the_order_of_today",),
+    ),
+    "unchanged people whose row says something else": Mutation(
+        "optimiser/follow_up.py",
+        "written[stay] = row",
+        "row = 0",
+        (
+            "optimiser/test_keeping.py"
+            "::test_changes_that_have_nothing_to_do_with_the_secret_are_all_followed_up_without_a_cover",
+        ),
+    ),
+    "rows that stay counted for everybody": Mutation(
+        "proof/rows_kept.py",
+        "at = channel.outputs == rows.row[h]",
+        "at = channel.outputs >= 0",
+        ("optimiser/test_keeping.py::test_everything_together_keeps_the_promise_in_fractions",),
     ),
     "a row drawn for another history": Mutation(
         "tables/earlier_releases.py",

@@ -250,7 +250,7 @@ def test_new_unchanged_and_changed_people_are_released_in_one_run(folder, change
     assert found["level"] <= 0.7
     assert (found["changes"]["new"], found["changes"]["gone"]) == (50, 50)
     kept = found["rows_before"]
-    assert kept["rows_kept_of_unchanged"] == 1 if "0" in how else kept["rows_kept_of_unchanged"] > 0.4
+    assert kept["rows_kept_of_unchanged"] > (1 - 1e-8 if "0" in how else 0.4)
     key = tmp_path / "k.key"
     for whole in changed.glob("k.key*"):
         (copytree if whole.is_dir() else copy2)(whole, tmp_path / whole.name)

@@ -73,6 +73,12 @@ def test_changed_digits_are_refused(nested):
         (lambda c: c.update(histories=c["histories"][:-1]), "do not fit together"),
         (lambda c: c.update(histories=[[0]] * len(c["histories"])), "listed twice"),
         (lambda c: c.update(histories=[[*h, 0] for h in c["histories"]]), "does not fit the releases before"),
+        (lambda c: c["histories"][-1].__setitem__(0, 99), "does not fit the releases before"),
+        (lambda c: c["columns"][0].update(name="height"), "released before is not among its columns"),
+        (
+            lambda c: c["columns"][0].update(kind="bins", edges=[0, 1, 2, 3, 4], labels=list("abcd")),
+            "not cut more finely",
+        ),
         (lambda c: c["channel"][0].append(1), "incomplete"),
         (lambda c: c["channel"][0].__setitem__(1, 5), "sum to exactly 1"),
         (lambda c: c["inputs"][0].__setitem__(0, 99), "out of range|out of order"),

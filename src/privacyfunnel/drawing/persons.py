@@ -21,6 +21,8 @@ HALVES = 2
 """Words of 64 bits in a block of AES."""
 HEAD = 8
 """Bytes of a message before the person's own."""
+WORD_BYTES = 8
+"""Letters that are read at once."""
 INTEGER_WORDS = 3
 """Eight letters each: a sign and 19 digits."""
 SPARE = 2
@@ -82,15 +84,22 @@ class Texts(Persons):
     def first_blocks(
         self, low: int, x: NDArray[Any], block: int, subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]
     ) -> Layout:
-        # The bytes of few rows at a time are copied: they stay in a core's cache.
         offsets = self.offsets[low : low + len(x) + 1].astype(np.int64)
-        begin, end = int(offsets[0]), int(offsets[-1])
-        words = room("texts", (end - begin) // 8 + 1 + SPARE)
-        words.view(np.uint8)[: end - begin] = self.data[begin:end]
+        begin = int(offsets[0]) // WORD_BYTES * WORD_BYTES
+        words = self._words(begin, int(offsets[-1]))
         offsets -= begin
         frozen, starts, lengths = _read_only(words), _read_only(offsets[:-1]), np.empty(len(x), dtype=np.int64)
         same = _of_texts(frozen, _read_only(offsets), lengths, _native(x), block, subkeys, plain)
         return frozen, starts, _read_only(lengths), same
+
+    def _words(self, begin: int, end: int) -> NDArray[np.uint64]:
+        """The bytes from `begin` to `end` as words, and some more; copied only if there are no more."""
+        size = (end - begin) // WORD_BYTES + 1 + SPARE
+        if begin + size * WORD_BYTES <= len(self.data) and not self.data.ctypes.data % WORD_BYTES:
+            return self.data[begin : begin + size * WORD_BYTES].view(np.uint64)
+        words = room("texts", size)
+        words.view(np.uint8)[: end - begin] = self.data[begin:end]
+        return words
 
 
 @dataclass(frozen=True, eq=False)

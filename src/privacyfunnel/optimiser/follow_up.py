@@ -279,8 +279,13 @@ class _Task:
         if parted.share <= DUST:
             return self._nothing_more(given, share)
         found = self._mixed(parted.others(), seconds)
-        columns, q = parted.with_rows(found)
-        channel = self._rounded(given, columns, q, sink=0 if len(columns) > len(found.columns) else None)
+        channel = constant(given.own.n_x)
+        for part in ((found.columns, found.q), parted.in_one()):
+            columns, q = parted.with_rows(*part)
+            rounded = self._rounded(given, columns, q, sink=0 if len(columns) > len(part[0]) else None)
+            if parted.covered(rounded, unchanged, self.cover):
+                channel = rounded
+                break
         written = given.values[assigned(channel, mass_of(channel, given.own), given.own)]
         mass = np.where(unchanged[channel.inputs], mass_of(channel, given.own), 0.0)
         row, stay = int(rows.row[given.h]), int(np.argmax(np.bincount(channel.outputs, mass)))

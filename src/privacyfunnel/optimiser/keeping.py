@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.lp import LinearProgram
-from privacyfunnel.optimiser.mixing import Mixture, Problem
+from privacyfunnel.optimiser.mixing import Problem
 from privacyfunnel.optimiser.program.polytope import DUST, Columns
+from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Vector
 
 FEW = 1e-4
@@ -73,12 +74,25 @@ class Parted:
         some = self.some
         return self.problem.given(some, self.followed[some] / self.followed[some].sum())
 
-    def with_rows(self, mixture: Mixture) -> tuple[Columns, Vector]:
+    def in_one(self) -> tuple[Columns, Vector]:
+        """People who are followed up, told nothing but that."""
+        return Columns.from_dense(self.followed[None, self.some] / self.followed[self.some].sum()), np.ones(1)
+
+    def with_rows(self, columns: Columns, q: Vector) -> tuple[Columns, Vector]:
         """All posteriors of the history and their probabilities: first that of people whose row stays."""
         stay = self.problem.inside.p_x - self.followed
         left = float(stay.sum())
-        rest = Columns(self.some[mixture.columns.support], mixture.columns.mass)
+        rest = Columns(self.some[columns.support], columns.mass)
         if left <= DUST:
-            return rest, mixture.q
-        columns = Columns.join([Columns.from_dense(stay[None, :] / left), rest])
-        return columns, np.append(left, (1 - left) * mixture.q)
+            return rest, q
+        both = Columns.join([Columns.from_dense(stay[None, :] / left), rest])
+        return both, np.append(left, (1 - left) * q)
+
+    def covered(self, channel: Channel, unchanged: NDArray[np.bool_], cover: float) -> bool:
+        """Whether a channel, in which rows that found no rounding are with those that stay, has no larger cover."""
+        mass = channel.numerators / UNIT * self.problem.inside.p_x[channel.inputs]
+        same = unchanged[channel.inputs]
+        kept = np.bincount(channel.outputs, np.where(same, mass, 0.0))
+        moved = channel.outputs != int(np.argmax(kept))
+        others = float(mass[moved & ~same].sum())
+        return not np.isfinite(cover) or float(mass[moved & same].sum()) <= cover * others + WHOLE

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.column import Column, values_of
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import nearest
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.labels import assigned, likeliest, numbered
@@ -52,6 +53,9 @@ class Block:
         """For every value of X in `joint`, the input that stands for the same values; −1 if none does."""
         if self.columns == joint.columns and np.array_equal(self.codes, joint.codes):
             return np.arange(joint.n_x)
+        absent = [name for name in self.attributes if name not in joint.attributes]
+        if absent:
+            raise InvalidInput(f"the distribution has no column {absent[0]!r}, which the protocol is about")
         places = [joint.attributes.index(name) for name in self.attributes]
         known = {values: x for x, values in enumerate(map(tuple, self.values.tolist()))}
         found = np.array([known.get(values, -1) for values in map(tuple, joint.values[:, places].tolist())])

@@ -279,6 +279,17 @@ def outputs_of(protocol: Protocol) -> int:
     return 1 if isinstance(protocol, FollowUp) else len(protocol.blocks)
 
 
+def most_outputs(protocol: Protocol) -> list[int]:
+    """How many outputs each number of a history can be one of, with the release of this protocol."""
+    found: list[int] = []
+    for one in (*earlier(protocol), protocol):
+        if isinstance(one, FollowUp):
+            found.append(len(one.steps.codes))
+        else:
+            found += [block.channel.n_outputs for block in one.blocks]
+    return found
+
+
 def length(protocol: Protocol) -> int:
     """How many numbers say what was released of somebody, with the release of this protocol."""
     return sum(map(outputs_of, (*earlier(protocol), protocol)))

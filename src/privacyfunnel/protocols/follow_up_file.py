@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from privacyfunnel.distribution.column import Column, Reading
+from privacyfunnel.distribution.refinement import read_from
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.digits import multiple_of
@@ -27,7 +28,7 @@ from privacyfunnel.protocols.file import (
     plain_channel,
     plain_noise,
 )
-from privacyfunnel.protocols.follow_up import FollowUp, Steps, length
+from privacyfunnel.protocols.follow_up import FollowUp, Steps, length, most_outputs
 from privacyfunnel.protocols.json_file import SHOWN, check_unchanged, digest_of_content, integers, parsed, valid
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.protocol import Fitted, Objective, Protocol
@@ -148,6 +149,10 @@ def _read(found: _File, before: Callable[[dict[str, Any]], Protocol]) -> FollowU
     if found.follows != found.before.get("digest"):
         raise InvalidProtocol("what it follows is not what it says it follows")
     protocol = before(found.before)
+    if not set(protocol.attributes) <= set(names):
+        raise InvalidProtocol("a column that was released before is not among its columns")
+    for column in protocol.columns:
+        read_from(found.columns[names.index(column.name)], column)  # refused unless it is cut as it was, or more finely
     return FollowUp(
         protocol,
         _steps(found, protocol),
@@ -174,7 +179,7 @@ def _steps(found: _File, before: Protocol) -> Steps:
         raise InvalidProtocol("a value has a number that its column does not have")
     if len(np.unique(codes, axis=0)) < len(codes):
         raise InvalidProtocol("the same values are listed twice")
-    if histories.shape[1] != length(before) or (histories < 0).any():
+    if histories.shape[1] != length(before) or (histories < 0).any() or (histories >= most_outputs(before)).any():
         raise InvalidProtocol("a history does not fit the releases before")
     if len(found.inputs) != len(histories) or sum(map(len, found.inputs)) != len(found.channel):
         raise InvalidProtocol("the histories, their inputs and the channel do not fit together")

@@ -82,6 +82,9 @@ class RowsBefore:
         """Refused unless all columns are those of the release before, and today's of some of them."""
         released = {column.name: column for column in before.columns}
         names = [column.name for column in columns]
+        absent = [name for name in released if name not in names]
+        if absent:
+            raise InvalidInput(f"column {absent[0]!r} was released before, and is not among the columns")
         todays = {later(name): name for name in released if later(name) in names and later(name) not in released}
         further = [name for name in names if name not in released and name not in todays]
         if further or not todays:

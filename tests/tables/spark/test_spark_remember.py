@@ -91,3 +91,17 @@ def test_a_follow_up_is_the_same_on_spark(session, table, protocol, tmp_path):
         second.sanitise_spark(frame)
     with pytest.raises(UnseenValues, match="not fitted on some values"):
         second.sanitise_spark(session.createDataFrame(whole.assign(sex="x")), **again)
+
+
+def test_who_keeps_their_row_is_counted_alike_on_spark(session, table, protocol, tmp_path):
+    again = {"remember": tmp_path / "people.key", "person": "id", "keep_order": True}
+    today = table.assign(town=np.where(np.arange(ROWS) % 8 == 0, "B", table.town))
+    both = table.assign(**{"town now": today.town})
+    joint = pf.Joint.from_table(both, "ill", ["town", "town now"])
+    second = pf.optimise(joint, pf.LIP(0.3), after=protocol, keep_rows=True)
+    protocol.sanitise(table, **again)
+    release = second.sanitise_spark(session.createDataFrame(both).coalesce(1), tmp_path / "open.parquet", **again)
+    stay = release.remembered.stay
+    assert (stay.unchanged, stay.changed) == ((today.town == table.town).sum(), (today.town != table.town).sum())
+    assert stay.unchanged_kept > stay.unchanged / 2
+    assert pd.read_parquet(tmp_path / "open.parquet").equals(second.sanitise(today, was=table, **again))

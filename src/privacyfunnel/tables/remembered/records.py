@@ -146,6 +146,11 @@ class PeopleFile:
 
         return cls(rows, read)
 
+    @property
+    def records(self) -> Records:
+        """All of them, in memory."""
+        return self._read(0, self.rows)
+
     def find(self, wanted: Records) -> tuple[NDArray[np.bool_], Records]:
         """Which of the persons in sorted records are here, and their records here."""
         near = self._between(wanted)
