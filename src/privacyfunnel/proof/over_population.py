@@ -11,7 +11,6 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import UNIT
 from privacyfunnel.errors import InvalidPromise, NotCertified
-from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.confidence import Chains, Within
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
@@ -23,7 +22,6 @@ from privacyfunnel.proof.certificate import certify, entries_of
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.setting_aside import SetAside
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.coarseness import merging_words, released_by
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
@@ -231,29 +229,6 @@ def rare_cells(joint: Joint, notion: Robust) -> tuple[RareCells, ...]:
         people = int(_people(joint, cells.weights[:, rare].sum()))
         found.append(RareCells(cells.attributes, cells.n_x, len(rare), people))
     return tuple(found)
-
-
-def broken_outputs(channel: Channel, joint: Joint, notion: Notion) -> Integers:
-    """The outputs of a channel from the values of `joint` that break a robust promise somewhere in its set."""
-    entries, broken = Entries.of(channel), set()
-    for clause, parts in notion.possible_clauses(joint):
-        for part in parts:
-            for shown in worst_case.each_output(entries.inputs, entries.outputs, entries.numerators, part):
-                if _breaks(shown, clause):
-                    broken.add(shown.output)
-    return np.array(sorted(broken), dtype=np.int64)
-
-
-def _breaks(shown: worst_case.OneOutput, clause: Clause) -> bool:
-    """Whether an output may break a clause somewhere in its set."""
-    if clause.most is not None:
-        (event,) = clause.about or ()
-        believed = shown.belief(event)
-        return believed.over > clause.most * believed.under
-    kinds = [kind for kind in worst_case.SIDES if np.isfinite(clause.limits.named()[kind])]
-    extremes = [(kind, shown.extreme(kind, clause.about)) for kind in kinds]
-    reached = [clause.level_of(_only(kind, one.log())) for kind, one in extremes if one is not None]
-    return max(reached, default=0.0) > clause.epsilon
 
 
 def _level(shown: worst_case.OneOutput, notion: Notion) -> float:

@@ -1,5 +1,7 @@
 """Two secrets over a confidence set: sets of values, programs, pairs and bounds, against all corners one by one."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -192,3 +194,41 @@ def test_an_optimum_of_thirty_values_is_proven():
     protocol = pf.optimise(joint, pf.robust(pf.LIP(0.5)))
     assert protocol.gap <= 1e-6
     assert protocol.utility == pytest.approx(2.883702, abs=2e-6)  # as proven by branching on boxes
+
+
+def test_with_any_number_of_conditions_the_least_set_is_that_of_all_sets():
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        n, conditions, pieces = int(rng.integers(2, 7)), int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        K, M = rng.normal(size=(conditions, pieces)), rng.normal(size=(conditions, pieces, n))
+        K[:, 0] = 0.0  # the empty set meets every condition
+        K = np.abs(K)
+        costs, mu = rng.normal(size=n), np.maximum(0.0, rng.normal(size=conditions))
+        A = np.zeros(n, dtype=bool)
+        found = nested.least_set(costs, mu, K, M, A)
+
+        def value(members, costs=costs, mu=mu, K=K, M=M):
+            members = np.array(members, dtype=bool)
+            return costs[members].sum() + mu @ (K + M[:, :, members].sum(axis=2)).min(axis=1)
+
+        every = [value(members) for members in product([False, True], repeat=n)]
+        assert found == pytest.approx(min(0.0, *every), abs=1e-12)
+        assert found == pytest.approx(value(A) if A.any() else 0.0, abs=1e-12)
+
+
+def test_programs_for_two_clauses_are_those_of_all_their_rows():
+    """Two secrets of two values each: a vertex found by sets keeps both promises over both sets, and none is better."""
+    rng = np.random.default_rng(12)
+    for seed in range(6):
+        joint = pf.Joint(rng.integers(30, 300, size=(2, 2, 3)), secret=["a", "b"])
+        over = pf.robust(pf.Promises(a=pf.LIP(0.4), b=pf.LIP(0.3)), 0.9, "intervals").made_for(joint)
+        region = region_of(joint, over)
+        c = Conditions.of_all(region)
+        assert len(c.K) == 4
+        G = np.concatenate(
+            [robust_brute.rows(pf.LIP(e), part) for e, part in zip((0.4, 0.3), region.sets, strict=True)]
+        )
+        cost, w = rng.normal(size=3), np.empty(3)
+        nested.minimise(cost, joint.p_x, c.K, c.M, *nested.first_basis(3, 4), w)
+        answer = linprog(cost, A_ub=G / joint.p_x, b_ub=np.zeros(len(G)), A_eq=np.ones((1, 3)), b_eq=[1.0])
+        assert cost @ (w * joint.p_x) == pytest.approx(answer.fun, abs=1e-7), seed

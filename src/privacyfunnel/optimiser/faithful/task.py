@@ -140,7 +140,7 @@ class Task:
 
         With two secrets, rows that suffice; and the promise for the counts alone, at some shares of its ε.
         """
-        promise, conditions = cast(Robust, self.notion).promise, Conditions.of(region)
+        promise, conditions = cast(Robust, self.notion).promise, Conditions.of_all(region)
         others = [] if conditions is None else [conditions.sufficient]
         others += [promise.times(share).granted_rows(self.mean) for share in EPSILON_SHARES]
         self.lean_on(others, standing, region)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.optimiser.robust.demands import Demand
+from privacyfunnel.optimiser.robust.nested_programs import ONE_PROMISE
 from privacyfunnel.optimiser.robust.region import Leeway, Region
 from privacyfunnel.promises.limits import SMALLEST_FACTOR
 from privacyfunnel.promises.sets import SCALE, Possible
@@ -27,6 +28,8 @@ from privacyfunnel.typing import Matrix, Vector
 
 LARGEST_FACTOR = 1e100
 """Beyond, a limit does not bind: no two probabilities over SCALE are further apart."""
+MOST_CONDITIONS = 8
+"""Of several clauses together: every choice of a piece for each of them is gone through."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +49,25 @@ class Conditions:
     @classmethod
     def of(cls, region: Region) -> Conditions | None:
         """The conditions of a promise about two secrets with one view and a single cell; None for others."""
-        if len(region.demands) != 1:
+        return cls._one(region.demands[0], region.p_x) if len(region.demands) == 1 else None
+
+    @classmethod
+    def of_all(cls, region: Region) -> Conditions | None:
+        """The same for clauses about two events each, all conditions that bind; None if one is about more."""
+        each = [cls._one(demand, region.p_x) for demand in region.demands]
+        found = [one for one in each if one is not None]
+        if len(found) < 2 or len(found) < len(each):
+            return found[0] if len(each) == 1 and found else None
+        bind = np.concatenate([np.array(factors_of(demand)) < LARGEST_FACTOR for demand in region.demands])
+        if not ONE_PROMISE <= bind.sum() <= MOST_CONDITIONS or len({one.K.shape[1] for one in found}) > 1:
             return None
-        (demand,) = region.demands
+        K, M, sufficient = (np.concatenate([getattr(one, part) for one in found]) for part in ("K", "M", "sufficient"))
+        return cls(region.p_x, K[bind], M[bind], sufficient[bind])
+
+    @classmethod
+    def _one(cls, demand: Demand, p_x: Vector) -> Conditions | None:
         part = demand.part
-        if len(part.cells) != 1 or demand.n_events != 2 or part.members.shape[1] != region.n_x:
+        if len(part.cells) != 1 or demand.n_events != 2 or part.members.shape[1] != len(p_x):
             return None
         order = np.argsort(part.members[0])
         K: list[list[float]] = []
@@ -64,7 +81,7 @@ class Conditions:
             K.append([few * a + many * (b + B.sum() - 1) for a, _ in own for b, B in other])
             M.append([few * A - many * B for _, A in own for _, B in other])
         sufficient = np.stack([rows[1] for rows in M])  # upper ends of the one, lower ends of the other
-        return cls(region.p_x, np.array(K), np.array(M), np.asarray(sufficient / region.p_x))
+        return cls(p_x, np.array(K), np.array(M), np.asarray(sufficient / p_x))
 
 
 def _largest(part: Possible, s: int) -> list[tuple[float, Vector]]:

@@ -8,7 +8,8 @@ the largest P(A|s), a minimum of few functions "constant + sum over A" (see `rob
 
 h_j is submodular, and on other w it is Σ_k α_k h_j(A_k) where w = Σ_k α_k 1_{A_k} with nested A_k. So Δ consists of the
 mixtures Σ α_A 1_A with Σ α_A h_j(A) ≤ 0, and a linear program over Δ has three rows: these two, and Σ α_A p_x(A) = 1.
-The set with the least reduced cost is found by going once through the values for every pair of pieces.
+The set with the least reduced cost is found by going once through the values for every pair of pieces. Several clauses
+about two events each have two conditions each, and as many more rows.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from privacyfunnel.optimiser.generation.pricing import DESCENT_PROGRAMS, FLOOR, 
 from privacyfunnel.optimiser.robust.small_basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-ROWS = 3
-"""The sum, and two conditions."""
+ONE_PROMISE = 2
+"""Conditions of a promise about two secrets."""
 SET = -1
 """A column of the basis that is a set; other columns are the slack of the condition with that number."""
 PIVOTS = 300
@@ -42,7 +43,7 @@ def descents(starts: Matrix, y: Vector, p: Vector, K: Matrix, M: NDArray[np.floa
     V, r = np.empty((count, n)), np.empty(count)
     cost, w = np.empty(n), np.empty(n)
     for i in range(count):
-        sets, kinds = first_basis(n)
+        sets, kinds = first_basis(n, len(K))
         V[i] = starts[i]
         r[i] = np.inf
         for _ in range(DESCENT_PROGRAMS):
@@ -67,7 +68,7 @@ def corners(p: Vector, K: Matrix, M: NDArray[np.float64]) -> Matrix:
     n = len(p)
     V, cost, w = np.empty((n, n)), np.zeros(n), np.empty(n)
     for x in range(n):
-        sets, kinds = first_basis(n)
+        sets, kinds = first_basis(n, len(K))
         cost[x] = -1.0
         minimise(cost, p, K, M, sets, kinds, w)
         cost[x] = 0.0
@@ -76,10 +77,10 @@ def corners(p: Vector, K: Matrix, M: NDArray[np.float64]) -> Matrix:
 
 
 @compiled
-def first_basis(n: int) -> tuple[NDArray[np.bool_], Integers]:
-    """The set of all values, which keeps every promise with room to spare, and both slacks."""
-    sets = np.ones((ROWS, n), np.bool_)
-    kinds = np.arange(-1, ROWS - 1)
+def first_basis(n: int, conditions: int = ONE_PROMISE) -> tuple[NDArray[np.bool_], Integers]:
+    """The set of all values, which keeps every promise with room to spare, and all slacks."""
+    sets = np.ones((1 + conditions, n), np.bool_)
+    kinds = np.arange(-1, conditions)
     return sets, kinds
 
 
@@ -88,21 +89,21 @@ def minimise(
     cost: Vector, p: Vector, K: Matrix, M: NDArray[np.float64], sets: NDArray[np.bool_], kinds: Integers, w: Vector
 ) -> None:
     """The least cost·v over Δ by the simplex method; w = v/p there. The basis stays for the next time."""
-    n = len(p)
+    n, rows = len(p), 1 + len(K)
     C = cost * p
-    B, price_of = np.zeros((ROWS, ROWS)), np.zeros(ROWS)
-    column, sum_to_one = np.zeros(ROWS), np.zeros(ROWS)
+    B, price_of = np.zeros((rows, rows)), np.zeros(rows)
+    column, sum_to_one = np.zeros(rows), np.zeros(rows)
     sum_to_one[0] = 1.0
-    for k in range(ROWS):
+    for k in range(rows):
         price_of[k] = _column(kinds[k], sets[k], C, p, K, M, column)
         B[:, k] = column
-    alpha, dual, change = np.zeros(ROWS), np.zeros(ROWS), np.zeros(ROWS)
-    mu, A = np.zeros(ROWS - 1), np.zeros(n, np.bool_)
+    alpha, dual, change = np.zeros(rows), np.zeros(rows), np.zeros(rows)
+    mu, A = np.zeros(rows - 1), np.zeros(n, np.bool_)
     for _ in range(PIVOTS):
         if not (solve(B, sum_to_one, alpha) and solve(B.T, price_of, dual)):
             break
         enters = SET
-        for j in range(ROWS - 1):
+        for j in range(rows - 1):
             mu[j] = max(0.0, -dual[1 + j])
             if -dual[1 + j] < -PIVOT and (enters == SET or dual[1 + j] > dual[1 + enters]):
                 enters = j
@@ -124,7 +125,7 @@ def minimise(
         if enters == SET:
             sets[leaves] = A
     w[:] = 0.0
-    for k in range(ROWS):
+    for k in range(rows):
         if kinds[k] == SET and alpha[k] > 0:
             for x in range(n):
                 if sets[k, x]:
@@ -135,6 +136,8 @@ def minimise(
 @compiled
 def least_set(costs: Vector, mu: Vector, K: Matrix, M: NDArray[np.float64], A: NDArray[np.bool_]) -> float:
     """The least Σ_{x in A} costs[x] + Σ_j mu[j] h_j(A) over all sets A, which is written to A; the empty one has 0."""
+    if len(K) != ONE_PROMISE:
+        return _least_set_of_many(costs, mu, K, M, A)
     n, pieces = len(costs), K.shape[1]
     best, first, second = 0.0, -1, -1
     for i in range(pieces if mu[0] > 0 else 1):
@@ -150,10 +153,39 @@ def least_set(costs: Vector, mu: Vector, K: Matrix, M: NDArray[np.float64], A: N
 
 
 @compiled
+def _least_set_of_many(costs: Vector, mu: Vector, K: Matrix, M: NDArray[np.float64], A: NDArray[np.bool_]) -> float:
+    """The same for any number of conditions: every choice of a piece for each that has a price."""
+    n, conditions, pieces = len(costs), K.shape[0], K.shape[1]
+    choice, together = np.zeros(conditions, np.int64), np.empty(n)
+    best, at = 0.0, 0
+    A[:] = False
+    while at < conditions:
+        total = 0.0
+        together[:] = costs
+        for j in range(conditions):
+            if mu[j] > 0:
+                total += mu[j] * K[j, choice[j]]
+                together += mu[j] * M[j, choice[j]]
+        for x in range(n):
+            total += min(0.0, together[x])
+        if total < best:
+            best = total
+            for x in range(n):
+                A[x] = together[x] < 0
+        at = 0  # the next choice, like the next number
+        while at < conditions and (mu[at] <= 0 or choice[at] == pieces - 1):
+            choice[at] = 0
+            at += 1
+        if at < conditions:
+            choice[at] += 1
+    return best
+
+
+@compiled
 def _column(
     kind: int, A: NDArray[np.bool_], C: Vector, p: Vector, K: Matrix, M: NDArray[np.float64], column: Vector
 ) -> float:
-    """The cost of a set or slack; its coefficients in the three rows are written to `column`."""
+    """The cost of a set or slack; its coefficients in the rows are written to `column`."""
     column[:] = 0.0
     if kind != SET:
         column[1 + kind] = 1.0
@@ -164,17 +196,17 @@ def _column(
         if A[x]:
             cost += C[x]
             column[0] += p[x]
-            for j in range(ROWS - 1):
+            for j in range(len(K)):
                 for q in range(K.shape[1]):
                     sums[j, q] += M[j, q, x]
-    for j in range(ROWS - 1):
+    for j in range(len(K)):
         column[1 + j] = sums[j].min()
     return cost
 
 
 @compiled
 def best_pairs(y: Vector, G: Matrix) -> tuple[Vector, Integers, Vector]:
-    """For every value i, the least r(v) over v on i and a partner with both rows G v ≤ 0: r, the partner, v[i].
+    """For every value i, the least r(v) over v on i and a partner with all rows G v ≤ 0: r, the partner, v[i].
 
     r is concave, so for every two values the ends of what is allowed suffice. A value that is allowed alone is its
     own partner; where there is nothing, r is infinite.
@@ -182,12 +214,12 @@ def best_pairs(y: Vector, G: Matrix) -> tuple[Vector, Integers, Vector]:
     n = G.shape[1]
     least, partner, share = np.full(n, np.inf), np.arange(n), np.ones(n)
     for i in range(n):
-        if G[0, i] <= 0 and G[1, i] <= 0:
+        if G[:, i].max() <= 0:
             least[i] = -y[i]
     for i in range(n):
         for k in range(i + 1, n):
             low, high = 0.0, 1.0
-            for j in range(2):
+            for j in range(len(G)):
                 over, under = G[j, i], G[j, k]
                 if over > 0 and under > 0:
                     low = 2.0

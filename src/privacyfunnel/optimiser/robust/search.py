@@ -26,6 +26,7 @@ from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.inside_and_outside import bound_by_revealing, listed_inside
+from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
 from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
@@ -77,6 +78,9 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State, st
     rng = np.random.default_rng(0)
     master = Master(joint.p_x)
     _begin(joint, notion, region, state, master, start)
+    several = Conditions.of_all(region) if len(region.demands) > 1 else None
+    if several is not None:
+        master.add(Columns.from_dense(region.draw_in(distinct(corners(several.p, several.K, several.M)))))
     largest: Vector | None = None
     provable = _provable(joint, state)
     rounds = proofs = 0
@@ -87,7 +91,10 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State, st
             _keep(region, state, master, q)
         state.report()
         starts = starting_points(rng, master.columns.take(np.flatnonzero(q > 0)), joint.p_x, RANDOM_STARTS, USED_STARTS)
-        better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
+        if several is not None:
+            better = _compiled(several, y, starts, WORTH_FINDING * state.gap)
+        else:
+            better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
         if not len(better) and artificial <= 0 and provable and not state.stopped():
             if largest is None:
                 better, largest = extremes(oracle)
@@ -108,6 +115,16 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State, st
     _keep(region, state, master, master.solve_without_artificial())
     how = f"column generation over a confidence set: {rounds} rounds, {len(master.columns)} posteriors"
     return f"{how}, {len(oracle.G)} rows, {proofs} proofs by branch and bound"
+
+
+def _compiled(conditions: Conditions, y: Vector, starts: Matrix, worth: float) -> Matrix:
+    """Posteriors that undercut their prices, for several clauses about two events each."""
+    from privacyfunnel.optimiser.robust.nested_search import pairs_of
+
+    least, partner, share = best_pairs(y, conditions.sufficient)
+    pairs = pairs_of(np.flatnonzero(least < -worth), partner, share, conditions.n_x)
+    r, V = descents(starts, y, conditions.p, conditions.K, conditions.M)
+    return distinct(np.concatenate([pairs, V[r < -worth]]))
 
 
 def _generate_nested(joint: Joint, region: Region, conditions: Conditions, state: State) -> str:

@@ -20,7 +20,7 @@ from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
-from privacyfunnel.proof.over_population import broken_outputs
+from privacyfunnel.proof.clauses_over_population import broken_outputs
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
 

@@ -127,11 +127,10 @@ class _Workplace:
 
 
 def _single_cells(cut: Cut, demands: list[Demand]) -> Conditions | None:
-    """The promise about two secrets by somebody who knows nothing, from what is known of the table's cells alone."""
-    (demand, *others) = demands
-    if others or not demand.two_events:
+    """Promises about two events by somebody who knows nothing, from what is known of the table's cells alone."""
+    if not all(demand.two_events for demand in demands):
         return None
-    return Conditions.of(Region([demand.over(single_cells(cut, demand.part))], cut.p))
+    return Conditions.of_all(Region([demand.over(single_cells(cut, demand.part)) for demand in demands], cut.p))
 
 
 class TableSearch:
