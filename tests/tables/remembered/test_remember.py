@@ -57,6 +57,20 @@ def levels(key):
     return [history["level"] for line in read_ledger(key).releases for history in line["histories"]]
 
 
+@pytest.mark.parametrize("private", [None, 1.0])
+def test_the_level_of_a_limit_on_belief_is_a_belief_and_not_nothing(again, private):
+    table, most = people(), pf.Belief({"yes": 0.5})
+    joint = pf.Joint.from_table(table, "ill", ["town"], private=private)
+    protocol = pf.optimise(joint, most)
+    protocol.sanitise(table, **again)
+    (level,) = levels(again["remember"])
+    assert 0.3 < level == pf.certify(protocol, joint).level <= 0.5
+    other = pf.optimise(pf.Joint.from_table(table, "ill", ["sex"], private=private), most)
+    other.sanitise(table, **again)
+    together = pf.certify_together([protocol, other], pf.Joint.from_table(table, "ill", ["town", "sex"]), most)
+    assert levels(again["remember"])[1] == pytest.approx(together.level)
+
+
 def test_every_kind_of_table_gives_the_same_rows(protocol, again, tmp_path):
     table = people()
     first = protocol.sanitise(table, **again)
