@@ -243,6 +243,30 @@ MUTATIONS = {
         "return clause.most * Fraction(11, 10) * Fraction(",
         ("promises/test_clauses.py::test_a_belief_is_compared_with_the_number_that_was_typed",),
     ),
+    "a name for several values that is taken for one of them": Mutation(
+        "promises/by_value.py",
+        "if len(alike) > 1 and",
+        "if len(alike) > 9 and",
+        ("promises/test_names.py::test_a_text_that_several_values_are_written_as_names_none_of_them",),
+    ),
+    "a ledger in which a limit on belief counts for nothing": Mutation(
+        "proof/together.py",
+        "if own.limits_belief:",
+        "if False:",
+        ("tables/remembered/test_remember.py::test_the_level_of_a_limit_on_belief_is_a_belief_and_not_nothing[1.0]",),
+    ),
+    "limits that are said to follow from those of other attackers": Mutation(
+        "promises/clause.py",
+        "one.views == self.views and",
+        "True and",
+        ("promises/test_clauses.py::test_only_what_follows_is_left_out_of_the_rows",),
+    ),
+    "promises that a file gives to other secrets": Mutation(
+        "protocols/file.py",
+        "if isinstance(plain, Promises) and read and",
+        "if isinstance(plain, Promises) and not read and",
+        ("promises/test_names.py::test_a_file_that_gives_one_secret_the_promise_of_another_is_refused",),
+    ),
     "an exact column that nobody checks in a file": Mutation(
         "protocols/file.py",
         "or not found.stays_exact()",

@@ -49,8 +49,8 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     By default the rows that come out have the distribution of those that `fit` saw, all columns together, and as many
     cells as possible stay as they are: a model trained on them learns what it would from the original rows. With
     the objective "information" outputs are names to be told apart, and rows are not to be counted.
-    `fit(X, y)` takes the secret as y, or from the column of X that `secret` names; y is then left to the
-    other steps of a pipeline. `transform` keeps the order of the rows and their index, since the other
+    `fit(X, y)` takes the secret as y, several as a DataFrame, or from the columns of X that `secret` names; y is then
+    left to the other steps of a pipeline. `transform` keeps the order of the rows and their index, since the other
     columns of a pipeline must still fit: to publish a table use `protocol_.sanitise`, which shuffles it.
     Every call draws afresh. Whoever sees two draws for a row learns more than the promise allows.
 
@@ -144,7 +144,9 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             raise InvalidInput(f"unseen is 'refuse' or 'draw', not {self.unseen!r}")
         table = self._read(X, reset=True)
         secrets = self._secrets
-        if not secrets:
+        if not secrets and _is_frame(y) and len(y.columns) > 1:
+            table, secrets = self._with_several(table, y)
+        elif not secrets:
             secret = SECRET
             while secret in table.column_names:
                 secret += "'"
@@ -205,6 +207,17 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", accept_sparse=False)
         names = [str(name) for name in getattr(self, "feature_names_in_", _places(X.shape[1]))]
         return pa.table({name: _array(X[:, j].tolist(), name) for j, name in enumerate(names)})
+
+    def _with_several(self, table: pa.Table, y: Any) -> tuple[pa.Table, list[str]]:
+        """The columns of X with those of y, each a secret."""
+        secrets, own = [str(name) for name in y.columns], _table(y)
+        check_consistent_length(table[0], own[0])
+        both = [name for name in secrets if name in table.column_names]
+        if both:
+            raise InvalidInput(f"X and y both have a column {both[0]!r}; the secret is left out of X")
+        for name in own.column_names:
+            table = table.append_column(name, own[name])
+        return table, secrets
 
     def _secret_of(self, y: Any, table: pa.Table) -> pa.Array:
         if y is None:

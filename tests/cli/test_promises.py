@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -10,9 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import privacyfunnel as pf
-from privacyfunnel.cli.app import app
+from privacyfunnel.cli.app import app, command
 from privacyfunnel.cli.app import run as funnel
 from privacyfunnel.cli.promising import Asked
+from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.report.commands import steps
 
 run = CliRunner()
 
@@ -106,7 +110,27 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
         (("--secret", "illness", "--epsilon", "ill=0.1,well=1", "--notion", "ldp"), "compares values"),
         (("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.1"), "in the statistics"),
         (("--secret", "illness", "--notion", "belief", "--epsilon", "0.1"), "needs the most belief"),
+        (("--secret", "illness", "--notion", "belief", "--epsilon", "il=0.4"), "which the secret 'illness' never is"),
         (("--secret", "illness", "--ordered", "--epsilon", "0.1"), "no order"),
+        (
+            ("--secret", "income", "--secret", "illness", "--epsilon", "0.3", "--known", "1"),
+            "none of the secrets has such a promise",
+        ),
+        (
+            (
+                "--secret",
+                "income",
+                "--secret",
+                "illness",
+                "--notion",
+                "srlip",
+                "--epsilon",
+                "0.3",
+                "--known",
+                "income=1,sex=1",
+            ),
+            "--known names 'sex'; the secrets are income, illness",
+        ),
         (("--secret", "income", "--epsilon", "0.1", "--per-range", "1"), "goes with --ordered"),
         (("--secret", "illness", "--epsilon", "0.001", "--exact", "town"), "town cannot stay exact"),
         (("--secret", "illness", "--epsilon", "0.5", "--exact", "village"), "none of the released columns"),
@@ -167,6 +191,112 @@ def test_the_smallest_epsilon_at_which_a_column_stays_exact_is_found(table, tmp_
         pf.optimise(joint, pf.LIP(0.05), exact=["town"], objective="faithful")
 
 
+TWO = ("income", "illness")
+
+
+@pytest.mark.parametrize(
+    ("known", "promise"),
+    [
+        ("1", pf.Promises(income=pf.SRLIP(0.3, known=1), illness=pf.LDP(0.3))),
+        ("town,sport", pf.Promises(income=pf.SRLIP(0.3, known=["town", "sport"]), illness=pf.LDP(0.3))),
+        ("income=town+sport", pf.Promises(income=pf.SRLIP(0.3, known=["town", "sport"]), illness=pf.LDP(0.3))),
+        (None, pf.Promises(income=pf.SRLIP(0.3), illness=pf.LDP(0.3))),
+    ],
+)
+def test_attackers_on_one_of_the_secrets_may_know_columns(known, promise):
+    asked = Asked(TWO, "income=srlip,illness=ldp", "0.3", None, None, known, None, None, False, None)
+    assert asked.promise() == promise
+
+
+def test_attackers_on_each_secret_may_know_other_columns():
+    asked = Asked(TWO, "srlip", "income=0.3,illness=1", None, None, "illness=town,income=2", None, None, False, None)
+    promise = pf.Promises(income=pf.SRLIP(0.3, known=2), illness=pf.SRLIP(1.0, known=["town"]))
+    assert asked.promise() == promise
+    assert promise.asked() == {
+        "notion": "income=srlip,illness=srlip", "epsilon": "income=0.3,illness=1", "known": "income=2,illness=town",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_typed_to_do_the_same_makes_the_same_promise(table, tmp_path, name):
+    """The commands and the Python of a report, with all digits of every ε."""
+    options = [one.replace("0.3", "0.3000000001") for one in CASES[name][0]]
+    done, path = fit(table, tmp_path, *options, "--exact-fit", "--objective", "information")
+    assert done.exit_code == 0, done.output
+    protocol = pf.Protocol.load(path)
+    again = steps(protocol, "people.csv")
+    given = command("fit").make_context("fit", shlex.split(again.fit)[2:]).params
+    names = ("secret", "notion", "epsilon", "lower", "upper", "known", "keep", "error", "ordered", "per_range")
+    asked = Asked(*(given[name] for name in names))
+    joint = pf.Joint.from_table(table, asked.columns, ["town", "sport"])
+    assert asked.promise().made_for(joint) == protocol.notion
+    line = next(line for line in again.python.splitlines() if line.startswith("protocol = "))
+    best = eval(line.removeprefix("protocol = "), {"pf": pf, "joint": joint})  # noqa: S307 (what we printed ourselves)
+    assert best.notion == protocol.notion
+    assert best.blocks[0].exact == protocol.blocks[0].exact
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_is_released_estimated_and_attacked(table, tmp_path, name):
+    done, path = fit(table, tmp_path, *CASES[name][0])
+    assert done.exit_code == 0, done.output
+    released = tmp_path / "open.csv"
+    assert funnel(["sanitise", str(table), "--protocol", str(path), "-o", str(released)]) == 0
+    before, after = pd.read_csv(table), pd.read_csv(released)
+    assert sorted(after.columns) == ["sport", "town"]
+    for town in before["town"].unique() if name == "exact" else ():
+        assert (after["town"] == town).sum() == (before["town"] == town).sum()
+    estimated = run.invoke(app, ["estimate", str(released), "--protocol", str(path), "--json"])
+    assert estimated.exit_code == 0, estimated.output
+    audited = run.invoke(app, ["audit", str(path), "--table", str(table)])
+    assert "On the published counts:" in audited.output
+    for subject in CASES[name][1] if len(CASES[name][1]) > 1 or name == "belief" else ():
+        assert f"{subject}: " in audited.output
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_is_reported_and_published(table, tmp_path, name):
+    done, path = fit(table, tmp_path, *CASES[name][0])
+    assert done.exit_code == 0, done.output
+    released, page, folder = tmp_path / "open.csv", tmp_path / "page.html", tmp_path / "folder"
+    assert funnel(["sanitise", str(table), "--protocol", str(path), "-o", str(released)]) == 0
+    report = ["report", str(path), "--no-curves", "--force", "-o", str(page)]
+    assert funnel([*report, "--public"]) == 0
+    assert funnel([*report, "--table", str(table)]) == 0
+    words = pf.Protocol.load(path).notion.words()
+    assert html.unescape(page.read_text()).count(words.split(". ")[0]) > 0
+    who = ["--title", "t", "--licence", "CC-BY-4.0", "--publisher", "me", "--contact", "me@example.org"]
+    assert funnel(["publish", str(released), "--protocol", str(path), *who, "-o", str(folder)]) == 0
+    assert pf.Protocol.load(folder / "protocol.json").notion.words() == words
+
+
+def test_curves_of_several_secrets_and_of_borders(table):
+    begin = ["tradeoff", str(table), "--attributes", "town", "--epsilons", "0.1,1", "--json"]
+    for options in (["--secret", "income", "--secret", "illness"], ["--secret", "income", "--ordered"]):
+        done = run.invoke(app, [*begin, *options])
+        assert done.exit_code == 0, done.output
+        first, second = json.loads(done.stdout)["points"]
+        assert first["lip"] <= 0.1
+        assert first["fidelity"] <= second["fidelity"]
+    joint = pf.Joint.from_table(table, ["income", "illness"], ["town", "sport"])
+    curve = pf.tradeoff(joint, lambda e: pf.Promises(income=pf.LIP(e), illness=pf.LDP(e)), [0.1, 1.0])
+    assert curve.column("utility")[0] < curve.column("utility")[1]
+    for strange in (pf.LIP(0.2), int, 3, lambda e: e):
+        with pytest.raises(InvalidPromise, match="kind of promise such as LIP"):
+            pf.tradeoff(joint, strange, [0.1])
+
+
+@pytest.mark.parametrize(
+    ("options", "why"), [(["--secret", "income", "--notion", "belief"], "no ε to try"), ([], "name the secret")]
+)
+def test_promises_without_a_curve_are_refused_in_one_line(table, capsys, options, why):
+    assert funnel(["tradeoff", str(table), "--attributes", "town", *options]) == 2
+    said = capsys.readouterr().err
+    assert why in said
+    assert said.count("\n") == 1
+
+
 def test_keep_finds_one_epsilon_for_all_secrets():
     asked = Asked(["income", "illness"], "lip", None, None, None, None, 0.9, None, False, None)
     assert asked.promise()(0.25) == pf.Promises(income=pf.LIP(0.25), illness=pf.LIP(0.25))
@@ -181,5 +311,14 @@ def test_scikit_learn_knows_several_secrets_levels_and_exact_columns(table):
     promise = pf.Promises(income=pf.LIP(0.5), illness=pf.LIP(0.9))
     funnel = PrivacyFunnel(promise, secret=["income", "illness"], exact=["town"]).fit(frame)
     assert (funnel.transform(frame)["town"] == frame["town"]).all()
+    of_y = PrivacyFunnel(promise, exact=["town"]).fit(frame[["town", "sport"]], frame[["income", "illness"]])
+    assert of_y.protocol_.notion == funnel.protocol_.notion
+    assert list(of_y.transform(frame[["town", "sport"]]).columns) == ["town", "sport"]
+    with pytest.raises(InvalidInput, match="both have a column 'income'"):
+        PrivacyFunnel(promise).fit(frame[["town", "income"]], frame[["income", "illness"]])
+    limited = PrivacyFunnel(pf.Belief({"ill": 0.4}), secret="illness").fit(frame[["town", "sport", "illness"]])
+    assert limited.protocol_.notion.words() == pf.Belief({"ill": 0.4}).words()
+    borders = PrivacyFunnel(pf.Ordered(pf.LIP(0.2), pf.LIP(0.5))).fit(frame[["town", "sport"]], frame["income"])
+    assert len(borders.transform(frame[["town", "sport"]])) == len(frame)
     by_value = PrivacyFunnel(epsilon={"ill": 0.1, "well": 1.0}).fit(frame[["town", "sport"]], frame["illness"])
     assert by_value.protocol_.notion.levels == (("ill", 0.1), ("well", 1.0))

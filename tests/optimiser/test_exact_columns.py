@@ -130,6 +130,33 @@ def test_the_epsilon_that_a_refusal_names_would_do():
     assert pf.optimise(joint, pf.LIP(named), exact=["town"]).utility > 0
 
 
+@pytest.mark.parametrize(
+    ("secrets", "promise", "why"),
+    [
+        (["a"], pf.LIP(0.5), "no ε allows it, or merge values: town = 0 with town = 1 would do"),
+        (["a", "b"], pf.Promises(a=pf.LIP(0.5), b=pf.LIP(0.4)), "no ε allows it, or merge values: town = 0 with"),
+        (["a"], pf.Promises(a=pf.Belief({0: 0.9})), "no limit on belief allows it, or merge values"),
+    ],
+)
+def test_a_town_that_tells_for_sure_is_named_and_no_epsilon_is_proposed(secrets, promise, why):
+    counts = np.array([[[9, 8], [3, 4]], [[0, 0], [5, 6]]])
+    if len(secrets) > 1:
+        counts = np.stack([counts, counts], axis=1)
+    joint = pf.Joint(counts, attributes=["town", "sport"], secret=secrets)
+    with pytest.raises(InvalidPromise, match=why):
+        pf.optimise(joint, promise, exact=["town"])
+
+
+def test_the_epsilon_named_for_several_promises_would_do_if_all_grow_with_it():
+    joint = pf.Joint(np.random.default_rng(8).integers(1, 30, size=(2, 2, 3, 2)), attributes=["town", "sport"],
+                     secret=["a", "b"])  # fmt: skip
+    promise = pf.Promises(a=pf.LIP(0.02), b=pf.LIP(0.01))
+    with pytest.raises(InvalidPromise, match="and the others in proportion") as refused:
+        pf.optimise(joint, promise, exact=["town"])
+    named = float(str(refused.value).split("promise at least ")[1].split(" ")[0])
+    assert pf.optimise(joint, promise.times(named / 0.02), exact=["town"]).utility > 0
+
+
 def test_shares_of_exact_columns_have_no_error_by_drawing():
     rng = np.random.default_rng(1)
     joint = pf.Joint(rng.integers(5, 40, size=(2, 3, 4)), attributes=["town", "age"])

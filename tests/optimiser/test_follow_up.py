@@ -295,3 +295,20 @@ def history_of_each(protocol, joint):
     for x in block.inputs_of(joint):
         a, b = block.channel.starts[x : x + 2]
         yield dict(zip(block.channel.outputs[a:b].tolist(), block.channel.numerators[a:b].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        pf.LIP({0: 0.4, 1: 0.5}),
+        pf.Belief({0: 0.9}),
+        pf.Ordered(pf.LIP(0.4), pf.LIP(0.6)),
+        pf.Promises(s=pf.LIP(0.4)),
+    ],
+)
+def test_promises_of_every_kind_can_be_about_everything_released(promise):
+    joint = pf.Joint(np.random.default_rng(1).integers(5, 40, size=(2, 3, 2)), attributes=["town", "sex"], secret="s")
+    first = pf.optimise(joint.over(["town"]), pf.LIP(0.2))
+    certificate = pf.certify(pf.optimise(joint, promise, after=first), joint)
+    assert certificate.holds
+    assert all(one.level <= one.promised for one in certificate.levels)

@@ -145,8 +145,13 @@ def _check_size(whole: Entries, own: Entries, joint: Joint) -> None:
 
 
 def promised(protocol: Protocol, notion: Notion) -> Limits | None:
-    """What a protocol by itself keeps to, of this kind of promise; None if its promise is of another kind."""
+    """What a protocol by itself keeps to, of this kind of promise; None if its promise is of another kind.
+
+    None, too, where it limits a belief: what that is in terms of lifts depends on P(s).
+    """
     own = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
+    if own.limits_belief:
+        return None
     if own != notion and _but_for_levels(own) != _but_for_levels(notion):
         return None
     return own.limits.granted()  # what holds for many distributions does for one

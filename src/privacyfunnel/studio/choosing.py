@@ -50,7 +50,8 @@ def kinds() -> list[type[Notion]]:
 def promise_step(start: Start | None = None, attributes: Sequence[str] = (), second: str = "") -> Tag:
     """Choose a promise, or say what is to be kept; what a recipe says is chosen already."""
     now = start if start is not None else FIRST
-    choices = {kind.name: f"{kind.name}: {kind.title}" for kind in [*kinds(), Belief]}
+    offered: list[type[Notion]] = [*kinds(), Belief]
+    choices = {kind.name: f"{kind.name}: {kind.title}" for kind in offered}
     place = min(range(len(SLIDER)), key=lambda i: abs(math.log(SLIDER[i] / max(now.epsilon, SLIDER[0]))))
     return section(
         "promise-step",

@@ -124,6 +124,8 @@ def more_part(attributes: Sequence[str], second: str, start: Start | None) -> Ta
         *(epsilon if second else []),
         ui.input_text("levels", LEVELS_LABEL, now.levels, width="100%", update_on="blur"),
         ui.input_checkbox("ordered", ORDERED_LABEL, now.ordered, width="100%"),
-        ui.input_numeric("per_range", PER_RANGE_LABEL, now.per_range, min=0, max=64, step=0.05, width="100%"),
+        ui.input_numeric(
+            "per_range", PER_RANGE_LABEL, cast(float, now.per_range), min=0, max=64, step=0.05, width="100%"
+        ),
         ui.input_checkbox_group("exact", EXACT_LABEL, list(attributes), selected=list(now.exact)),
     )

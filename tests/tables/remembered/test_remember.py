@@ -57,6 +57,37 @@ def levels(key):
     return [history["level"] for line in read_ledger(key).releases for history in line["histories"]]
 
 
+@pytest.mark.parametrize("private", [None, 1.0])
+def test_the_level_of_a_limit_on_belief_is_a_belief_and_not_nothing(again, private):
+    table, most = people(), pf.Belief({"yes": 0.5})
+    joint = pf.Joint.from_table(table, "ill", ["town"], private=private)
+    protocol = pf.optimise(joint, most)
+    protocol.sanitise(table, **again)
+    (level,) = levels(again["remember"])
+    assert 0.3 < level == pf.certify(protocol, joint).level <= 0.5
+    other = pf.optimise(pf.Joint.from_table(table, "ill", ["sex"], private=private), most)
+    other.sanitise(table, **again)
+    together = pf.certify_together([protocol, other], pf.Joint.from_table(table, "ill", ["town", "sex"]), most)
+    assert levels(again["remember"])[1] == pytest.approx(together.level)
+
+
+@pytest.mark.parametrize(
+    ("secrets", "promise"),
+    [
+        (["ill"], pf.LIP({"yes": 0.1, "no": 1.0})),
+        (["ill", "sex"], pf.Promises(ill=pf.LIP(0.2), sex=pf.LDP(0.1))),
+        (["age"], pf.Ordered(pf.LIP(0.1), pf.LIP(0.5))),
+    ],
+)
+def test_the_level_of_promises_of_several_parts_is_not_below_what_rows_tell(again, secrets, promise):
+    table = people().assign(age=np.random.default_rng(3).integers(0, 4, ROWS))
+    joint = pf.Joint.from_table(table, secrets, ["town"], bins={"age": "each"} if "age" in secrets else None)
+    protocol = pf.optimise(joint, promise)
+    protocol.sanitise(table, **again)
+    (level,) = levels(again["remember"])
+    assert 0 < pf.certify(protocol, joint).level <= level <= promise.epsilon
+
+
 def test_every_kind_of_table_gives_the_same_rows(protocol, again, tmp_path):
     table = people()
     first = protocol.sanitise(table, **again)

@@ -22,6 +22,7 @@ from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra, Outpu
 from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.protocols.protocol import Protocol
 from spark_parts import environment, require_spark, spark
 
@@ -112,6 +113,20 @@ def test_promises_about_several_secrets_with_an_exact_column_are_released_by_spa
     exact = pf.optimise(joint, loose, objective="faithful", exact=["town"])
     released = exact.sanitise_spark(table, seed=0).select("town")
     assert counts(released) == counts(table.select("town"))
+
+
+def test_every_kind_of_promise_is_released_by_spark(table):
+    wider = table.selectExpr("*", "pmod(hash(id, 3), 4) AS income")
+    kinds = {
+        "ill": (pf.Belief({"yes": 0.9}), pf.LIP({"yes": 0.1, "no": 1.0})),
+        "income": (pf.Ordered(pf.LIP(0.1)), pf.Ordered(pf.LIP(0.1), pf.LIP(0.5))),
+    }
+    for secret, promises in kinds.items():
+        joint = pf.Joint.from_spark(wider, secret, ["town"], bins={"income": "each"} if secret == "income" else None)
+        for promise in promises:
+            protocol = from_text(to_text(pf.optimise(joint, promise, objective="faithful")))
+            assert pf.certify(protocol, joint).holds
+            assert protocol.sanitise_spark(wider, seed=0).count() == wider.count()
 
 
 # --- counting ----------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ class Levels:
         own = promised(listed[0], self.notion)
         if len(listed) == 1 and own is not None:
             return self._compared(self.notion.level_of(own), PROMISED)
-        if len(listed) == 1 and listed[0].noise is not None:
+        if len(listed) == 1 and listed[0].noise is not None and self._by_number(listed[0]):
             certificate = certify(listed[0], published_joint(listed[0]), self.notion)
             return certificate.level, certificate.holds, PUBLISHED
         try:
@@ -108,6 +108,10 @@ class Levels:
                 f"what everything that was released of {people:,} people comes to cannot be computed: {reason}"
             ) from None
         return certificate.level, certificate.holds, EXACT
+
+    def _by_number(self, protocol: Protocol) -> bool:
+        """Whether the promise finds its values in published counts, which have numbers for them, not names."""
+        return self.notion.simple or self.notion == protocol.notion
 
     def _compared(self, level: float, how: str) -> tuple[float, bool, str]:
         return level, level <= max(self.notion.epsilon, PERFECT_LEVEL), how

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit, UnseenValues
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.robust import Robust
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.protocols.follow_up import FollowUp, earlier, length
@@ -270,7 +271,7 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -
 
 def kind_of_promise(protocol: Protocol) -> Notion:
     """The promise of a protocol, about a single distribution."""
-    return getattr(protocol.notion, "promise", protocol.notion)
+    return protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
 
 
 def _summary(
