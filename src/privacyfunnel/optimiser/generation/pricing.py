@@ -77,6 +77,8 @@ class Oracle:
         self._polytope = polytope
         self._team: list[Oracle] = []
         self._tableau: Tableau | None = None
+        self.compiled = self.A.size <= COMPILED_TO
+        """Whether local searches are, so that thousands of them take no time."""
         self._lp = LinearProgram(self.A, self.row_lower, self.row_upper, upper=1.0)
 
     def minimise(self, cost: Vector) -> Vector:
@@ -225,7 +227,7 @@ def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, 
         return [descend(helper, y, v) for v in part if not stopped()]
 
     team = oracle.team()
-    if isinstance(oracle, Oracle) and oracle.A.size <= COMPILED_TO:
+    if isinstance(oracle, Oracle) and oracle.compiled:
         parts = (starts[i : i + AT_ONCE] for i in range(0, len(starts), AT_ONCE))
         ends = [end for part in parts if not stopped() for end in oracle.ends(y, part)]
     elif len(team) == 1:
