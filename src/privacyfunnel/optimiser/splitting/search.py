@@ -1,4 +1,4 @@
-"""The search for thousands of values: split while there is time, bound from single views, round, prove."""
+"""The search for thousands of values: peel and split while there is time, bound from single views, round, prove."""
 
 from __future__ import annotations
 
