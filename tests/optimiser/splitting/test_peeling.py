@@ -1,4 +1,4 @@
-"""Posteriors with few values are taken from p_x, and all that is left keeps the promise; rare values are merged."""
+"""Posteriors with few values are taken from p_x, and all that is left keeps the promise."""
 
 import threading
 from math import log
@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
 import privacyfunnel as pf
 from optimiser.test_side_channels import tables
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.splitting import peeling
-from privacyfunnel.optimiser.splitting.halves import Halving, Piece
-from privacyfunnel.optimiser.splitting.merging import merged
 from privacyfunnel.optimiser.splitting.peeling import Peeling
 from privacyfunnel.promises.sparse_rows import sparse_rows_of
 
@@ -79,33 +76,3 @@ def test_promises_with_too_many_conditions_are_left_whole(monkeypatch):
     found = peeled(joint, pf.SRLIP(1.0))
     assert not found.pieces
     assert np.array_equal(found.left, joint.p_x)
-
-
-def test_values_are_merged_along_the_columns_that_tell_least():
-    codes = np.array([[a, b] for a in range(3) for b in range(4)])
-    even = np.full(12, 1 / 12)
-    assert len(np.unique(merged(codes, even, 12))) == 12
-    assert merged(codes, even, 11).tolist() == codes[:, 1].tolist()  # ln 4 nats are more than ln 3
-    assert merged(codes, even, 3).tolist() == codes[:, 0].tolist()
-    assert not merged(codes, even, 2).any()
-    uneven = np.where(codes[:, 1] == 0, 0.3, 0.1 / 9)
-    assert merged(codes, uneven, 11).tolist() == codes[:, 0].tolist()
-
-
-def test_more_columns_than_all_choices_are_looked_at_for_are_merged_as_well():
-    codes = np.random.default_rng(0).integers(0, 2, size=(200, 10))
-    group = merged(codes, np.full(200, 1 / 200), 4)
-    assert len(np.unique(group)) == 4
-
-
-@given(tables(), st.integers(0, 100))
-@settings(max_examples=20)
-def test_merged_values_stay_in_proportion_and_the_rows_are_those_of_the_fine_table(p, decided):
-    joint = pf.Joint(p)
-    G = sparse_rows_of(pf.SRLIP(1.0).clauses(joint))
-    whole = Piece(np.arange(joint.n_x), joint.p_x)
-    split = Halving(G, joint.codes, joint.p_x).split(whole, min(decided, joint.n_x - 1), apart=True)
-    if split is None:
-        return
-    for part in (split.f * joint.p_x, (1 - split.f) * joint.p_x):
-        assert (G @ part <= 1e-4 * (abs(sparse.csr_array(G)) @ part)).all()

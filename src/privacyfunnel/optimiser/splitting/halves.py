@@ -4,9 +4,8 @@ The promise is homogeneous: G (f·w) ≤ 0 and G ((1−f)·w) ≤ 0 are the rows
 split tells h(q) − Σ_x w[x] h(f[x]) nats of X, with q = Σ f·w and h(t) = −t ln t − (1−t) ln(1−t): convex in f, so its
 slope leads from one program to a better split.
 
-Only the values with most of the mass are decided one by one. The others, too rare to matter here, share one f, or one
-for each group that agrees in some columns. That makes the program small: their rows fall together, and what they ask of
-a frequent value is a single number.
+Only the values with most of the mass are decided one by one. The others, too rare to matter here, share one f, which
+makes the program small: their rows fall together, and what they ask of a frequent value is a single number.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from privacyfunnel.errors import SolverFailure
-from privacyfunnel.numeric.lp import Infeasible, LinearProgram
-from privacyfunnel.optimiser.splitting.merging import merged
+from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.promises.sparse_rows import scaled
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -32,8 +30,6 @@ LEAST_ENTRY = 1e-6
 """Of the people with a value, an output has at least so many or none: rounding to 2⁻³² must not move it by much."""
 SETTLINGS = 6
 """Programs with smaller entries forced to 0, until none is left; a split that is not settled then is not used."""
-MOST_GROUPS = 60
-"""Of rare values, merged along columns: with more, a program takes longer than it tells."""
 BROKEN = 1e-4
 """Relative to the terms of a row, what a split may miss; the search stays inside of the limits by more."""
 CANCELS = 1e-9
@@ -83,11 +79,10 @@ class Halving:
     def split(self, piece: Piece, decided: int, *, apart: bool) -> Split | None:
         """A split in which at most so many values are decided one by one; None if there is none that tells anything.
 
-        The others go to one side together, which leaves few values on the other; or, `apart`, they are merged along
-        columns, and each group is decided.
+        The others go to one side together, which leaves few values on the other; or, `apart`, half of them to each.
         """
         v, direction = piece.mass / piece.q, self._direction(piece)
-        group = self._groups(piece, decided, apart=apart)
+        group = _groups(piece, decided, direction if apart else np.zeros(len(v)))
         member = sparse.csr_array((v, (np.arange(len(v)), group)))
         mass = np.bincount(group, weights=v).astype(np.float64)
         A = stricter(scaled(together(self._G[:, piece.x], member)))
@@ -101,17 +96,6 @@ class Halving:
         except SolverFailure:
             return None
         return None if found is None else Split(found.f[group], found.told)
-
-    def _groups(self, piece: Piece, decided: int, *, apart: bool) -> Integers:
-        """The number of each value's f: one of its own for the heaviest; one, or some, for all others."""
-        order = np.argsort(-piece.mass, kind="stable")
-        heaviest, others = order[:decided], order[decided:]
-        group = np.empty(len(order), dtype=np.int64)
-        group[heaviest] = np.arange(len(heaviest))
-        group[others] = decided
-        if apart and len(others):
-            group[others] += merged(self._codes[piece.x[others]], piece.mass[others], MOST_GROUPS)
-        return group
 
     def _direction(self, piece: Piece) -> Vector:
         """Along the column that says most within the piece: up for values with about half of the mass, else down."""
@@ -131,6 +115,14 @@ def together(G: sparse.csc_array, member: sparse.csr_array) -> sparse.csr_array:
     """Rows in the f of groups: G·member, without what is only rounding error."""
     total, size = sparse.csr_array(G @ member), sparse.csr_array(abs(G) @ member)
     return sparse.csr_array(total.multiply(abs(total) > CANCELS * size))
+
+
+def _groups(piece: Piece, decided: int, direction: Vector) -> Integers:
+    """The number of each value's f: one of its own for the heaviest, the last ones for others along the direction."""
+    group = decided + (direction > 0)
+    heaviest = np.argsort(-piece.mass, kind="stable")[:decided]
+    group[heaviest] = np.arange(len(heaviest))
+    return np.asarray(np.unique(group, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
 def _best(A: sparse.csr_array, mass: Vector, towards: Vector, lower: Vector, least: Vector) -> Split | None:
@@ -155,18 +147,13 @@ def _best(A: sparse.csr_array, mass: Vector, towards: Vector, lower: Vector, lea
 def _settled(program: LinearProgram, lower: Vector, least: Vector) -> Vector:
     """The program's f ≥ lower where neither f nor 1 − f is positive and below `least`."""
     upper = np.ones(len(least))
-    program.set_bounds(lower, upper)
-    f = program.solve()[0].clip(lower, upper)
     for _ in range(SETTLINGS):
+        program.set_bounds(lower, upper)
+        f = program.solve()[0].clip(lower, upper)
         none, all_of_it = (f < least) & (f > 0), (f > 1 - least) & (f < 1)
         if not (none | all_of_it).any():
             break
         upper[none], lower[all_of_it] = 0.0, 1.0
-        program.set_bounds(lower, upper)
-        try:
-            f = program.solve()[0].clip(lower, upper)
-        except Infeasible:  # by a hair, as tiny terms of a row are forced, too: the caller sees whether f will do
-            break
     return np.where(f < least, 0.0, np.where(f > 1 - least, 1.0, f))
 
 

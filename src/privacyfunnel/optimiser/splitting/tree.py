@@ -37,7 +37,7 @@ class _Open:
     apart: bool = field(compare=False, default=False)
 
     def otherwise(self, number: int) -> _Open | None:
-        """Another way, when this one told next to nothing: more values one by one, then all others in groups."""
+        """Another way, when this one told next to nothing: more values one by one, then all others apart."""
         if self.decided >= len(self.piece.x) or self.apart:
             return None
         apart = MORE * self.decided > MOST_DECIDED
