@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from privacyfunnel.numeric.cores import cores
 from privacyfunnel.numeric.lp import LinearProgram
-from privacyfunnel.optimiser.generation.boxes import RowBounds
+from privacyfunnel.optimiser.generation.box_descent import descents
+from privacyfunnel.optimiser.generation.box_simplex import slack_basis
+from privacyfunnel.optimiser.generation.boxes import RowBounds, Tableau
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -34,6 +36,11 @@ SAME_DIGITS = 10
 """Posteriors that agree to so many decimals are one: linear programs are solved no better (TOLERANCE in `lp`)."""
 SHARED_FROM = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
+
+COMPILED_TO = 10_000
+"""Entries of A up to which descents are compiled; beyond, sparse programs are quicker."""
+AT_ONCE = 40
+"""Compiled descents before looking at the clock."""
 
 
 class Programs(Protocol):
@@ -69,6 +76,9 @@ class Oracle:
         self.row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
         self._polytope = polytope
         self._team: list[Oracle] = []
+        self._tableau: Tableau | None = None
+        self.compiled = self.A.size <= COMPILED_TO
+        """Whether local searches are, so that thousands of them take no time."""
         self._lp = LinearProgram(self.A, self.row_lower, self.row_upper, upper=1.0)
 
     def minimise(self, cost: Vector) -> Vector:
@@ -100,6 +110,19 @@ class Oracle:
         upper = self.row_upper + np.append(np.full(len(tight), ajar), 0.0)
         self._lp.set_row_bounds(np.where(np.append(tight, False), -ajar, self.row_lower), upper)
         self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
+
+    def ends(self, y: Vector, starts: Matrix) -> Matrix:
+        """Local minima of r that are reached from the starts, by compiled programs."""
+        if self._tableau is None:
+            T, m = np.empty_like(self.A), len(self.A)
+            basic, outside = np.empty(m, dtype=np.int64), np.empty(self.n_x, dtype=np.int64)
+            slack_basis(self.A, T, basic, outside)
+            self._tableau = Tableau(T, basic, outside, np.zeros(self.n_x + m))
+        # Σv = 1, so a row is never below its least entry
+        low = np.concatenate([np.zeros(self.n_x), self.G.min(axis=1, initial=0.0), [1.0]])
+        high = np.concatenate([np.ones(self.n_x), self.row_upper])
+        ends, values = descents(self.A, low, high, y, np.ascontiguousarray(starts), *self._tableau)
+        return np.asarray(ends[np.isfinite(values)])
 
     def team(self) -> list[Oracle]:
         """This oracle and others like it, one for each core, where programs are large enough to share them out."""
@@ -204,7 +227,10 @@ def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, 
         return [descend(helper, y, v) for v in part if not stopped()]
 
     team = oracle.team()
-    if len(team) == 1:
+    if isinstance(oracle, Oracle) and oracle.compiled:
+        parts = (starts[i : i + AT_ONCE] for i in range(0, len(starts), AT_ONCE))
+        ends = [end for part in parts if not stopped() for end in oracle.ends(y, part)]
+    elif len(team) == 1:
         ends = search(oracle, starts)
     else:
         with ThreadPoolExecutor(len(team)) as pool:

@@ -31,6 +31,8 @@ SCATTERED = 400
 """Searches before a proof, at most: a proof that fails takes longer than all of them."""
 SCATTERED_EACH = 10
 """And at most so many for each value: small problems have few vertices."""
+MORE_COMPILED = 4
+"""Times as many where searches are compiled."""
 SCATTER = (0.03, 0.1, 0.3, 1.0)
 """Dirichlet parameters, as many points for each: from nearly single values to all mixtures alike."""
 FIRST_EFFORT = 100
@@ -84,7 +86,8 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
                 better, largest = extremes(around)
             else:
                 y = master.central_prices()
-                better = local_search(oracle, y, _scattered(rng, polytope.n_x), state.gap / 2, state.stopped)
+                anywhere = _scattered(rng, polytope.n_x, MORE_COMPILED if oracle.compiled else 1)
+                better = local_search(oracle, y, anywhere, state.gap / 2, state.stopped)
                 if not len(better):
                     proofs += 1
                     effort = math.inf if otherwise is None else FIRST_EFFORT
@@ -112,7 +115,7 @@ def starting_points(rng: np.random.Generator, used: Columns, p_x: Vector, random
     return np.vstack([0.5 * some + 0.5 * p_x, rng.dirichlet(np.full(len(p_x), SHARPNESS), size=random)])
 
 
-def _scattered(rng: np.random.Generator, n: int) -> Matrix:
+def _scattered(rng: np.random.Generator, n: int, times: int) -> Matrix:
     """Many points of all kinds, from nearly single values to nearly uniform: cheaper than a proof that fails."""
-    sharpness = np.repeat(SCATTER, min(SCATTERED, SCATTERED_EACH * n) // len(SCATTER))
+    sharpness = np.repeat(SCATTER, times * min(SCATTERED, SCATTERED_EACH * n) // len(SCATTER))
     return np.stack([rng.dirichlet(np.full(n, alpha)) for alpha in sharpness])

@@ -1,1 +1,1 @@
-"""Thousands of values and many attackers: p_x is taken apart in two, and each part again, by small programs."""
+"""Thousands of values and many attackers: posteriors are peeled off p_x, the rest is taken apart in two, and again."""

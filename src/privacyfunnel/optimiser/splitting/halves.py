@@ -85,7 +85,7 @@ class Halving:
         group = _groups(piece, decided, direction if apart else np.zeros(len(v)))
         member = sparse.csr_array((v, (np.arange(len(v)), group)))
         mass = np.bincount(group, weights=v).astype(np.float64)
-        A = stricter(scaled(_together(self._G[:, piece.x], member)))
+        A = stricter(scaled(together(self._G[:, piece.x], member)))
         towards = np.bincount(group, weights=direction * v) / mass
         lower, least = np.zeros(len(mass)), np.zeros(len(mass))
         np.maximum.at(least, group, LEAST_ENTRY * self._p_x[piece.x] / piece.mass)
@@ -111,7 +111,7 @@ class Halving:
         return np.asarray(towards + NOISE * self._rng.normal(size=len(towards)))
 
 
-def _together(G: sparse.csc_array, member: sparse.csr_array) -> sparse.csr_array:
+def together(G: sparse.csc_array, member: sparse.csr_array) -> sparse.csr_array:
     """Rows in the f of groups: G·member, without what is only rounding error."""
     total, size = sparse.csr_array(G @ member), sparse.csr_array(abs(G) @ member)
     return sparse.csr_array(total.multiply(abs(total) > CANCELS * size))

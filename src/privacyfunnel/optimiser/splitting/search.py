@@ -1,4 +1,4 @@
-"""The search for thousands of values: split while there is time, bound from single views, round, prove."""
+"""The search for thousands of values: peel and split while there is time, bound from single views, round, prove."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.rounding import SLACKS
 from privacyfunnel.optimiser.program.state import Progress, State
 from privacyfunnel.optimiser.splitting.halves import Halving, Piece
+from privacyfunnel.optimiser.splitting.peeling import Peeling
 from privacyfunnel.optimiser.splitting.tree import Tree
 from privacyfunnel.optimiser.splitting.whole_numbers import rounded_pieces
 from privacyfunnel.promises.clause import Clause
@@ -35,6 +36,10 @@ BOUND_SHARE = 0.15
 """Of the time limit, for a bound from single views."""
 SPLIT_SHARE = 0.8
 """Of the time limit, when splitting ends; what follows is the bound and the proof."""
+
+
+PEEL_SHARE = 0.6
+"""Of the time for the search, for peeling."""
 
 
 def can_split(joint: Joint, notion: Notion) -> bool:
@@ -58,10 +63,13 @@ def split_search(
     clauses = [clause.granted() for clause in notion.clauses(joint)]
     limit = None if time_limit is None else SPLIT_SHARE * time_limit
     state = State(joint.p_x, joint.entropy, 0.0, limit, progress, interrupted, started)
-    tree = Tree(Halving(sparse_rows_of(clauses, _share(clauses)), joint.codes, joint.p_x), state)
-    pieces = tree.grown(joint.p_x)
+    inside = sparse_rows_of(clauses, _share(clauses))
+    peeling = Peeling(inside, joint.p_x)
+    peeling.run(state, PEEL_SHARE * state.left())
+    tree = Tree(Halving(inside, joint.codes, joint.p_x), state, told=peeling.told())
+    pieces = [*peeling.pieces, *tree.grown(peeling.left)]
     bound = _bound(joint, clauses, time_limit, interrupted)
-    how = f"p(x) split in two {tree.splits} times, rare values of a part decided together"
+    how = f"{len(peeling.pieces)} posteriors taken from p(x) one by one, the rest split in two {tree.splits} times"
     G = sparse_rows_of(clauses)
     for slack in while_awaited(SLACKS):
         channel = rounded_pieces(pieces, G, joint.p_x, slack)

@@ -54,10 +54,13 @@ class Tree:
     told: float = 0.0
 
     def grown(self, p_x: Vector) -> list[Piece]:
-        """The pieces when time is up, or when none is left that would tell more."""
-        numbers, whole = count(), Piece(np.arange(len(p_x)), p_x)
+        """The pieces of p_x, or of what is left of it, when time is up, or when none is left that would tell more."""
+        some = np.flatnonzero(p_x)
+        if not len(some):
+            return []
+        numbers, whole = count(), Piece(some, p_x[some])
         heap, done = [_Open(0.0, next(numbers), whole, DECIDED)], []
-        entries = len(p_x)
+        entries = len(some)
         while heap and entries <= MOST_ENTRIES and not self.state.stopped():
             now = heapq.heappop(heap)
             split = self.halving.split(now.piece, now.decided, apart=now.apart)
