@@ -21,18 +21,17 @@ from privacyfunnel.protocols.wide.mixing import smallest_ratio
 from privacyfunnel.protocols.wide.mixing_rule import (
     ALL_SPARE,
     NO_SPARE,
+    Mixing,
     MixingRule,
     Mixture,
     belief_limits,
-    inside,
     mixed_plan_of,
-    planes,
     posteriors,
     prior_of,
     rest_inside,
     spare,
 )
-from privacyfunnel.protocols.wide.rule import RESERVE_BITS, SHARE_BITS
+from privacyfunnel.protocols.wide.rule import RESERVE_BITS, SHARE_BITS, Plan
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LEAST_LIMIT = 1e-3
@@ -76,31 +75,31 @@ def mixing_rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -
     rule = MixingRule(prior_of(weights), aimed["up"], aimed["down"], aimed["apart"], (), (), (), NO_SPARE, order)
     rule = replace(rule, centres=centres_for(rule, weights, v))
     rule = replace(rule, to_rest=(0,) * len(rule.centres))
-    plan = mixed_plan_of(rule, weights, sizes)
+    mixing = Mixing(rule, weights, sizes)
     for _ in range(STAGES):
-        outside = ~inside(*planes(rule), v)
-        if plan.rest[outside].sum() <= ENOUGH * float(plan.W.sum()):
+        if float(mixing.free[mixing.outside].sum()) <= ENOUGH * float(weights.sum(dtype=np.float64)):
             break
         try:
-            mixtures, to_rest = _solved(classes_by(rule, np.where(outside, plan.rest, plan.alone), v, sizes))
+            mixtures, to_rest = _solved(classes_by(rule, mixing.free, v, sizes))
         except SolverFailure:  # mostly since what is left over does not keep the promise together
             break
+        mixing.mix(mixtures)
         rule = replace(rule, stages=(*rule.stages, mixtures), to_rest=to_rest)
-        plan = mixed_plan_of(rule, weights, sizes)
-    return _with_rest_inside(rule, weights, sizes, v)
+    return _with_rest_inside(rule, mixing.plan(rule.to_rest, NO_SPARE), sizes, v)
 
 
-def _with_rest_inside(rule: MixingRule, weights: Integers, sizes: tuple[int, ...], v: Matrix) -> MixingRule:
+def _with_rest_inside(rule: MixingRule, plan: Plan, sizes: tuple[int, ...], v: Matrix) -> MixingRule:
     """The rule with as much in the group of everything as that needs to be inside: of what is alone, then of groups.
 
     All rows together tell nothing, so that there is an end to this.
     """
-    for halvings in range(HALVINGS):
-        fewer = replace(rule, stages=tuple(tuple(_less(one, halvings) for one in stage) for stage in rule.stages))
-        plan = mixed_plan_of(fewer, weights, sizes)
+    fewer = rule
+    for halvings in range(1, HALVINGS + 1):
         for bits in (NO_SPARE, *range(RESERVE_BITS, ALL_SPARE - 1, -1)):
             if rest_inside(rule, spare(plan, bits), v):
                 return replace(fewer, spare_bits=bits)
+        fewer = replace(rule, stages=tuple(tuple(_less(one, halvings) for one in stage) for stage in rule.stages))
+        plan = mixed_plan_of(fewer, plan.weights, sizes)
     return replace(rule, stages=(), to_rest=(0,) * len(rule.centres), spare_bits=ALL_SPARE)
 
 

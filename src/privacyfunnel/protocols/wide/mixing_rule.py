@@ -114,22 +114,39 @@ def classes_of(rule: MixingRule, W: Integers, v: Matrix) -> Integers:
 
 def mixed_plan_of(rule: MixingRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
     """The groups that the rule makes of a model's weights."""
-    W, v = np.asarray(weights.sum(axis=0)), posteriors(weights)
-    of = classes_of(rule, W, v)
-    P, N = planes(rule)
-    stays = inside(P, N, v) & (of != NOWHERE)
-    rest = np.where(of == NOWHERE, W, (W >> RESERVE_BITS) + 1)
-    part = W - rest
-    free, found = part, [Groups.none()]
+    mixing = Mixing(rule, weights, sizes)
     for mixtures in rule.stages:
-        part = free
-        found.append(_mixed(mixtures, rule, sizes, part, of, v))
-        free = part - found[-1].used(len(W))
-    share = np.append(np.array(rule.to_rest, dtype=np.int64) * 2.0**-SHARE_BITS, 0.0)[of]
-    rest += np.where(stays, np.minimum((part * share).astype(np.int64), free), free)
-    groups = Groups.together(found)
-    rest += (W - rest - groups.used(len(W))) >> rule.spare_bits
-    return Plan(weights, _no_pairs(), rest, groups)
+        mixing.mix(mixtures)
+    return mixing.plan(rule.to_rest, rule.spare_bits)
+
+
+class Mixing:
+    """The weight of every value while it is divided, stage by stage."""
+
+    def __init__(self, rule: MixingRule, weights: Integers, sizes: tuple[int, ...]) -> None:
+        self._rule, self._sizes, self._weights = rule, sizes, weights
+        W, self.v = np.asarray(weights.sum(axis=0)), posteriors(weights)
+        self._of = classes_of(rule, W, self.v)
+        self.outside = ~inside(*planes(rule), self.v)
+        self._rest = np.where(self._of == NOWHERE, W, (W >> RESERVE_BITS) + 1)
+        self.free = W - self._rest
+        """What no group has yet."""
+        self._found_by_last = self.free
+        self._groups = [Groups.none()]
+
+    def mix(self, mixtures: Sequence[Mixture]) -> None:
+        """One stage: groups of what is free."""
+        self._found_by_last = self.free
+        self._groups.append(_mixed(mixtures, self._rule, self._sizes, self.free, self._of, self.v))
+        self.free = self.free - self._groups[-1].used(len(self.free))
+
+    def plan(self, to_rest: Sequence[int], spare_bits: int) -> Plan:
+        """All groups: what is still free stays alone where it may, but for what joins the group of everything."""
+        share = np.append(np.array(to_rest, dtype=np.int64) * 2.0**-SHARE_BITS, 0.0)[self._of]
+        wanted = np.minimum((self._found_by_last * share).astype(np.int64), self.free)
+        rest = self._rest + np.where(self.outside, self.free, wanted)
+        alone = np.where(self.outside, 0, self.free - wanted)
+        return Plan(self._weights, _no_pairs(), rest + (alone >> spare_bits), Groups.together(self._groups))
 
 
 @dataclass(frozen=True, eq=False)
