@@ -200,6 +200,13 @@ def test_where_each_value_has_its_own_secret_three_are_mixed():
     assert kept_by(plan, (3, 4)).rows > 0.3
 
 
+def test_seven_secrets_are_not_all_put_into_one_group():
+    plan = plan_for(pf.LIP(0.3), weights_from(5, secrets=7))
+    assert certify_plan(plan, pf.LIP(0.3)).holds
+    assert np.diff(plan.groups.start).max() > 4
+    assert kept_by(plan, SIZES).rows > 0.2
+
+
 def test_everything_stays_where_nothing_tells():
     weights = np.tile((np.arange(1, 25) * 2.0**50).astype(np.int64), (3, 1))
     plan = plan_for(pf.LIP(0.1), weights)

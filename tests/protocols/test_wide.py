@@ -134,9 +134,7 @@ def test_another_rule_about_three_secrets_under_a_new_seal_is_refused(of_three):
         from_text(resealed(text, rule__stages=stages)).plan  # noqa: B018 - computing it is what fails
 
 
-@pytest.mark.parametrize(
-    "changes", [{"up": 1.5}, {"down": 0.5}, {"up": 1.25, "down": 0.8}, {"spare_bits": 0}], ids=str
-)
+@pytest.mark.parametrize("changes", [{"up": 1.5}, {"down": 0.5}, {"up": 1.25, "down": 0.8}, {"spare_bits": 0}], ids=str)
 def test_a_rule_that_aims_beyond_the_promise_under_new_seals_is_read_but_not_proven(of_three, changes):
     rule = replace(of_three.rule, **changes)
     plan = mixed_plan_of(rule, of_three.model.weights(), SIZES)

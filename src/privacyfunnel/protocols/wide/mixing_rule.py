@@ -4,7 +4,7 @@ What a promise allows is a set of posteriors between planes: with lifts ℓ_s = 
 ℓ_s ≥ down, and ℓ_s ≤ apart·ℓ_t. Each is positive_f(v) ≤ negative_f(v) with sums of positive terms of the measure
 v_s = Σ_g m(x) P(s|x), so that groups may be weighed in any units. Values fall into classes by the nearest of some
 centres, those inside what is allowed apart from those outside. A mixture takes values of a class outside, and as little
-as it can of values of one to three other classes, in a fixed proportion to each other, until they are inside together.
+as it can of values of other classes, in a fixed proportion to each other, until they are inside together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from privacyfunnel.protocols.wide.rule import RARE, RESERVE_BITS, SHARE_BITS, Pl
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_MEMBERS = 16
-"""Classes in a mixture that a file may have; ours have four."""
+"""Classes in a mixture that a file may have; ours have as many as there are secrets, or fewer."""
 MOST_SECRETS = 12
 """Values of the secret: with more, posteriors fall into too few classes to be near each other."""
 NOWHERE = -1
