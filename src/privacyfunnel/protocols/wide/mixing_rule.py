@@ -253,9 +253,3 @@ def rest_inside(rule: MixingRule, rest: Integers, v: Matrix) -> bool:
 def spare(plan: Plan, bits: int) -> Integers:
     """What the group of everything has if 2^−bits of what stays alone joins it."""
     return np.asarray(plan.rest + (plan.alone >> bits))
-
-
-def members(groups: Groups, g: int) -> Sequence[tuple[int, int]]:
-    """Values and weights of one group."""
-    own = slice(int(groups.start[g]), int(groups.start[g + 1]))
-    return list(zip(groups.cells[own].tolist(), groups.mass[own].tolist(), strict=True))
