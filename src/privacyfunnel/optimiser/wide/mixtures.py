@@ -44,8 +44,8 @@ STAGES = 4
 """Of dividing what the stages before left over, since values few columns apart do not match as classes do."""
 ENOUGH = 0.002
 """Of all rows: so few may be left over."""
-HALVINGS = 5
-"""Of what is in groups, where the group of everything has too little to keep the promise."""
+LEAST_LESS = 7
+"""2⁻⁷ less of everything is in groups, then 2⁻⁶ and so on, until the group of everything can keep the promise."""
 REST_INSIDE = 1e-4
 """Of lifts: the group of everything is planned to be inside by so much, since classes are not all of it."""
 MOST_RATIO = 50.0
@@ -95,17 +95,18 @@ def _with_rest_inside(rule: MixingRule, plan: Plan, sizes: tuple[int, ...], v: M
     All rows together tell nothing, so that there is an end to this.
     """
     fewer = rule
-    for halvings in range(1, HALVINGS + 1):
+    for less in (*range(LEAST_LESS, 0, -1), 0):
         for bits in (NO_SPARE, *range(RESERVE_BITS, ALL_SPARE - 1, -1)):
             if rest_inside(rule, spare(plan, bits), v):
                 return replace(fewer, spare_bits=bits)
-        fewer = replace(rule, stages=tuple(tuple(_less(one, halvings) for one in stage) for stage in rule.stages))
+        fewer = replace(rule, stages=tuple(tuple(_less(one, less) for one in stage) for stage in rule.stages))
         plan = mixed_plan_of(fewer, plan.weights, sizes)
     return replace(rule, stages=(), to_rest=(0,) * len(rule.centres), spare_bits=ALL_SPARE)
 
 
-def _less(mixture: Mixture, halvings: int) -> Mixture:
-    return replace(mixture, shares=tuple(share >> halvings for share in mixture.shares))
+def _less(mixture: Mixture, bits: int) -> Mixture:
+    """The same with 2^−bits less of every class, which is then in the group of everything."""
+    return replace(mixture, shares=tuple(share - (share >> bits) for share in mixture.shares))
 
 
 def _solved(classes: Classes) -> tuple[tuple[Mixture, ...], tuple[int, ...]]:
