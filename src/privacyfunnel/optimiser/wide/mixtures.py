@@ -40,8 +40,9 @@ ROUNDS = 12
 """Of asking for mixtures of several classes."""
 WORTH = 1e-7
 """Of cells, by which a mixture must be better than what there is: far less than anybody sees."""
-STAGES = 4
-"""Of dividing what the stages before left over, since values few columns apart do not match as classes do."""
+NEAR, FAR = (1, 1, 1, 2, 2, 2, 3, 3), 4
+"""Columns in which values may differ in the first stages, and stages without such a limit: what finds no partner near
+by is planned anew before it looks further away."""
 ENOUGH = 0.002
 """Of all rows: so few may be left over."""
 LEAST_LESS = 7
@@ -73,20 +74,25 @@ def mixing_rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -
         raise InvalidInput("a promise of so little cannot be kept with a model; use a larger ε, such as 0.1")
     aimed = belief_limits(limits.upper, limits.lower, limits.spread, INSIDE)
     order, v = telling_first(weights, sizes), posteriors(weights)
-    rule = MixingRule(prior_of(weights), aimed["up"], aimed["down"], aimed["apart"], (), (), (), NO_SPARE, order)
+    rule = MixingRule(prior_of(weights), aimed["up"], aimed["down"], aimed["apart"], (), (), (), (), NO_SPARE, order)
     rule = replace(rule, centres=centres_for(rule, weights, v))
     rule = replace(rule, to_rest=(0,) * len(rule.centres))
     mixing = Mixing(rule, weights, sizes)
-    for _ in range(STAGES):
+    for reach in _reaches(len(sizes)):
         if float(mixing.free[mixing.outside].sum()) <= ENOUGH * float(weights.sum(dtype=np.float64)):
             break
         try:
             mixtures, to_rest = _solved(classes_by(rule, mixing.free, v, sizes))
         except SolverFailure:  # mostly since what is left over does not keep the promise together
             break
-        mixing.mix(mixtures)
-        rule = replace(rule, stages=(*rule.stages, mixtures), to_rest=to_rest)
+        mixing.mix(mixtures, reach)
+        rule = replace(rule, stages=(*rule.stages, mixtures), reaches=(*rule.reaches, reach), to_rest=to_rest)
     return _with_rest_inside(rule, mixing.plan(rule.to_rest, NO_SPARE), sizes, v)
+
+
+def _reaches(columns: int) -> tuple[int, ...]:
+    """In how many columns values may differ, stage by stage: few at first, at last in all."""
+    return (*(min(reach, columns) for reach in NEAR), *(columns,) * FAR)
 
 
 def _with_rest_inside(rule: MixingRule, plan: Plan, sizes: tuple[int, ...], v: Matrix) -> MixingRule:
@@ -101,7 +107,7 @@ def _with_rest_inside(rule: MixingRule, plan: Plan, sizes: tuple[int, ...], v: M
                 return replace(fewer, spare_bits=bits)
         fewer = replace(rule, stages=tuple(tuple(_less(one, less) for one in stage) for stage in rule.stages))
         plan = mixed_plan_of(fewer, plan.weights, sizes)
-    return replace(rule, stages=(), to_rest=(0,) * len(rule.centres), spare_bits=ALL_SPARE)
+    return replace(rule, stages=(), reaches=(), to_rest=(0,) * len(rule.centres), spare_bits=ALL_SPARE)
 
 
 def _less(mixture: Mixture, bits: int) -> Mixture:

@@ -62,6 +62,8 @@ class MixingRule:
     """centres[k][s]: lifts. Those inside and those outside are told apart by the limits."""
     stages: tuple[tuple[Mixture, ...], ...]
     """Mixtures; those of a later stage divide what the stages before it left over."""
+    reaches: tuple[int, ...]
+    """For each stage, in how many columns the values of a group may differ."""
     to_rest: tuple[int, ...]
     """For each class, 2³⁰ times the share of what the last stage finds that is in the group of everything."""
     spare_bits: int
@@ -115,8 +117,8 @@ def classes_of(rule: MixingRule, W: Integers, v: Matrix) -> Integers:
 def mixed_plan_of(rule: MixingRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
     """The groups that the rule makes of a model's weights."""
     mixing = Mixing(rule, weights, sizes)
-    for mixtures in rule.stages:
-        mixing.mix(mixtures)
+    for mixtures, reach in zip(rule.stages, rule.reaches, strict=True):
+        mixing.mix(mixtures, reach)
     return mixing.plan(rule.to_rest, rule.spare_bits)
 
 
@@ -134,10 +136,10 @@ class Mixing:
         self._found_by_last = self.free
         self._groups = [Groups.none()]
 
-    def mix(self, mixtures: Sequence[Mixture]) -> None:
+    def mix(self, mixtures: Sequence[Mixture], reach: int) -> None:
         """One stage: groups of what is free."""
         self._found_by_last = self.free
-        self._groups.append(_mixed(mixtures, self._rule, self._sizes, self.free, self._of, self.v))
+        self._groups.append(_mixed(mixtures, reach, self._rule, self._sizes, self.free, self._of, self.v))
         self.free = self.free - self._groups[-1].used(len(self.free))
 
     def plan(self, to_rest: Sequence[int], spare_bits: int) -> Plan:
@@ -188,7 +190,13 @@ class Slots:
 
 
 def _mixed(
-    mixtures: Sequence[Mixture], rule: MixingRule, sizes: tuple[int, ...], part: Integers, of: Integers, v: Matrix
+    mixtures: Sequence[Mixture],
+    reach: int,
+    rule: MixingRule,
+    sizes: tuple[int, ...],
+    part: Integers,
+    of: Integers,
+    v: Matrix,
 ) -> Groups:
     """Groups within values that differ in few columns first, then in more."""
     if not mixtures:
@@ -207,7 +215,7 @@ def _mixed(
     strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
     count = 0
     for changed in differing(rule.order):
-        if not active.any():
+        if len(changed) > reach or not active.any():
             break
         offsets = np.zeros(1, dtype=np.int64)
         for j in changed:
