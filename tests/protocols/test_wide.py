@@ -12,6 +12,7 @@ from privacyfunnel.distribution.pair_model import pair_model
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.any_file import load
 from privacyfunnel.protocols.json_file import digest_of_content, is_wide, written
 from privacyfunnel.protocols.wide.file import from_text, to_text
@@ -127,11 +128,17 @@ def test_a_file_about_three_secrets_comes_back_as_it_was(of_three):
 
 
 def test_another_rule_about_three_secrets_under_a_new_seal_is_refused(of_three):
-    text, share = to_text(of_three), of_three.rule.stages[0][0].shares[0] // 2
-    stages = json.loads(text)["rule"]["stages"]
-    stages[0][0]["shares"][0] = share
     with pytest.raises(InvalidProtocol, match="not those that were proven"):
-        from_text(resealed(text, rule__stages=stages)).plan  # noqa: B018 - computing it is what fails
+        from_text(resealed(to_text(of_three), rule__spare_bits=0)).plan  # noqa: B018 - computing it is what fails
+
+
+@pytest.mark.parametrize("changes", [{"up": 1.5}, {"down": 0.5}, {"up": 1.25, "down": 0.8}, {"spare_bits": 0}], ids=str)
+def test_a_rule_that_aims_beyond_the_promise_under_new_seals_is_read_but_not_proven(of_three, changes):
+    rule = replace(of_three.rule, **changes)
+    plan = mixed_plan_of(rule, of_three.model.weights(), SIZES)
+    forged = from_text(to_text(replace(of_three, rule=rule, groups=plan.digest())))
+    honest = "spare_bits" in changes  # more in the group of everything is no lie
+    assert certify_plan(forged.plan, forged.notion).holds is honest
 
 
 @pytest.mark.parametrize(
@@ -150,7 +157,7 @@ def test_mixtures_that_make_no_sense_are_refused_in_a_line(of_three, place, valu
     text = to_text(of_three)
     one = {"classes": [0, 1], "proportions": [1.0], "shares": [1, 1], place: value}
     with pytest.raises(InvalidProtocol) as refused:
-        from_text(resealed(text, rule__stages=[[one]]))
+        from_text(resealed(text, rule__stages=[[one]], rule__reaches=[1]))
     assert "\n" not in str(refused.value)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.protocols.wide.rule import Plan
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.typing import Integers, Vector
 
 MOST_MEMBERS = 16
 """Of a group: its lifts have at most 26 roundings, quotients of two of them at most 53."""
@@ -162,7 +162,7 @@ def _if_all(
     return _as_limits(low, high)
 
 
-def _part(weights: Matrix | Integers, s: int, x: int, m: int) -> Fraction:
+def _part(weights: Integers, s: int, x: int, m: int) -> Fraction:
     """m·P(s|x), exactly."""
     return Fraction(m * int(weights[s, x]), sum(int(row[x]) for row in weights))
 

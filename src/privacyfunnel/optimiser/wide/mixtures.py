@@ -21,18 +21,17 @@ from privacyfunnel.protocols.wide.mixing import smallest_ratio
 from privacyfunnel.protocols.wide.mixing_rule import (
     ALL_SPARE,
     NO_SPARE,
+    Mixing,
     MixingRule,
     Mixture,
     belief_limits,
-    inside,
     mixed_plan_of,
-    planes,
     posteriors,
     prior_of,
     rest_inside,
     spare,
 )
-from privacyfunnel.protocols.wide.rule import RESERVE_BITS, SHARE_BITS
+from privacyfunnel.protocols.wide.rule import RESERVE_BITS, SHARE_BITS, Plan
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LEAST_LIMIT = 1e-3
@@ -41,18 +40,20 @@ ROUNDS = 12
 """Of asking for mixtures of several classes."""
 WORTH = 1e-7
 """Of cells, by which a mixture must be better than what there is: far less than anybody sees."""
-STAGES = 4
-"""Of dividing what the stages before left over, since values few columns apart do not match as classes do."""
+NEAR, FAR = (1, 1, 1, 2, 2, 2, 3, 3), 4
+"""Columns in which values may differ in the first stages, and stages without such a limit: what finds no partner near
+by is planned anew before it looks further away."""
 ENOUGH = 0.002
 """Of all rows: so few may be left over."""
-HALVINGS = 5
-"""Of what is in groups, where the group of everything has too little to keep the promise."""
+LEAST_LESS = 7
+"""2⁻⁷ less of everything is in groups, then 2⁻⁶ and so on, until the group of everything can keep the promise."""
 REST_INSIDE = 1e-4
 """Of lifts: the group of everything is planned to be inside by so much, since classes are not all of it."""
 MOST_RATIO = 50.0
 """Of what is mixed in to what it is mixed into: beyond, everything does as well."""
-MOST_PARTNERS = 3
-"""Classes that are mixed in: more of them rarely meet in values few columns apart."""
+MOST_PARTNERS = 11
+"""Classes that are mixed in: with c secrets, c − 1 of them reach every posterior. With three at most, values that each
+tell one of seven secrets were all put into one group."""
 LEAST_SHARE = 1e-6
 """Of a class: less is not worth a mixture, and goes where most of it goes."""
 
@@ -73,39 +74,45 @@ def mixing_rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -
         raise InvalidInput("a promise of so little cannot be kept with a model; use a larger ε, such as 0.1")
     aimed = belief_limits(limits.upper, limits.lower, limits.spread, INSIDE)
     order, v = telling_first(weights, sizes), posteriors(weights)
-    rule = MixingRule(prior_of(weights), aimed["up"], aimed["down"], aimed["apart"], (), (), (), NO_SPARE, order)
+    rule = MixingRule(prior_of(weights), aimed["up"], aimed["down"], aimed["apart"], (), (), (), (), NO_SPARE, order)
     rule = replace(rule, centres=centres_for(rule, weights, v))
     rule = replace(rule, to_rest=(0,) * len(rule.centres))
-    plan = mixed_plan_of(rule, weights, sizes)
-    for _ in range(STAGES):
-        outside = ~inside(*planes(rule), v)
-        if plan.rest[outside].sum() <= ENOUGH * float(plan.W.sum()):
+    mixing = Mixing(rule, weights, sizes)
+    for reach in _reaches(len(sizes)):
+        if float(mixing.free[mixing.outside].sum()) <= ENOUGH * float(weights.sum(dtype=np.float64)):
             break
         try:
-            mixtures, to_rest = _solved(classes_by(rule, np.where(outside, plan.rest, plan.alone), v, sizes))
+            mixtures, to_rest = _solved(classes_by(rule, mixing.free, v, sizes))
         except SolverFailure:  # mostly since what is left over does not keep the promise together
             break
-        rule = replace(rule, stages=(*rule.stages, mixtures), to_rest=to_rest)
-        plan = mixed_plan_of(rule, weights, sizes)
-    return _with_rest_inside(rule, weights, sizes, v)
+        mixing.mix(mixtures, reach)
+        rule = replace(rule, stages=(*rule.stages, mixtures), reaches=(*rule.reaches, reach), to_rest=to_rest)
+    return _with_rest_inside(rule, mixing.plan(rule.to_rest, NO_SPARE), sizes, v)
 
 
-def _with_rest_inside(rule: MixingRule, weights: Integers, sizes: tuple[int, ...], v: Matrix) -> MixingRule:
+def _reaches(columns: int) -> tuple[int, ...]:
+    """In how many columns values may differ, stage by stage: few at first, at last in all."""
+    return (*(min(reach, columns) for reach in NEAR), *(columns,) * FAR)
+
+
+def _with_rest_inside(rule: MixingRule, plan: Plan, sizes: tuple[int, ...], v: Matrix) -> MixingRule:
     """The rule with as much in the group of everything as that needs to be inside: of what is alone, then of groups.
 
     All rows together tell nothing, so that there is an end to this.
     """
-    for halvings in range(HALVINGS):
-        fewer = replace(rule, stages=tuple(tuple(_less(one, halvings) for one in stage) for stage in rule.stages))
-        plan = mixed_plan_of(fewer, weights, sizes)
+    fewer = rule
+    for less in (*range(LEAST_LESS, 0, -1), 0):
         for bits in (NO_SPARE, *range(RESERVE_BITS, ALL_SPARE - 1, -1)):
             if rest_inside(rule, spare(plan, bits), v):
                 return replace(fewer, spare_bits=bits)
-    return replace(rule, stages=(), to_rest=(0,) * len(rule.centres), spare_bits=ALL_SPARE)
+        fewer = replace(rule, stages=tuple(tuple(_less(one, less) for one in stage) for stage in rule.stages))
+        plan = mixed_plan_of(fewer, plan.weights, sizes)
+    return replace(rule, stages=(), reaches=(), to_rest=(0,) * len(rule.centres), spare_bits=ALL_SPARE)
 
 
-def _less(mixture: Mixture, halvings: int) -> Mixture:
-    return replace(mixture, shares=tuple(share >> halvings for share in mixture.shares))
+def _less(mixture: Mixture, bits: int) -> Mixture:
+    """The same with 2^−bits less of every class, which is then in the group of everything."""
+    return replace(mixture, shares=tuple(share - (share >> bits) for share in mixture.shares))
 
 
 def _solved(classes: Classes) -> tuple[tuple[Mixture, ...], tuple[int, ...]]:

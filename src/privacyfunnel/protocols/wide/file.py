@@ -39,7 +39,7 @@ SCHEMA: Literal["privacyfunnel-wide/2"] = "privacyfunnel-wide/2"
 MOST_CLASSES = 10_000
 """Of P(s|x): ours are some sixty, and a hundred with more than two secrets."""
 MOST_STAGES = 20
-"""Of mixing: ours are four."""
+"""Of mixing: ours are twelve."""
 MOST_LIFT = 1e18
 """Of a centre: no secret is rarer than one part of all weights. Of a proportion, too."""
 LEAST_PRIOR = 1e-18
@@ -77,6 +77,7 @@ class _MixingRule(BaseModel):
     apart: float | None = Field(gt=0, allow_inf_nan=False)
     centres: tuple[tuple[float, ...], ...] = Field(min_length=1, max_length=MOST_CLASSES)
     stages: tuple[tuple[_Mixture, ...], ...] = Field(max_length=MOST_STAGES)
+    reaches: tuple[int, ...] = Field(max_length=MOST_STAGES)
     to_rest: tuple[int, ...] = Field(max_length=MOST_CLASSES)
     spare_bits: int = Field(ge=ALL_SPARE, le=NO_SPARE)
     order: tuple[int, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
@@ -216,6 +217,8 @@ def _rule(rule: _Rule, columns: int) -> Rule:
 
 def _mixing_rule(rule: _MixingRule, columns: int) -> MixingRule:
     classes, whole = len(rule.centres), 2**SHARE_BITS
+    if len(rule.reaches) != len(rule.stages) or any(reach < 1 for reach in rule.reaches):
+        raise InvalidProtocol("the stages of the rule are in disorder")
     if any(len(centre) != len(rule.prior) for centre in rule.centres) or len(rule.to_rest) != classes:
         raise InvalidProtocol("the classes of the rule and their shares do not fit together")
     if not all(LEAST_PRIOR <= p < 1 for p in rule.prior) or not all(

@@ -4,7 +4,7 @@ What a promise allows is a set of posteriors between planes: with lifts ℓ_s = 
 ℓ_s ≥ down, and ℓ_s ≤ apart·ℓ_t. Each is positive_f(v) ≤ negative_f(v) with sums of positive terms of the measure
 v_s = Σ_g m(x) P(s|x), so that groups may be weighed in any units. Values fall into classes by the nearest of some
 centres, those inside what is allowed apart from those outside. A mixture takes values of a class outside, and as little
-as it can of values of one to three other classes, in a fixed proportion to each other, until they are inside together.
+as it can of values of other classes, in a fixed proportion to each other, until they are inside together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from privacyfunnel.protocols.wide.rule import RARE, RESERVE_BITS, SHARE_BITS, Pl
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_MEMBERS = 16
-"""Classes in a mixture that a file may have; ours have four."""
+"""Classes in a mixture that a file may have; ours have as many as there are secrets, or fewer."""
 MOST_SECRETS = 12
 """Values of the secret: with more, posteriors fall into too few classes to be near each other."""
 NOWHERE = -1
@@ -62,6 +62,8 @@ class MixingRule:
     """centres[k][s]: lifts. Those inside and those outside are told apart by the limits."""
     stages: tuple[tuple[Mixture, ...], ...]
     """Mixtures; those of a later stage divide what the stages before it left over."""
+    reaches: tuple[int, ...]
+    """For each stage, in how many columns the values of a group may differ."""
     to_rest: tuple[int, ...]
     """For each class, 2³⁰ times the share of what the last stage finds that is in the group of everything."""
     spare_bits: int
@@ -114,22 +116,39 @@ def classes_of(rule: MixingRule, W: Integers, v: Matrix) -> Integers:
 
 def mixed_plan_of(rule: MixingRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
     """The groups that the rule makes of a model's weights."""
-    W, v = np.asarray(weights.sum(axis=0)), posteriors(weights)
-    of = classes_of(rule, W, v)
-    P, N = planes(rule)
-    stays = inside(P, N, v) & (of != NOWHERE)
-    rest = np.where(of == NOWHERE, W, (W >> RESERVE_BITS) + 1)
-    part = W - rest
-    free, found = part, [Groups.none()]
-    for mixtures in rule.stages:
-        part = free
-        found.append(_mixed(mixtures, rule, sizes, part, of, v))
-        free = part - found[-1].used(len(W))
-    share = np.append(np.array(rule.to_rest, dtype=np.int64) * 2.0**-SHARE_BITS, 0.0)[of]
-    rest += np.where(stays, np.minimum((part * share).astype(np.int64), free), free)
-    groups = Groups.together(found)
-    rest += (W - rest - groups.used(len(W))) >> rule.spare_bits
-    return Plan(weights, _no_pairs(), rest, groups)
+    mixing = Mixing(rule, weights, sizes)
+    for mixtures, reach in zip(rule.stages, rule.reaches, strict=True):
+        mixing.mix(mixtures, reach)
+    return mixing.plan(rule.to_rest, rule.spare_bits)
+
+
+class Mixing:
+    """The weight of every value while it is divided, stage by stage."""
+
+    def __init__(self, rule: MixingRule, weights: Integers, sizes: tuple[int, ...]) -> None:
+        self._rule, self._sizes, self._weights = rule, sizes, weights
+        W, self.v = np.asarray(weights.sum(axis=0)), posteriors(weights)
+        self._of = classes_of(rule, W, self.v)
+        self.outside = ~inside(*planes(rule), self.v)
+        self._rest = np.where(self._of == NOWHERE, W, (W >> RESERVE_BITS) + 1)
+        self.free = W - self._rest
+        """What no group has yet."""
+        self._found_by_last = self.free
+        self._groups = [Groups.none()]
+
+    def mix(self, mixtures: Sequence[Mixture], reach: int) -> None:
+        """One stage: groups of what is free."""
+        self._found_by_last = self.free
+        self._groups.append(_mixed(mixtures, reach, self._rule, self._sizes, self.free, self._of, self.v))
+        self.free = self.free - self._groups[-1].used(len(self.free))
+
+    def plan(self, to_rest: Sequence[int], spare_bits: int) -> Plan:
+        """All groups: what is still free stays alone where it may, but for what joins the group of everything."""
+        share = np.append(np.array(to_rest, dtype=np.int64) * 2.0**-SHARE_BITS, 0.0)[self._of]
+        wanted = np.minimum((self._found_by_last * share).astype(np.int64), self.free)
+        rest = self._rest + np.where(self.outside, self.free, wanted)
+        alone = np.where(self.outside, 0, self.free - wanted)
+        return Plan(self._weights, _no_pairs(), rest + (alone >> spare_bits), Groups.together(self._groups))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +190,13 @@ class Slots:
 
 
 def _mixed(
-    mixtures: Sequence[Mixture], rule: MixingRule, sizes: tuple[int, ...], part: Integers, of: Integers, v: Matrix
+    mixtures: Sequence[Mixture],
+    reach: int,
+    rule: MixingRule,
+    sizes: tuple[int, ...],
+    part: Integers,
+    of: Integers,
+    v: Matrix,
 ) -> Groups:
     """Groups within values that differ in few columns first, then in more."""
     if not mixtures:
@@ -190,7 +215,7 @@ def _mixed(
     strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
     count = 0
     for changed in differing(rule.order):
-        if not active.any():
+        if len(changed) > reach or not active.any():
             break
         offsets = np.zeros(1, dtype=np.int64)
         for j in changed:
@@ -236,9 +261,3 @@ def rest_inside(rule: MixingRule, rest: Integers, v: Matrix) -> bool:
 def spare(plan: Plan, bits: int) -> Integers:
     """What the group of everything has if 2^−bits of what stays alone joins it."""
     return np.asarray(plan.rest + (plan.alone >> bits))
-
-
-def members(groups: Groups, g: int) -> Sequence[tuple[int, int]]:
-    """Values and weights of one group."""
-    own = slice(int(groups.start[g]), int(groups.start[g + 1]))
-    return list(zip(groups.cells[own].tolist(), groups.mass[own].tolist(), strict=True))

@@ -16,13 +16,15 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.file import to_text
 from privacyfunnel.protocols.wide.kept import kept_by
-from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS
+from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
+from privacyfunnel.protocols.wide.rule import Rule
 from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fitting import fitted_model
 from privacyfunnel.tables.wide.marginals import ROUNDINGS, exact_marginals, private_marginals
 from privacyfunnel.tables.writing import check_output, whole_file
+from privacyfunnel.typing import Integers
 
 TWO = 2
 """Values of the secret that pairs of combinations are for; with more, combinations are mixed in larger groups."""
@@ -38,7 +40,7 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
     marginals = exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left))
     model = fitted_model(marginals)
     weights = model.weights()
-    rule = (rule_for if model.n_s == TWO else mixing_rule_for)(notion, weights, model.sizes)
+    rule = _rule_for(notion, weights, model.sizes)
     plan = plan_by(rule, weights, model.sizes)
     certificate = certify_plan(plan, notion)
     if not certificate:
@@ -57,6 +59,10 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
         plan.digest(),
         column_counts(marginals),
     )
+
+
+def _rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -> Rule | MixingRule:
+    return rule_for(notion, weights, sizes) if len(weights) == TWO else mixing_rule_for(notion, weights, sizes)
 
 
 def save_wide(protocol: WideProtocol, path: Path, force: bool) -> None:
