@@ -144,6 +144,30 @@ def test_variances_of_factors_are_found_where_there_is_little_noise():
     assert np.sqrt(table.beta) == pytest.approx(0.2, rel=0.1)
 
 
+def test_noise_of_any_size_makes_a_model_or_is_refused():
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(60):
+        people = rng.dirichlet(np.full(48, 0.1)).reshape(2, 4, 3, 2) * 10 ** rng.uniform(1, 7)
+        scale = 10 ** rng.uniform(-1, 5)
+
+        def noisy(*kept, people=people, scale=scale):
+            table = people.sum(axis=tuple(j + 1 for j in range(3) if j not in kept))
+            return np.rint(table + rng.laplace(0, scale, table.shape)).astype(np.int64)
+
+        pairs = {pair: noisy(*pair) for pair in ((0, 1), (1, 2))}
+        singles = tuple(noisy(j) for j in range(3))
+        tables = Marginals(1 + int(people.sum()), (4, 3, 2), singles, pairs, 2 * scale**2, 2 * scale**2)
+        try:
+            weights = fitted_model(tables).weights()
+        except InvalidInput:
+            assert np.mean([one.sum(axis=1) for one in singles], axis=0).min() <= 0
+        else:
+            assert (weights >= 0).all()
+            assert weights.sum() > 2**58
+            found += 1
+    assert found > 20
+
+
 def test_a_rare_value_has_nearly_the_share_of_everybody_if_noise_hides_its_own():
     table = np.zeros((2, 5, 4), dtype=np.int64)
     table[0], table[1] = 3_000, 1_000
