@@ -79,6 +79,18 @@ MUTATIONS = {
         "counted(joint, pair)",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
+    "a table of a single column without noise": Mutation(
+        "tables/wide/marginals.py",
+        "noised_in_part(counted(joint, (j,)), each)",
+        "counted(joint, (j,))",
+        ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
+    ),
+    "noise in factors of a wide model that is not taken out": Mutation(
+        "tables/wide/fitting.py",
+        "(self.y - e) * e / self.v - self.theta / self.beta",
+        "(self.y - e) * e / self.v",
+        ("tables/test_wide.py::test_steps_in_a_table_end_where_factors_are_likeliest",),
+    ),
     "partners drawn as often as not": Mutation(
         "tables/wide/redrawing.py",
         ">= self._own[group]",

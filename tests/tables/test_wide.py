@@ -15,8 +15,9 @@ from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.rule import plan_of
 from privacyfunnel.tables.wide import marginals
 from privacyfunnel.tables.wide.fit import fit_wide
-from privacyfunnel.tables.wide.fitting import fitted_model
+from privacyfunnel.tables.wide.fitting import _Table, fitted_model
 from privacyfunnel.tables.wide.marginals import (
+    Marginals,
     counted,
     distance_from_independence,
     exact_marginals,
@@ -101,7 +102,7 @@ def test_a_model_of_exact_tables_has_these_tables():
     for i, j in ((0, 1), (1, 2), (2, 3)):
         others = tuple(k + 1 for k in range(4) if k not in (i, j))
         wanted = tables.pairs[i, j] / joint.total
-        # no cell is left below LEAST_OF_EXPECTED of what chance gives it, so zeros are nearly met
+        # Newton's steps are bounded, so that zeros are nearly met
         np.testing.assert_allclose(model.sum(axis=others), wanted, atol=2e-3)
 
 
@@ -111,6 +112,78 @@ def test_a_private_model_is_near_the_exact_one():
     noisy = fitted_model(private_marginals(joint, 1.0)).weights()
     off = np.abs(exact / exact.sum() - noisy / noisy.sum()).sum()
     assert 0 < off < 0.1
+
+
+def objective(table, theta, expected):
+    """Σ (y − e)² / 2v + Σ θᵀ (β·1 + α·11ᵀ)⁻¹ θ / 2, with the inverse by linear algebra."""
+    e = expected * np.exp(theta)
+    precision = np.linalg.inv(table.beta * np.eye(len(theta)) + table.alpha * np.ones((len(theta), len(theta))))
+    return ((table.y - e) ** 2).sum() / (2 * table.v) + np.einsum("sk,st,tk->", theta, precision, theta) / 2
+
+
+@pytest.mark.parametrize("columns", [(0,), (0, 1)])
+@pytest.mark.parametrize("secrets", [2, 3])
+def test_steps_in_a_table_end_where_factors_are_likeliest(columns, secrets, monkeypatch):
+    monkeypatch.setattr(_Table, "_learn", lambda self, own, shared: None)  # variances stay as they are
+    rng = np.random.default_rng(secrets)
+    expected = rng.uniform(20, 400, (secrets, 6))
+    table = _Table.of(columns, rng.poisson(expected * rng.uniform(0.3, 3, expected.shape)), 900.0)
+    for _ in range(30):
+        table.improve(expected * np.exp(table.theta))
+    least = objective(table, table.theta, expected)
+    for _ in range(200):
+        assert objective(table, table.theta + rng.normal(0, 1e-2, expected.shape), expected) > least
+
+
+def test_variances_of_factors_are_found_where_there_is_little_noise():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(0, 0.5, 4_000), rng.normal(0, 0.2, (2, 4_000))
+    expected = np.full((2, 4_000), 1_000.0)
+    table = _Table.of((0, 1), rng.normal(expected * np.exp(a + b), 30.0), 900.0)
+    for _ in range(40):
+        table.improve(expected * np.exp(table.theta))
+    assert np.sqrt(table.alpha) == pytest.approx(0.5, rel=0.1)
+    assert np.sqrt(table.beta) == pytest.approx(0.2, rel=0.1)
+
+
+def test_noise_of_any_size_makes_a_model_or_is_refused():
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(60):
+        people = rng.dirichlet(np.full(48, 0.1)).reshape(2, 4, 3, 2) * 10 ** rng.uniform(1, 7)
+        scale = 10 ** rng.uniform(-1, 5)
+
+        def noisy(*kept, people=people, scale=scale):
+            table = people.sum(axis=tuple(j + 1 for j in range(3) if j not in kept))
+            return np.rint(table + rng.laplace(0, scale, table.shape)).astype(np.int64)
+
+        pairs = {pair: noisy(*pair) for pair in ((0, 1), (1, 2))}
+        singles = tuple(noisy(j) for j in range(3))
+        tables = Marginals(1 + int(people.sum()), (4, 3, 2), singles, pairs, 2 * scale**2, 2 * scale**2)
+        try:
+            weights = fitted_model(tables).weights()
+        except InvalidInput:
+            assert np.mean([one.sum(axis=1) for one in singles], axis=0).min() <= 0
+        else:
+            assert (weights >= 0).all()
+            assert weights.sum() > 2**58
+            found += 1
+    assert found > 20
+
+
+def test_a_rare_value_has_nearly_the_share_of_everybody_if_noise_hides_its_own():
+    table = np.zeros((2, 5, 4), dtype=np.int64)
+    table[0], table[1] = 3_000, 1_000
+    table[:, 0] = [[90] * 4, [30] * 4]  # a quarter has the secret, as among all others
+    joint, rng = pf.Joint(table), np.random.default_rng(3)
+    exact, raw, fitted = exact_marginals(joint), [], []
+    for _ in range(40):
+        singles = tuple(np.rint(one + rng.laplace(0, 100, one.shape)).astype(np.int64) for one in exact.singles)
+        noisy = Marginals(joint.total, exact.sizes, singles, {}, 2 * 100.0**2, 0.0)
+        weights = fitted_model(noisy).weights().reshape(2, 5, 4)[:, 0].sum(axis=1)
+        fitted.append(weights[1] / weights.sum())
+        raw.append(np.clip(singles[0][1, 0], 1, None) / np.clip(singles[0][:, 0], 1, None).sum())
+    errors = [np.sqrt(np.mean((np.array(shares) - 0.25) ** 2)) for shares in (raw, fitted)]
+    assert errors[1] < errors[0] / 3
 
 
 def test_whole_numbers_below_a_bound_are_all_equally_likely():

@@ -1,93 +1,126 @@
-"""From noisy marginal tables to a model: shrinking what noise made, then fitting all tables in turn.
+"""From noisy marginal tables to a model: the likeliest factors, given how large factors of a table commonly are.
 
-All of this works on published numbers, so that it costs no privacy. Tables of pairs are shrunk towards what the single
-columns say by chance: a deviation of a cell where e people are expected is kept by the share κ²e²/(κ²e² + noise), κ
-being how large deviations are in this table, found from their sum of squares. Then the model with the largest entropy
-that has these tables is found by fitting one after the other (iterative proportional fitting) over the laid-out domain.
+All of this works on published numbers, so that it costs no privacy. The model expects e_c[s, k] = Σ p(s, x) people in
+cell k of table c, p(s, x) = ∏_c exp θ_c[s, x_c]; the noisy count y_c[s, k] has the variance v_c. Factors of pairs are
+θ[s, k] = a[k] + b[s, k], a and b normal with mean 0 and variances α and β, which each table has for itself: a says how
+columns go together, b how that goes with the secret. Single columns have any a, and one β for all of them. Sought is
+the least of
+
+    Σ (y − e)² / 2v + Σ θᵀ (β·1 + α·11ᵀ)⁻¹ θ / 2,
+
+one table after the other, by Newton's method in the cells of a table, each of which has its own e. Variances are what
+the factors and their uncertainty come to (expectation maximisation, with the curvature of each table by itself). So
+noise is taken out of a rare value's share of the secret as well as out of a pair that hardly goes together.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from privacyfunnel.distribution.model import product_size
 from privacyfunnel.distribution.pair_model import PairModel, pair_model
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.tables.wide.marginals import Marginals, Pair
-from privacyfunnel.typing import Matrix, Vector
+from privacyfunnel.tables.wide.marginals import Marginals
+from privacyfunnel.typing import Integers, Matrix, Vector
 
-SWEEPS = 6
-"""Through all tables: after five, marginal tables of Adult are met to a thousandth."""
-BALANCING = 30
-"""Sweeps that give a table of two columns the sums of its single ones."""
-LEAST_OF_EXPECTED = 0.02
-"""A cell has at least this share of the people that are expected by chance: noise does not rule out combinations."""
-LEAST_PEOPLE = 0.5
-"""That a value of a column has with each value of the secret."""
+SWEEPS = 10
+"""Through all tables; after eight, tables of Adult without noise are met to a few people."""
+STEPS = 3
+"""Of Newton's method in a table, before the next one."""
+LONGEST_STEP = 1.0
+"""Of a factor's logarithm: further off, the curvature says nothing."""
+LEAST_VARIANCE = 1.0
+"""Of a count: tables without noise are met to one person."""
+ANY = 100.0
+"""The variance α of single columns: shares from e⁻²⁰ to 1."""
+COMMON = 0.1
+"""The variances α and β of pairs to start with, and β of single columns."""
+LEAST_COMMON = 1e-4
+"""Below which variances do not fall: factors of a per cent are nothing to speak of."""
+LEAST_PEOPLE = 1e-9
+"""That a cell is expected to have, so that nothing is divided by 0."""
+
+
+@dataclass(eq=False)
+class _Table:
+    """Noisy counts y[s, k] of some columns, and the factors θ[s, k] that they have so far."""
+
+    columns: tuple[int, ...]
+    y: Matrix
+    v: float
+    theta: Matrix
+    alpha: float
+    beta: float
+    scatter: float = COMMON
+    """How large b² came out in the mean."""
+
+    @classmethod
+    def of(cls, columns: tuple[int, ...], counts: Integers, variance: float) -> _Table:
+        y = counts.reshape(len(counts), -1).astype(np.float64)
+        alpha = ANY if len(columns) == 1 else COMMON
+        return cls(columns, y, max(variance, LEAST_VARIANCE), np.zeros_like(y), alpha, COMMON)
+
+    def improve(self, expected: Matrix) -> Matrix:
+        """Steps from the factors so far, at which `expected` people are in each cell; returns by how much θ grew."""
+        before, n_s = self.theta.copy(), len(self.y)
+        coupling = self.alpha / (self.beta * (self.beta + n_s * self.alpha))  # (β·1 + α·11ᵀ)⁻¹ = 1/β − coupling·11ᵀ
+        for _ in range(STEPS):
+            e = expected * np.exp(self.theta - before)
+            D = e * e / self.v + 1 / self.beta
+            gradient = (self.y - e) * e / self.v - self.theta / self.beta + coupling * self.theta.sum(axis=0)
+            spare = 1 - coupling * (1 / D).sum(axis=0)  # of Sherman and Morrison's formula
+            step = (gradient + coupling * (gradient / D).sum(axis=0) / spare) / D
+            self.theta += step / np.maximum(1.0, np.abs(step).max(axis=0) / LONGEST_STEP)
+        self._learn(1 / D, coupling / spare)
+        return np.asarray(self.theta - before)
+
+    def _learn(self, own: Matrix, shared: Vector) -> None:
+        """How large a² and b² are in the mean; the covariance of θ is diag(own) + shared · own ownᵀ."""
+        n_s, mean = len(self.y), self.theta.mean(axis=0)
+        together = own.sum(axis=0)
+        whole = together + shared * together**2
+        trace = together + shared * (own**2).sum(axis=0)
+        b = ((self.theta - mean) ** 2).sum(axis=0) + trace - whole / n_s
+        self.scatter = max(LEAST_COMMON, float(b.mean()) / (n_s - 1))
+        if len(self.columns) > 1:
+            self.beta = self.scatter
+            self.alpha = max(LEAST_COMMON, float((mean**2 + whole / n_s**2).mean()) - self.beta / n_s)
 
 
 def fitted_model(marginals: Marginals) -> PairModel:
     """The model of these tables."""
     product_size(marginals.sizes)
-    singles = _singles(marginals)
-    sets: list[tuple[int, ...]] = [(j,) for j in range(len(singles))] + list(marginals.pairs)
-    targets = [*singles, *(_pair(marginals, singles, pair) for pair in marginals.pairs)]
-    return pair_model(marginals.sizes, sets, _factors(marginals.sizes, sets, targets))
+    singles = [_Table.of((j,), table, marginals.single_variance) for j, table in enumerate(marginals.singles)]
+    pairs = [_Table.of(pair, table, marginals.pair_variance) for pair, table in marginals.pairs.items()]
+    tables = singles + pairs
+    shares = _shares(marginals)
+    whole = np.ones((len(shares), *marginals.sizes)) * shares.reshape(-1, *(1 for _ in marginals.sizes))
+    for _ in range(SWEEPS):
+        for table in tables:
+            _improve(whole, table)
+        common = float(np.average([one.scatter for one in singles], weights=marginals.sizes))
+        for one in singles:
+            one.beta = common
+    shapes = [(len(whole), *(marginals.sizes[j] for j in table.columns)) for table in tables]
+    factors = [np.exp(table.theta).reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
+    factors[0] = factors[0] * shares[:, None]
+    return pair_model(marginals.sizes, [table.columns for table in tables], factors)
 
 
-def _singles(marginals: Marginals) -> list[Matrix]:
-    """For each column, its table from all that hold it, weighed by their noise; none is negative, sums agree."""
-    own = [_pooled(marginals, j) for j in range(len(marginals.sizes))]
-    totals = np.mean([table.sum(axis=1) for table in own], axis=0)
-    totals = np.maximum(totals, 0.0)
+def _shares(marginals: Marginals) -> Vector:
+    """For each value of the secret, people in a combination, all of them being as likely as each other."""
+    totals = np.mean([table.sum(axis=1) for table in marginals.singles], axis=0)
     if (totals <= 0).any():
         raise InvalidInput("a value of the secret is too rare to show through the noise; use a larger --private")
-    totals *= marginals.people / totals.sum()
-    return [np.stack([_on_simplex(row, total) for row, total in zip(table, totals, strict=True)]) for table in own]
+    return np.asarray(totals * (marginals.people / totals.sum() / product_size(marginals.sizes)))
 
 
-def _pooled(marginals: Marginals, j: int) -> Matrix:
-    weight = 1 / max(marginals.single_variance, 1.0)
-    total, weights = marginals.singles[j] * weight, weight
-    for pair, table in marginals.pairs.items():
-        if j in pair:
-            other = 2 if pair[0] == j else 1
-            weight = 1 / (max(marginals.pair_variance, 1.0) * table.shape[other])
-            total, weights = total + table.sum(axis=other) * weight, weights + weight
-    return np.asarray(total / weights)
-
-
-def _on_simplex(row: Vector, total: float) -> Vector:
-    """The nearest numbers that are not negative and have this sum; then none below LEAST_PEOPLE."""
-    ordered = np.sort(row)[::-1]
-    over = (np.cumsum(ordered) - total) / np.arange(1, len(row) + 1)
-    kept = np.maximum(row - over[np.flatnonzero(ordered > over)[-1]], LEAST_PEOPLE)
-    return np.asarray(kept * (total / kept.sum()))
-
-
-def _pair(marginals: Marginals, singles: list[Matrix], pair: Pair) -> Matrix:
-    """The table of a pair, shrunk, with the sums of its single columns."""
-    first, second = (singles[j] for j in pair)
-    expected = first[:, :, None] * second[:, None, :] / first.sum(axis=1)[:, None, None]
-    deviation, noise = marginals.pairs[pair] - expected, marginals.pair_variance
-    spread = max(0.0, float((deviation**2 - noise).sum() / (expected**2).sum())) * expected**2
-    kept = spread / (spread + noise) if noise else np.ones_like(expected)
-    table = np.maximum(expected + kept * deviation, LEAST_OF_EXPECTED * expected)
-    for _ in range(BALANCING):
-        table *= (first / table.sum(axis=2))[:, :, None]
-        table *= (second / table.sum(axis=1))[:, None, :]
-    return np.asarray(table)
-
-
-def _factors(sizes: tuple[int, ...], sets: list[tuple[int, ...]], targets: list[Matrix]) -> list[Matrix]:
-    """Positive factors of each table, whose product has these tables as sums, nearly."""
-    n_s = len(targets[0])
-    factors: list[Matrix] = [np.ones_like(target) for target in targets]
-    whole = np.ones((n_s, *sizes))
-    for _ in range(SWEEPS):
-        for factor, own, target in zip(factors, sets, targets, strict=True):
-            others = tuple(j + 1 for j in range(len(sizes)) if j not in own)
-            change = target / np.maximum(whole.sum(axis=others), np.finfo(np.float64).tiny)
-            factor *= change
-            whole *= change.reshape(n_s, *(size if j in own else 1 for j, size in enumerate(sizes)))
-    return factors
+def _improve(whole: Matrix, table: _Table) -> None:
+    """Fit one table, and change the whole by its factors."""
+    sizes = whole.shape[1:]
+    others = tuple(j + 1 for j in range(len(sizes)) if j not in table.columns)
+    expected = np.maximum(whole.sum(axis=others).reshape(table.y.shape), LEAST_PEOPLE)
+    change = np.exp(table.improve(expected))
+    whole *= change.reshape(len(whole), *(size if j in table.columns else 1 for j, size in enumerate(sizes)))

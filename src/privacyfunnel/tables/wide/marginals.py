@@ -20,8 +20,8 @@ from privacyfunnel.drawing.laplace import noised_in_part
 from privacyfunnel.typing import Integers, Matrix
 
 Pair = tuple[int, int]
-FOR_COLUMNS = 0.1
-"""Of ε₀, for the tables of single columns."""
+FOR_COLUMNS = 0.3
+"""Of ε₀, for the tables of single columns: with 0.1, noise hid who of a rare value has the secret (docs/wide.md)."""
 FOR_CHOICE = 0.05
 """Of ε₀, for choosing pairs, where there are more than are counted."""
 ROUNDINGS = 1e-12
