@@ -98,6 +98,17 @@ def test_options_that_mean_nothing_to_a_model_are_refused_in_a_line(folder, tmp_
     assert not (tmp_path / "no.json").exists()
 
 
+def test_a_fit_predicts_how_far_shares_will_be_off(folder, tmp_path, capsys):
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--json") == 0
+    expected = json.loads(capsys.readouterr().out)["expected_errors"]
+    assert set(expected) == {"singles", "pairs"}
+    for one in expected.values():
+        assert 1 <= one["counted"] <= one["worst"]
+        assert one["worst_columns"]
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--force") == 0
+    assert "Predicted from the table, for your eyes only" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_secret_with_three_values_is_refused(folder, tmp_path, capsys):
     assert fit(folder / "people.csv", tmp_path / "no.json", secret="d", attributes="a,b,c") == 2
     assert "two values" in capsys.readouterr().err
