@@ -2,7 +2,8 @@
 
 Each time people are drawn from a population (the made-up one, or a shared table taken for one), a model is fitted with
 noise, their rows are redrawn, and all shares of single columns, pairs and triples, shares of columns within the values
-of another one, and coefficients of regressions are estimated. Beside it: intervals that know only of sampling, and of
+of another one, and coefficients of regressions are estimated. Some populations are made so that no pairs of columns
+describe them. Beside it: intervals that know only of sampling, and of
 sampling and drawing. What is there for fewer than 20 people is left out. WIDE_FITS says how many fits, WIDE_CASES,
 with semicolons, which cases, WIDE_SEED where random numbers begin.
 """
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 import privacyfunnel as pf
+from privacyfunnel.distribution.column import Column
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.cell_shares import cell_shares
@@ -49,6 +51,8 @@ class Case:
     file: str | None = None
     epsilon: float = 0.5
     formulas: tuple[tuple[str, str], ...] = ()
+    made: int | None = None
+    """Of tables that no pairs of columns describe: 0 for a parity, else the seed of a sparse random table."""
 
 
 DEMO = ("sex", "town", "height", "weight")
@@ -75,7 +79,35 @@ CASES = {
 }
 
 
+CASES |= {"parity": Case("ill", ("a", "b", "c", "d"), 20_000, epsilon=0.3, made=0)}
+CASES |= {f"sparse {seed}": Case("ill", ("a", "b", "c", "d"), 20_000, epsilon=0.4, made=seed) for seed in (1, 2, 3)}
+CASES |= {f"sparse {seed}, many": Case("ill", ("a", "b", "c", "d"), 500_000, epsilon=0.4, made=seed) for seed in (1, 2)}
+
+
+def made_up(seed: int) -> pf.Joint:
+    """c is the parity of a and b, and a tells the secret; or few combinations occur, each with a secret of its own."""
+    if seed == 0:
+        p = np.zeros((2, 2, 2, 3))
+        for a, b in itertools.product(range(2), repeat=2):
+            p[a, b, a ^ b] = 1 / 12
+        t = np.broadcast_to(np.array([0.1, 0.9])[:, None, None, None], p.shape)
+    else:
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet(np.full(96, 0.15)).reshape(4, 4, 3, 2)
+        t = rng.beta(0.5, 0.5, p.shape)
+    weights = np.rint(np.stack([p * (1 - t), p * t]) * 1e7).astype(np.int64).reshape(2, -1)
+    seen, sizes = np.flatnonzero(weights.any(axis=0)), p.shape
+    codes = np.stack(np.unravel_index(seen, sizes), axis=1).astype(np.int64)
+    columns = tuple(
+        Column(name=name, kind="integer", labels=tuple(range(k))) for name, k in zip("abcd", sizes, strict=True)
+    )
+    secret = Column(name="ill", kind="text", labels=("no", "yes"))
+    return pf.Joint.from_codes(weights[:, seen], codes, columns, "ill", ["no", "yes"], (secret,))
+
+
 def population(case: Case) -> pf.Joint:
+    if case.made is not None:
+        return made_up(case.made)
     if case.file is None:
         return pf.Joint.from_table(pd.DataFrame(people(1_000_000, 7)), case.secret, list(case.attributes))
     frame = pd.read_csv(DATA / case.file, dtype=str, keep_default_na=False)[[case.secret, *case.attributes]]

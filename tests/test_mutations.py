@@ -91,6 +91,24 @@ MUTATIONS = {
         "(self.y - e) * e / self.v",
         ("tables/test_wide.py::test_steps_in_a_table_end_where_factors_are_likeliest",),
     ),
+    "what a pair moves one way only": Mutation(
+        "protocols/wide/moves.py",
+        "joint.reshape(cells, cells) + joint.reshape(cells, cells).T",
+        "2 * joint.reshape(cells, cells)",
+        ("estimates/test_wide.py::test_what_becomes_of_some_columns_is_that_of_all_summed_up",),
+    ),
+    "noise of a column's counts that is said to be half as much": Mutation(
+        "tables/wide/column_counts.py",
+        "ColumnCounts(tuple(np.rint(mean).astype(int).tolist()), 1 / weight + ROUNDED)",
+        "ColumnCounts(tuple(np.rint(mean).astype(int).tolist()), 0.5 / weight)",
+        ("estimates/test_wide.py::test_counts_of_a_column_weigh_its_tables_by_their_noise",),
+    ),
+    "rows of another number taken for those fitted on": Mutation(
+        "estimates/wide/meters.py",
+        "if self.rows != self.protocol.people:",
+        "if self.rows < 0:",
+        ("estimates/test_wide.py::test_other_rows_are_not_told",),
+    ),
     "partners drawn as often as not": Mutation(
         "tables/wide/redrawing.py",
         ">= self._own[group]",

@@ -143,6 +143,17 @@ def test_too_many_values_of_a_secret_are_refused_in_a_line(tmp_path, capsys):
     assert len(error.strip().splitlines()) == 1
 
 
+def test_a_fit_predicts_how_far_shares_will_be_off(folder, tmp_path, capsys):
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--json") == 0
+    expected = json.loads(capsys.readouterr().out)["expected_errors"]
+    assert set(expected) == {"singles", "pairs"}
+    for one in expected.values():
+        assert 1 <= one["counted"] <= one["worst"]
+        assert one["worst_columns"]
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--force") == 0
+    assert "Predicted from the table, for your eyes only" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_model_is_audited_by_itself(folder):
     assert run(["audit", str(folder / "wide.json"), "--table", str(folder / "people.csv")]) == 2
 

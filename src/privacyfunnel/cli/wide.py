@@ -244,7 +244,8 @@ def _predicted(expected: dict[str, ExpectedErrors]) -> str:
            if each.counted_worst else "")
         for kind, each in expected.items()
     ]  # fmt: skip
-    return f"Predicted from the table, for rows as they stand, against the population: shares {', '.join(parts)}."
+    whom = "Predicted from the table, for your eyes only, of rows as they stand against the population"
+    return f"{whom}: shares {', '.join(parts)}."
 
 
 def _lines(protocol: WideProtocol, checked: tuple[Checked, ...], expected: dict[str, ExpectedErrors]) -> list[str]:

@@ -62,7 +62,9 @@ def moves_of(plan: Plan, sizes: Sequence[int], columns: Sequence[int]) -> Moves:
     if rest.sum() > 0:
         joint += np.outer(rest, rest / rest.sum())
     there = joint.sum(axis=0)
-    E = np.where(there > 0, joint / np.where(there > 0, there, 1.0), (rest / max(rest.sum(), 1e-300))[:, None])
+    nobody = there == 0  # of whom the model has none: they go through the group of everything
+    joint[:, nobody] = rest[:, None] if rest.sum() > 0 else np.eye(cells)[:, nobody]
+    E = joint / joint.sum(axis=0)
     return Moves(own, p, E)
 
 
@@ -107,7 +109,7 @@ def marginal(weights: Vector, sizes: Sequence[int], columns: Sequence[int]) -> V
     """Sums over all columns but these, in C order of these."""
     others = tuple(j for j in range(len(sizes)) if j not in columns)
     kept = sorted(columns)
-    return weights.reshape(sizes).sum(axis=others).transpose([kept.index(j) for j in columns]).ravel()
+    return np.asarray(weights.reshape(sizes).sum(axis=others).transpose([kept.index(j) for j in columns]).ravel())
 
 
 def place_of(numbers: Integers, sizes: Sequence[int], columns: Sequence[int]) -> Integers:

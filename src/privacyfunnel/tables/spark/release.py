@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -97,7 +97,7 @@ class Drawing:
     def _given(self, given: Given) -> Callable[[pa.RecordBatch], NDArray[np.int32]]:
         """The outputs of people who are known again, as this protocol shows them."""
         giver = given.opened()
-        shown = merged(giver.sanitiser.protocol, self.protocol)
+        shown = merged(giver.sanitiser.protocol, cast(Protocol, self.protocol))  # of a model, nobody is known again
 
         def outputs(batch: pa.RecordBatch) -> NDArray[np.int32]:
             y = giver.outputs(batch, threads=1)

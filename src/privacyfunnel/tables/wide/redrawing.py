@@ -92,14 +92,14 @@ class WideSanitiser(Sanitiser):
     leaning = True
 
     def __init__(self, protocol: WideProtocol) -> None:
-        self.protocol = cast(Any, protocol)
+        self.protocol, self._wide = cast(Any, protocol), protocol
         self.unseen = "refuse"
         self.strangers: Counter[str] = Counter()
         self._sizes, self._columns = protocol.model.sizes, protocol.columns
 
     @cached_property
     def _redrawing(self) -> Redrawing:
-        return Redrawing(self.protocol.plan)
+        return Redrawing(self._wide.plan)
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, 0]: the number of the combination that row i has; 0 for rows that will be refused."""
@@ -138,7 +138,7 @@ class WorkersSanitiser(WideSanitiser):
 
     @cached_property
     def _redrawing(self) -> Redrawing:
-        return _redrawing_in(to_text(self.protocol))
+        return _redrawing_in(to_text(self._wide))
 
 
 @lru_cache(maxsize=1)
