@@ -178,9 +178,9 @@ class Slots:
         left = np.zeros(int(base[-1]), np.int64)
         free = part.copy()
         for i in range(int(number.max())):
-            share = np.array([own[i][2] if i < len(own) else 0 for own in [*uses, []]]) * 2.0**-SHARE_BITS
+            part_of = np.array([own[i][2] if i < len(own) else 0 for own in [*uses, []]]) * 2.0**-SHARE_BITS
             some = np.flatnonzero(number[of] > i)
-            amount = np.minimum((part[some] * share[of[some]]).astype(np.int64), free[some])
+            amount = np.minimum((part[some] * part_of[of[some]]).astype(np.int64), free[some])
             left[base[some] + i] = amount
             free[some] -= amount
         flat = [use for own in uses for use in own]
