@@ -146,6 +146,19 @@ def test_variances_of_factors_are_found_where_there_is_little_noise():
     assert np.sqrt(table.beta) == pytest.approx(0.2, rel=0.1)
 
 
+def test_a_secret_in_two_columns_together_and_in_neither_alone_is_in_the_model():
+    table = np.zeros((2, 2, 2, 3, 2), dtype=np.int64)
+    for a, b in np.ndindex(2, 2):
+        table[a ^ b, a, b] = 500
+    weights = fitted_model(private_marginals(pf.Joint(table), 1.0)).weights().reshape(table.shape)
+    told = weights.sum(axis=(3, 4))
+    share = told[1] / told.sum(axis=0)
+    assert share[0, 1] > 0.8
+    assert share[1, 0] > 0.8
+    assert share[0, 0] < 0.2
+    assert share[1, 1] < 0.2
+
+
 def test_noise_of_any_size_makes_a_model_or_is_refused():
     rng, found = np.random.default_rng(0), 0
     for _ in range(60):
