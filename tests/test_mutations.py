@@ -281,7 +281,7 @@ MUTATIONS = {
     ),
     "a ledger in which a limit on belief counts for nothing": Mutation(
         "proof/together.py",
-        "if own.limits_belief:",
+        "if own.beliefs_limited:",
         "if False:",
         ("tables/remembered/test_remember.py::test_the_level_of_a_limit_on_belief_is_a_belief_and_not_nothing[1.0]",),
     ),

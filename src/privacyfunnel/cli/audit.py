@@ -205,7 +205,7 @@ def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attac
 def _show_verdict(screen: Console, audit: _Audit, otherwise: str = "BROKEN") -> None:
     certificate = audit.certificate
     screen.print(f"{'KEPT' if certificate.holds else otherwise}, in exact arithmetic: {certificate.reason}.")
-    for one in certificate.levels if len(certificate.levels) > 1 or certificate.notion.limits_belief else ():
+    for one in certificate.levels if len(certificate.levels) > 1 or certificate.notion.beliefs_limited else ():
         screen.print(f"  {one.words()}", markup=False)
     screen.print(_draws_line(certificate))
     if certificate.worst is not None:

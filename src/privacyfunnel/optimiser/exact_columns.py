@@ -129,12 +129,12 @@ class ExactColumns:
 
     def _remedy(self, whole: Certificate, broken: list[int]) -> str:
         """What would do: another ε, or merging a cell with another."""
-        largest = 1.0 if self.notion.limits_belief else math.inf
+        largest = 1.0 if self.notion.beliefs_limited else math.inf
         if whole.level < largest:
             remedy = f"promise at least {_rounded_up(whole.level):g} instead of {self.notion.epsilon:g}"
             remedy += ", and the others in proportion" if len(whole.levels) > 1 else ""
         else:
-            remedy = "no limit on belief allows it" if self.notion.limits_belief else "no ε allows it"
+            remedy = "no limit on belief allows it" if self.notion.beliefs_limited else "no ε allows it"
         partner = self._partner(broken[0])
         if partner is None:
             return f"{remedy}, or merge values"

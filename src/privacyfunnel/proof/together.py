@@ -150,7 +150,7 @@ def promised(protocol: Protocol, notion: Notion) -> Limits | None:
     None, too, where it limits a belief: what that is in terms of lifts depends on P(s).
     """
     own = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
-    if own.limits_belief:
+    if own.beliefs_limited:
         return None
     if own != notion and _but_for_levels(own) != _but_for_levels(notion):
         return None

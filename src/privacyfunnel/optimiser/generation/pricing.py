@@ -234,8 +234,8 @@ def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, 
         ends = search(oracle, starts)
     else:
         with ThreadPoolExecutor(len(team)) as pool:
-            parts = pool.map(search, team, [starts[i :: len(team)] for i in range(len(team))])
-            ends = [end for part in parts for end in part]
+            shared = pool.map(search, team, [starts[i :: len(team)] for i in range(len(team))])
+            ends = [end for part in shared for end in part]
     found = [(reduced_cost(end, y), end) for end in ends]
     found = sorted((pair for pair in found if pair[0] < -threshold), key=lambda pair: pair[0])
     return distinct(np.array([v for _, v in found]).reshape(-1, oracle.n_x))
