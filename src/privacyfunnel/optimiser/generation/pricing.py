@@ -228,8 +228,8 @@ def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, 
 
     team = oracle.team()
     if isinstance(oracle, Oracle) and oracle.compiled:
-        parts = (starts[i : i + AT_ONCE] for i in range(0, len(starts), AT_ONCE))
-        ends = [end for part in parts if not stopped() for end in oracle.ends(y, part)]
+        some = (starts[i : i + AT_ONCE] for i in range(0, len(starts), AT_ONCE))
+        ends = [end for part in some if not stopped() for end in oracle.ends(y, part)]
     elif len(team) == 1:
         ends = search(oracle, starts)
     else:
