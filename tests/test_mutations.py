@@ -477,13 +477,13 @@ MUTATIONS = {
         ("optimiser/blocks/test_compose.py::test_a_stranger_in_one_block_is_a_stranger_in_all",),
     ),
     "the same key for every partition": Mutation(
-        "tables/spark/release.py",
+        "tables/spark/workers.py",
         'partition.to_bytes(8, "big") + content',
         "content",
         ("tables/spark/test_spark.py::test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order",),
     ),
     "the same key for other people in a partition": Mutation(
-        "tables/spark/release.py",
+        "tables/spark/workers.py",
         'partition.to_bytes(8, "big") + content',
         'partition.to_bytes(8, "big")',
         ("tables/spark/test_spark.py::test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order",),

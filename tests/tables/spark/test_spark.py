@@ -352,7 +352,7 @@ def test_the_order_of_a_release_says_nothing_after_it_was_forgotten_and_sorted_b
 
 
 def test_no_task_hands_over_released_rows_in_the_order_of_their_inputs(session, joint):
-    from privacyfunnel.tables.spark.release import Drawing
+    from privacyfunnel.tables.spark.workers import Drawing
 
     identity = by_hand(joint, np.eye(joint.n_x, dtype=np.int64) * UNIT)
     rows = pa.RecordBatch.from_pydict({"c0": ["town 0", "town 1"] * 500, "c1": [True] * 1_000, "p": [0] * 1_000})
@@ -442,7 +442,7 @@ def test_a_task_that_is_tried_again_releases_the_rows_it_would_have_released(ses
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12), st.randoms())
 def test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order(rows, random):
-    from privacyfunnel.tables.spark.release import in_sorted_order, partition_key
+    from privacyfunnel.tables.spark.workers import in_sorted_order, partition_key
 
     def key(rows, place=3):
         return partition_key(b"K" * 32, place, in_sorted_order(np.array(rows, dtype=np.int32)))
@@ -456,7 +456,7 @@ def test_the_key_of_a_partition_depends_on_who_is_in_it_and_not_on_their_order(r
 
 
 def test_the_key_is_shown_nowhere(table, protocol):
-    from privacyfunnel.tables.spark.release import Drawing
+    from privacyfunnel.tables.spark.workers import Drawing
 
     drawing = Drawing(protocol, b"\xab\xcd" * 16, False, "refuse")
     plan = table.select("town", "smoker").mapInArrow(drawing, drawing.schema())._jdf.queryExecution()

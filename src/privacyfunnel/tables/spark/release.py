@@ -19,151 +19,35 @@ p comes with the rows: a task that reads several partitions at once, after `coal
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.tables.draws import merged
-from privacyfunnel.tables.pairs import sanitiser_of
 from privacyfunnel.tables.release_note import Release
-from privacyfunnel.tables.remembered.looking import Given, Look, Looker
+from privacyfunnel.tables.remembered.looking import Look, Looker
 from privacyfunnel.tables.remembered.memory import Memory, Reader, Remember, people_of_table
 from privacyfunnel.tables.remembered.records import Records
-from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
+from privacyfunnel.tables.sanitiser import Unseen, check_unseen
 from privacyfunnel.tables.spark.connect_folder import ConnectFolder
 from privacyfunnel.tables.spark.folder import SparkFolder
 from privacyfunnel.tables.spark.source import SparkSource, trouble_of, unlogged
 from privacyfunnel.tables.spark.troubles import is_classic, troubles
-from privacyfunnel.tables.wide.redrawing import WorkersSanitiser
-from privacyfunnel.tables.writing import plain
+from privacyfunnel.tables.spark.workers import Drawing, FirstLook, StrangerCount, first_step
 
 RELEASE_KEY_BYTES = 32
 """Of HMAC-SHA-256: a key as long as its digest."""
-READ_ROWS = 1 << 17
-"""Rows encoded at a time: Spark's own batches are small, and each costs a little."""
-WRITE_ROWS = 1 << 16
-"""Handed back to Spark at a time, so that a task holds few texts at once."""
 OTHER_FILES = (".csv", ".csv.gz", ".tsv", ".jsonl")
 """Names that would be misleading for a folder of Parquet files."""
-PLACE = ""
-"""The column that tells the partition; attributes have names."""
-SPARK_TYPES = {"string": "string", "int64": "bigint", "double": "double", "bool": "boolean"}
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """The work of a task: all rows of its partition in, the released rows out. It is pickled to the workers.
-
-    A task holds its partition as inputs and outputs: 8 bytes for each row and block, 8 more for its rank.
-    """
-
-    protocol: Protocol | WideProtocol
-    key: bytes = field(repr=False)
-    keep_order: bool
-    unseen: Unseen
-    given: Given | None = None
-    """What people are given who are known again: then rows are drawn with their keys, and only shuffled with this."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the table that are read."""
-        return [*self.protocol.attributes, *([self.given.look.person] if self.given is not None else [])]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sanitiser = _sanitiser(self.protocol, self.unseen)
-        read = sanitiser.inputs if self.given is None else self._given(self.given)
-        parts, partition = [], 0
-        for batch in _larger(batches, (*self.columns, PLACE)):
-            parts.append(read(batch))
-            partition = batch.column(PLACE)[0].as_py()
-        sanitiser.finish()
-        if parts:
-            yield from self._released(sanitiser, np.concatenate(parts), partition)
-
-    def _given(self, given: Given) -> Callable[[pa.RecordBatch], NDArray[np.int32]]:
-        """The outputs of people who are known again, as this protocol shows them."""
-        giver = given.opened()
-        shown = merged(giver.sanitiser.protocol, cast(Protocol, self.protocol))  # of a model, nobody is known again
-
-        def outputs(batch: pa.RecordBatch) -> NDArray[np.int32]:
-            y = giver.outputs(batch, threads=1)
-            y = y[y[:, 0] >= 0]
-            return y if shown is None else shown[y]
-
-        return outputs
-
-    def _released(self, sanitiser: Sanitiser, x: NDArray[np.int32], partition: int) -> Iterator[pa.RecordBatch]:
-        """The rows for inputs x; or, for people who are known again, for outputs x."""
-        if not self.keep_order:
-            x = in_sorted_order(x)
-        randomness = Randomness.keyed(partition_key(self.key, partition, x))
-        y = x
-        if self.given is None:
-            y = sanitiser.outputs(x, randomness, threads=1)  # Spark gives a task one core
-        ranks = np.empty(0 if self.keep_order else len(y), dtype=np.int64)
-        randomness.fill(ranks)
-        if not self.keep_order:  # whatever becomes of them later, rows do not leave in the order of their inputs
-            order = np.argsort(ranks)
-            y, ranks = y[order], ranks[order]
-        schema = sanitiser.schema()
-        for start in range(0, len(y), WRITE_ROWS):
-            columns = plain(sanitiser.release(y[start : start + WRITE_ROWS]), schema).columns
-            if not self.keep_order:
-                columns.append(pa.array(ranks[start : start + WRITE_ROWS]))
-            yield pa.RecordBatch.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
-
-    def schema(self) -> str:
-        """What a task gives back: the attributes as c0, c1, … and, last, the rank."""
-        types = [SPARK_TYPES[str(kind)] for kind in _sanitiser(self.protocol).schema().types]
-        return ", ".join(f"c{i} {kind}" for i, kind in enumerate(types + ([] if self.keep_order else ["bigint"])))
-
-
-@dataclass(frozen=True, eq=False)
-class StrangerCount:
-    """The work of a task that only counts the rows that the protocol was not fitted on, by column."""
-
-    protocol: Protocol | WideProtocol
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sanitiser = _first_step(self.protocol)
-        for batch in _larger(batches, self.protocol.attributes):
-            sanitiser.inputs(batch)
-        names, rows = list(sanitiser.strangers), list(sanitiser.strangers.values())
-        yield pa.RecordBatch.from_arrays([pa.array(names, pa.string()), pa.array(rows, pa.int64())], ["name", "rows"])
-
-
-@dataclass(frozen=True, eq=False)
-class FirstLook:
-    """The work of a task that only looks who is in its partition: records, and rows that must be refused."""
-
-    look: Look
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        looker = self.look.opened()
-        for batch in _larger(batches, self.look.columns):
-            yield _looked([looker(batch, threads=1).tobytes()], [""], [0])
-        counts = {f"column {name}": n for name, n in looker.strangers.items()}
-        counts |= {"missing": looker.identifiers.missing, "odd": looker.identifiers.odd}
-        yield _looked([b""] * len(counts), list(counts), list(counts.values()))
-
-
-def _looked(records: list[bytes], names: list[str], rows: list[int]) -> pa.RecordBatch:
-    arrays = [pa.array(records, pa.binary()), pa.array(names, pa.string()), pa.array(rows, pa.int64())]
-    return pa.RecordBatch.from_arrays(arrays, ["records", "name", "rows"])
 
 
 def on_cluster(source: SparkSource, told: Callable[[], AbstractContextManager[None]]) -> Reader:
@@ -183,36 +67,6 @@ def on_cluster(source: SparkSource, told: Callable[[], AbstractContextManager[No
                     looker.elsewhere[row["name"].removeprefix("column ")] += row["rows"]
 
     return read
-
-
-def partition_key(key: bytes, partition: int, x: NDArray[np.int32]) -> bytes:
-    """The key of a partition, k = HMAC-SHA256(K, p ‖ SHA-256(x)): as much of it as AES takes."""
-    content = hashlib.sha256(np.ascontiguousarray(x).data).digest()
-    return hmac.digest(key, partition.to_bytes(8, "big") + content, "sha256")[:KEY_BYTES]
-
-
-def in_sorted_order(x: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The rows of x[i, k] in an order that only depends on which rows there are."""
-    return np.sort(x, axis=0) if x.shape[1] == 1 else x[np.lexsort(x.T)]
-
-
-def _larger(batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The same rows in fewer batches, with the columns under their own names."""
-    held: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        held.append(batch)
-        rows += batch.num_rows
-        if rows >= READ_ROWS:
-            yield from _together(held, names)
-            held, rows = [], 0
-    if rows:
-        yield from _together(held, names)
-
-
-def _together(batches: list[pa.RecordBatch], names: Sequence[str]) -> list[pa.RecordBatch]:
-    """One batch, or several where one cannot hold so much text."""
-    return list(pa.Table.from_batches(batches).combine_chunks().rename_columns(list(names)).to_batches())
 
 
 def sanitise_spark(
@@ -306,18 +160,6 @@ def _memory(protocol: Protocol, asked: Remember, source: SparkSource, unseen: Un
     return people_of_table(protocol, asked, source, unseen, reader)
 
 
-def _sanitiser(protocol: Protocol | WideProtocol, unseen: Unseen = "refuse") -> Sanitiser:
-    """What draws rows by a protocol, in a task."""
-    if isinstance(protocol, WideProtocol):
-        return WorkersSanitiser(protocol)
-    return sanitiser_of(protocol, unseen)
-
-
-def _first_step(protocol: Protocol | WideProtocol) -> Sanitiser:
-    """What reads rows of a table."""
-    return WorkersSanitiser(protocol) if isinstance(protocol, WideProtocol) else Sanitiser(protocol)
-
-
 def _release_key(seed: int | None) -> bytes:
     """K: from the operating system or, for tests, from a seed."""
     if seed is None:
@@ -378,7 +220,7 @@ def _told(protocol: Protocol | WideProtocol, rows_in: Any, name: str) -> Iterato
     except troubles() as trouble:
         words = str(trouble)
         if "UnseenValues" in words:
-            sanitiser = _first_step(protocol)
+            sanitiser = first_step(protocol)
             sanitiser.strangers.update(_strangers(protocol, rows_in, name))
             sanitiser.finish()
         hint = "is privacyfunnel installed on the workers?" if "ModuleNotFoundError" in words else "its log says more"
