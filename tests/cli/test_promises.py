@@ -229,7 +229,10 @@ def test_what_is_typed_to_do_the_same_makes_the_same_promise(table, tmp_path, na
     names = ("secret", "notion", "epsilon", "lower", "upper", "known", "keep", "error", "ordered", "per_range")
     asked = Asked(*(given[name] for name in names))
     joint = pf.Joint.from_table(table, asked.columns, ["town", "sport"])
-    assert asked.promise().made_for(joint) == protocol.notion
+    promise = asked.promise()
+    if given["confidence"] is not None:
+        promise = pf.robust(promise, given["confidence"], given["within"])
+    assert promise.made_for(joint) == protocol.notion
     line = next(line for line in again.python.splitlines() if line.startswith("protocol = "))
     best = eval(line.removeprefix("protocol = "), {"pf": pf, "joint": joint})  # noqa: S307 (what we printed ourselves)
     assert best.notion == protocol.notion

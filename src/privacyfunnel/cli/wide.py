@@ -27,8 +27,8 @@ from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.wide.choosing import FOR_CHOOSING, chosen_columns
-from privacyfunnel.tables.wide.fit import check_wide, fit_wide, save_wide
-from privacyfunnel.tables.wide.release import sanitise_wide
+from privacyfunnel.tables.wide.fit import check_wide, fit_wide
+from privacyfunnel.tables.wide.release import sanitise_wide, save_wide
 from privacyfunnel.tables.writing import check_output
 
 BESIDE_MODEL = {

@@ -13,7 +13,8 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, OutputRefused, UnseenValues
 from privacyfunnel.tables.spark.release import sanitise_spark
-from privacyfunnel.tables.wide.fit import fit_wide, save_wide
+from privacyfunnel.tables.wide.fit import fit_wide
+from privacyfunnel.tables.wide.release import save_wide
 from spark_parts import spark
 
 pytestmark = pytest.mark.long

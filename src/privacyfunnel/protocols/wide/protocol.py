@@ -121,7 +121,7 @@ class WideProtocol:
 
     def save(self, path: str | Path, *, force: bool = True) -> None:
         """Write the protocol's file: the promise, the model, the rule. One fitted without noise is not for others."""
-        from privacyfunnel.tables.wide.fit import save_wide
+        from privacyfunnel.tables.wide.release import save_wide
 
         if self.epsilon is None:
             warnings.warn(NOT_FOR_PUBLICATION, ExactFit, stacklevel=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.model import MOST_CELLS
@@ -14,7 +13,6 @@ from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
-from privacyfunnel.protocols.wide.file import to_text
 from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
@@ -23,7 +21,6 @@ from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fitting import fitted_model
 from privacyfunnel.tables.wide.marginals import ROUNDINGS, exact_marginals, private_marginals
-from privacyfunnel.tables.writing import check_output, whole_file
 from privacyfunnel.typing import Integers
 
 TWO = 2
@@ -63,13 +60,6 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
 
 def _rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -> Rule | MixingRule:
     return rule_for(notion, weights, sizes) if len(weights) == TWO else mixing_rule_for(notion, weights, sizes)
-
-
-def save_wide(protocol: WideProtocol, path: Path, force: bool) -> None:
-    """Write the protocol's file."""
-    check_output(path, force)
-    with whole_file(path, force) as file:
-        file.write(to_text(protocol).encode("utf-8"))
 
 
 def _check(joint: Joint, notion: Notion) -> None:

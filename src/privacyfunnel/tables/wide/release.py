@@ -1,4 +1,4 @@
-"""Releasing a table by a wide protocol."""
+"""Saving a wide protocol, and releasing a table by it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.release import release_rows
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.wide.redrawing import WideSanitiser
+from privacyfunnel.tables.writing import check_output, whole_file
 
 
 def sanitise_wide(
@@ -33,3 +34,10 @@ def sanitise_wide(
     source.require(protocol.attributes)
     digest = str(json.loads(to_text(protocol))["digest"]) if output is not None else None
     return release_rows(WideSanitiser(protocol), source, table, output, keep_order, seed, force, progress, None, digest)
+
+
+def save_wide(protocol: WideProtocol, path: Path, force: bool) -> None:
+    """Write the protocol's file."""
+    check_output(path, force)
+    with whole_file(path, force) as file:
+        file.write(to_text(protocol).encode("utf-8"))
