@@ -88,7 +88,7 @@ def channel_of(plan):
 def plan_of_three_secrets():
     weights = np.exp(np.random.default_rng(3).normal(0, 1, (3, int(np.prod(SIZES)))))
     weights = (weights / weights.sum() * 2.0**60).astype(np.int64)
-    return mixed_plan_of(mixing_rule_for(pf.LIP(0.2), weights, SIZES), weights, SIZES)
+    return mixed_plan_of(mixing_rule_for(pf.LIP(0.2).limits, weights, SIZES), weights, SIZES)
 
 
 @pytest.mark.parametrize("secrets", [2, 3])

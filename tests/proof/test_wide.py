@@ -56,7 +56,7 @@ def channel(plan):
 @settings(max_examples=6, deadline=None)
 def test_in_fractions_every_released_value_keeps_the_promise_and_its_share(notion, seed, tiny):
     weights = weights_from(seed, tiny=tiny)
-    plan = plan_of(rule_for(notion, weights, SIZES), weights, SIZES)
+    plan = plan_of(rule_for(notion.limits, weights, SIZES), weights, SIZES)
     assert certify_plan(plan, notion).holds
     Q, total = channel(plan)
     n, secrets = len(total), [sum(int(w) for w in row) for row in weights]
@@ -81,7 +81,7 @@ def test_in_fractions_every_released_value_keeps_the_promise_and_its_share(notio
 @settings(max_examples=8, deadline=None)
 def test_no_less_information_is_kept_than_is_said(seed):
     weights = weights_from(seed)
-    plan = plan_of(rule_for(pf.LIP(0.3), weights, SIZES), weights, SIZES)
+    plan = plan_of(rule_for(pf.LIP(0.3).limits, weights, SIZES), weights, SIZES)
     Q, total = channel(plan)
     joint = np.array([[float(q) * w for q, w in zip(row, total, strict=True)] for row in Q]) / sum(total)
     p = joint.sum(axis=1)
@@ -101,7 +101,7 @@ def test_no_less_information_is_kept_than_is_said(seed):
 def example():
     weights = weights_from(3)
     notion = pf.LIP(0.3)
-    return plan_of(rule_for(notion, weights, SIZES), weights, SIZES), notion
+    return plan_of(rule_for(notion.limits, weights, SIZES), weights, SIZES), notion
 
 
 def test_a_stricter_promise_is_not_certified():
@@ -163,12 +163,12 @@ def test_weights_of_one_or_three_secrets_are_not_certified():
 
 def test_a_promise_of_next_to_nothing_is_refused_in_a_line():
     with pytest.raises(InvalidInput, match="larger ε"):
-        rule_for(pf.PerfectPrivacy(), weights_from(1), SIZES)
+        rule_for(pf.PerfectPrivacy().limits, weights_from(1), SIZES)
 
 
 def test_everything_stays_where_nothing_tells():
     weights = np.tile((np.arange(1, 25) * 2.0**50).astype(np.int64), (2, 1))
-    plan = plan_of(rule_for(pf.LIP(0.1), weights, SIZES), weights, SIZES)
+    plan = plan_of(rule_for(pf.LIP(0.1).limits, weights, SIZES), weights, SIZES)
     assert len(plan.pairs.m) == 0
     assert kept_by(plan, SIZES).rows > 0.9998
     assert certify_plan(plan, pf.LIP(0.1)).holds
@@ -184,7 +184,7 @@ def test_partners_differ_in_one_column_before_they_differ_in_two():
 
 def test_the_same_rule_and_weights_give_the_same_groups_to_the_last_bit():
     weights = weights_from(5)
-    rule = rule_for(pf.LIP(0.5), weights, SIZES)
+    rule = rule_for(pf.LIP(0.5).limits, weights, SIZES)
     assert plan_of(rule, weights, SIZES).digest() == plan_of(rule, weights.copy(), SIZES).digest()
     other = plan_of(replace(rule, order=rule.order[::-1]), weights, SIZES)
     assert other.digest() != plan_of(rule, weights, SIZES).digest()

@@ -34,7 +34,7 @@ def weights_from(seed, secrets=3, spread=1.0, tiny=False):
 
 
 def plan_for(notion, weights, sizes=SIZES):
-    return mixed_plan_of(mixing_rule_for(notion, weights, sizes), weights, sizes)
+    return mixed_plan_of(mixing_rule_for(notion.limits, weights, sizes), weights, sizes)
 
 
 def channel(plan):
@@ -217,7 +217,7 @@ def test_everything_stays_where_nothing_tells():
 
 def test_a_rule_without_mixtures_puts_everything_into_one_group_and_holds():
     weights = weights_from(1, spread=3)
-    rule = mixing_rule_for(pf.LIP(0.1), weights, SIZES)
+    rule = mixing_rule_for(pf.LIP(0.1).limits, weights, SIZES)
     plan = mixed_plan_of(replace(rule, stages=(), reaches=(), spare_bits=ALL_SPARE), weights, SIZES)
     assert (plan.alone == 0).all()
     assert certify_plan(plan, pf.LIP(0.1)).holds
@@ -226,12 +226,12 @@ def test_a_rule_without_mixtures_puts_everything_into_one_group_and_holds():
 
 def test_a_promise_of_next_to_nothing_is_refused_in_a_line():
     with pytest.raises(InvalidInput, match="larger ε"):
-        mixing_rule_for(pf.PerfectPrivacy(), weights_from(1), SIZES)
+        mixing_rule_for(pf.PerfectPrivacy().limits, weights_from(1), SIZES)
 
 
 def test_the_same_rule_and_weights_give_the_same_groups_to_the_last_bit():
     weights = weights_from(5)
-    rule = mixing_rule_for(pf.LIP(0.3), weights, SIZES)
+    rule = mixing_rule_for(pf.LIP(0.3).limits, weights, SIZES)
     assert mixed_plan_of(rule, weights, SIZES).digest() == mixed_plan_of(rule, weights.copy(), SIZES).digest()
     other = mixed_plan_of(replace(rule, stages=(), reaches=()), weights, SIZES)
     assert other.digest() != mixed_plan_of(rule, weights, SIZES).digest()

@@ -1,6 +1,7 @@
 """Private models of wide tables: what noise is spent on, that rows are redrawn exactly, and what a model misses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2
 
@@ -9,8 +10,10 @@ from privacyfunnel.attacks.by_tables import tell_most
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.optimiser.wide.margin import OF_LOWER
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.rule import plan_of
 from privacyfunnel.tables.wide import marginals
@@ -211,7 +214,7 @@ def test_whole_numbers_below_a_bound_are_all_equally_likely():
 
 def small_plan(notion):
     weights = (np.random.default_rng(4).uniform(0.1, 1, (2, 12)) * 2.0**50).astype(np.int64)
-    return plan_of(rule_for(notion, weights, (3, 4)), weights, (3, 4))
+    return plan_of(rule_for(notion.limits, weights, (3, 4)), weights, (3, 4))
 
 
 def probabilities(plan):
@@ -243,7 +246,7 @@ def test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others
 
 def plan_of_three(notion):
     weights = (np.random.default_rng(4).dirichlet([2, 2, 2], 12).T * 2.0**52).astype(np.int64)
-    return mixed_plan_of(mixing_rule_for(notion, weights, (3, 4)), weights, (3, 4))
+    return mixed_plan_of(mixing_rule_for(notion.limits, weights, (3, 4)), weights, (3, 4))
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -269,7 +272,7 @@ def test_values_that_the_model_gives_no_weight_are_drawn_like_everybody():
     plan = small_plan(pf.LIP(0.15))
     weights = plan.weights.copy()
     weights[:, 3] = 0
-    plan = plan_of(rule_for(pf.LIP(0.15), weights, (3, 4)), weights, (3, 4))
+    plan = plan_of(rule_for(pf.LIP(0.15).limits, weights, (3, 4)), weights, (3, 4))
     drawn = Redrawing(plan).drawn(np.full(5_000, 3), Randomness.seeded(1))
     assert 3 not in drawn
     assert len(np.unique(drawn)) == 11
@@ -292,6 +295,23 @@ def test_what_a_model_is_not_for_is_refused_before_anything_is_drawn():
     for secrets in (many[:13], many[:1]):
         with pytest.raises(InvalidInput, match="two to 12 values"):
             fit_wide(joint_with_columns(secrets), pf.LIP(0.5), 1.0)
+
+
+def test_groups_of_a_noisy_model_lie_further_inside_than_is_promised():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 4, (6_000, 3))
+    ill = rng.random(6_000) < 0.05 + 0.1 * x[:, 0] + 0.05 * x[:, 1]
+    joint = pf.Joint.from_table(
+        pd.DataFrame(x, columns=["a", "b", "c"]).assign(ill=np.where(ill, "yes", "no")), "ill", ["a", "b", "c"]
+    )
+    for epsilon, share in ((None, 1.0), (5.0, OF_LOWER)):
+        protocol = fit_wide(joint, pf.LIP(0.4), epsilon)
+        weights = protocol.model.weights()
+        prior = weights[1].sum() / weights.sum()
+        assert protocol.rule.low == pytest.approx(prior * np.exp(-share * 0.4), rel=1e-5)
+        assert protocol.rule.high == pytest.approx(prior * np.exp(0.4), rel=1e-5)
+        assert certify_plan(protocol.plan, pf.LIP(0.4))
+        assert bool(certify_plan(protocol.plan, pf.ALIP(lower=0.4 * OF_LOWER + 1e-4, upper=0.4))) == (share < 1)
 
 
 def test_a_parity_that_no_pair_shows_is_seen_by_who_counts_three_columns():

@@ -16,7 +16,7 @@ from privacyfunnel.errors import InvalidInput, SolverFailure
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.wide.clusters import Classes, centres_for, classes_by
 from privacyfunnel.optimiser.wide.shares import INSIDE, telling_first
-from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.protocols.wide.mixing import smallest_ratio
 from privacyfunnel.protocols.wide.mixing_rule import (
     ALL_SPARE,
@@ -67,9 +67,9 @@ class _Column:
     cost: float
 
 
-def mixing_rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -> MixingRule:
-    """The rule with the fewest changed cells that the program knows of, for a promise about three secrets and more."""
-    limits = notion.limits.granted()
+def mixing_rule_for(limits: Limits, weights: Integers, sizes: tuple[int, ...]) -> MixingRule:
+    """The rule with the fewest changed cells that the program knows of, for limits on three secrets and more."""
+    limits = limits.granted()
     if min(limits.upper, limits.lower, limits.spread) < LEAST_LIMIT:
         raise InvalidInput("a promise of so little cannot be kept with a model; use a larger ε, such as 0.1")
     aimed = belief_limits(limits.upper, limits.lower, limits.spread, INSIDE)

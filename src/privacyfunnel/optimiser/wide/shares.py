@@ -15,7 +15,7 @@ import numpy as np
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.lp import Infeasible, LinearProgram
-from privacyfunnel.promises.notion import Notion
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.proof.wide import allowed_beliefs
 from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule, belief
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -52,11 +52,11 @@ class _Classes:
     unlike: Matrix
 
 
-def rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -> Rule:
-    """The rule with the fewest changed cells that the program knows of, for a promise about two secrets."""
+def rule_for(limits: Limits, weights: Integers, sizes: tuple[int, ...]) -> Rule:
+    """The rule with the fewest changed cells that the program knows of, for limits on beliefs in two secrets."""
     totals = [int(row.sum()) for row in weights]
     prior = Fraction(totals[1], sum(totals))
-    least, most = (float(t) for t in allowed_beliefs(notion.limits.granted(), prior))
+    least, most = (float(t) for t in allowed_beliefs(limits.granted(), prior))
     low, high = max(0.0, least) * (1 + INSIDE), min(1.0, most) * (1 - INSIDE)
     if high - low < LEAST_WIDTH * float(prior):
         raise InvalidInput("a promise of so little cannot be kept with a model; use a larger ε, such as 0.1")

@@ -9,8 +9,10 @@ from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.distribution.noise import MOST_PEOPLE
 from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.optimiser.wide.margin import aimed_at
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.kept import kept_by
@@ -37,7 +39,7 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
     marginals = exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left))
     model = fitted_model(marginals)
     weights = model.weights()
-    rule = _rule_for(notion, weights, model.sizes)
+    rule = _rule_for(notion.limits if left is None else aimed_at(notion.limits), weights, model.sizes)
     plan = plan_by(rule, weights, model.sizes)
     certificate = certify_plan(plan, notion)
     if not certificate:
@@ -58,8 +60,8 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
     )
 
 
-def _rule_for(notion: Notion, weights: Integers, sizes: tuple[int, ...]) -> Rule | MixingRule:
-    return rule_for(notion, weights, sizes) if len(weights) == TWO else mixing_rule_for(notion, weights, sizes)
+def _rule_for(limits: Limits, weights: Integers, sizes: tuple[int, ...]) -> Rule | MixingRule:
+    return rule_for(limits, weights, sizes) if len(weights) == TWO else mixing_rule_for(limits, weights, sizes)
 
 
 def _check(joint: Joint, notion: Notion) -> None:
