@@ -56,9 +56,11 @@ def compiled_loops() -> None:
 def repeatable_noise(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of private fits by a generator with a seed, so that a test that passed passes again.
 
-    It has the law of OpenDP's, which takes none; drawing/test_laplace.py tests that this is the law, and whole fits
-    with OpenDP's own noise in tables/test_privacy_of_the_fit.py. Processes that tests start use the real one.
+    It has the law of OpenDP's, which takes none; drawing/test_laplace.py and test_gaussian.py test that this is the
+    law, and whole fits with OpenDP's own noise in tables/test_privacy_of_the_fit.py. Processes that tests start use the
+    real one.
     """
+    import math
     import zlib
 
     import numpy as np
@@ -76,6 +78,13 @@ def repeatable_noise(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("privacyfunnel.tables.private_counts.noised", checked)
     monkeypatch.setattr("privacyfunnel.tables.wide.marginals.noised_in_part", noised)
+
+    def gaussian_noised(counts: np.ndarray, sigma: float) -> np.ndarray:
+        z = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
+        law = np.exp(-((z / sigma) ** 2) / 2)
+        return counts + rng.choice(z, counts.shape, p=law / law.sum())
+
+    monkeypatch.setattr("privacyfunnel.tables.wide.all_pairs.gaussian_noised", gaussian_noised)
 
     def noisy_largest(scores: list[float], sensitivity: float, epsilon: float) -> int:
         noise = rng.exponential(2 * sensitivity / epsilon, len(scores))

@@ -85,6 +85,39 @@ MUTATIONS = {
         "counted(joint, (j,))",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
+    "half the Gaussian noise on a pair": Mutation(
+        "tables/wide/all_pairs.py",
+        "gaussian_noised(counted(joint, pair), noise.sigma)",
+        "gaussian_noised(counted(joint, pair), noise.sigma / 2)",
+        ("tables/test_wide_all_pairs.py::test_every_pair_has_the_noise_that_its_delta_needs_and_nothing_else_is_told",),
+    ),
+    "half the Gaussian noise by OpenDP": Mutation(
+        "drawing/gaussian.py",
+        "gaussian = _gaussian(sigma)",
+        "gaussian = _gaussian(sigma / 2)",
+        ("drawing/test_gaussian.py::test_noise_has_the_sigma_that_was_asked_for_and_no_other",),
+    ),
+    "a delta of the model that forgets the rows": Mutation(
+        "distribution/gaussian.py",
+        "there * (1 + back)",
+        "there",
+        (
+            "distribution/test_gaussian.py::"
+            "test_noise_grows_as_the_root_of_the_tables_and_never_falls_below_what_is_proven",
+        ),
+    ),
+    "a delta rounded downwards": Mutation(
+        "distribution/gaussian.py",
+        "(last + 0.5) / s",
+        "last / s",
+        ("distribution/test_gaussian.py::test_delta_is_that_of_all_noise_summed_up_and_a_little_more",),
+    ),
+    "a file whose noise is too small for its delta": Mutation(
+        "protocols/wide/protocol.py",
+        "if not self.noise.kept(self.epsilon, self.notion.epsilon):",
+        "if False:",
+        ("protocols/test_wide.py::test_noise_that_does_not_have_what_the_file_says_is_refused_in_a_line",),
+    ),
     "noise in factors of a wide model that is not taken out": Mutation(
         "tables/wide/fitting.py",
         "(self.y - e) * e / self.v - self.theta / self.beta",

@@ -45,7 +45,10 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert fit(folder / "people.csv", tmp_path / "wide.json", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["private"] == 1.0
-    assert told["delta"] == 0.0
+    assert told["delta"] == 1e-6
+    assert told["noise"]["kind"] == "discrete Gaussian"
+    assert told["noise"]["tables"] == 6
+    assert "δ₀ = 1e-06" in told["everything_published"]
     assert told["combinations"] == 24
     assert 0.5 < told["kept"] <= 1
     assert 0.5 < told["rows_unchanged"] <= told["cells_unchanged"] <= 1
@@ -54,10 +57,38 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert fit(folder / "people.csv", tmp_path / "again.json") == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "no more than the published model" in words
+    assert "δ₀ is by how much both may fail: whatever is looked for is at most so many times as likely, plus" in words
     assert "for your eyes only" in words
     assert "Of twentieths of the people" in words
     assert len(told["on_the_table"]["calibration"]) == 20
     assert 1 <= told["calibration_off"] < 1.16
+
+
+@pytest.mark.parametrize(("more", "delta"), [(("--delta", "0"), 0.0), (("--delta", "1e-9"), 1e-9)])
+def test_the_delta_that_is_asked_for_is_that_of_the_file(folder, tmp_path, capsys, more, delta):
+    assert fit(folder / "people.csv", tmp_path / "wide.json", *more, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["delta"] == delta
+    assert told["noise"]["kind"] == ("discrete Gaussian" if delta else "discrete Laplace")
+    assert run(["audit", str(tmp_path / "wide.json"), "--json"]) == 0
+    audited = json.loads(capsys.readouterr().out)
+    assert (audited["delta"], audited["noise"]) == (delta, told["noise"])
+    assert run(["audit", str(tmp_path / "wide.json")]) == 0
+    assert f"δ₀ = {delta:g})" in " ".join(capsys.readouterr().out.split())
+
+
+def test_few_columns_have_laplace_noise_unless_a_delta_is_given(folder, tmp_path, capsys):
+    for more, delta in (((), 0.0), (("--delta", "1e-6"), 1e-6)):
+        assert fit(folder / "people.csv", tmp_path / "w.json", "--force", "--json", *more, attributes="a,b,d") == 0
+        assert json.loads(capsys.readouterr().out)["delta"] == delta
+
+
+@pytest.mark.parametrize("delta", ["-1", "1", "0.01", "nan", "1e-40"])
+def test_a_delta_that_makes_no_sense_is_refused_in_a_line(folder, tmp_path, capsys, delta):
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--delta", delta) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--exact-fit", "--delta", "1e-6") == 2
+    assert not (tmp_path / "wide.json").exists()
 
 
 def test_rows_are_released_and_anybody_can_audit(folder, tmp_path, capsys):

@@ -322,8 +322,8 @@ def test_a_broken_file_is_refused_in_a_line_by_every_command(folder, tmp_path, c
     broken = {
         "cut": text[: len(text) // 2],
         "edited": text.replace('"people": 8000', '"people": 7999'),
-        "later": text.replace("privacyfunnel-wide/2", "privacyfunnel-wide/99"),
-        "earlier": text.replace("privacyfunnel-wide/2", "privacyfunnel-wide/1"),
+        "later": text.replace("privacyfunnel-wide/3", "privacyfunnel-wide/99"),
+        "earlier": text.replace("privacyfunnel-wide/3", "privacyfunnel-wide/1"),
         "count": text.replace('"variance": ', '"variance": -'),
         "no counts": text.replace('"counts": [', '"counts": [], "more": ['),
         "empty": "",

@@ -8,6 +8,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.gaussian import noise_for
 from privacyfunnel.distribution.pair_model import pair_model
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
@@ -61,6 +62,52 @@ def resealed(text, **changes):
             place = place[int(step) if step.isdigit() else step]
         place[last] = value
     return written({**content, "digest": digest_of_content(content)})
+
+
+@pytest.fixture(scope="module")
+def gaussian(protocol):
+    return replace(protocol, noise=noise_for(2, 1.0, 1e-6, 0.3, 0.05))
+
+
+def test_a_file_with_gaussian_noise_comes_back_as_it_was_and_states_it(gaussian):
+    text = to_text(gaussian)
+    read = from_text(text)
+    assert to_text(read) == text
+    assert read.noise == gaussian.noise
+    assert read.delta == 1e-6
+    assert json.loads(text)["noise"]["kind"] == "discrete Gaussian"
+    assert "δ₀ = 1e-06" in read.everything()
+
+
+def test_a_file_without_gaussian_noise_is_written_and_read_as_before(protocol):
+    content = json.loads(to_text(protocol))
+    assert content["schema"] == "privacyfunnel-wide/2"
+    assert "noise" not in content
+    assert "δ₀ = 0)" in from_text(to_text(protocol)).everything()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"noise__sigma": 12.0},
+        {"noise__sigma": 1e-3},
+        {"noise__delta": 1e-7},
+        {"noise__delta": 0.5},
+        {"noise__delta": 0.0},
+        {"noise__tables": 1},
+        {"noise__choosing": 0.0, "epsilon": 0.9},
+        {"noise__choosing": 0.5},
+        {"noise__kind": "none"},
+        {"noise": None},
+        {"epsilon": None},
+        {"schema": "privacyfunnel-wide/2"},
+    ],
+    ids=str,
+)
+def test_noise_that_does_not_have_what_the_file_says_is_refused_in_a_line(gaussian, changes):
+    with pytest.raises(InvalidProtocol) as refused:
+        from_text(resealed(to_text(gaussian), **changes))
+    assert "\n" not in str(refused.value)
 
 
 def test_a_changed_digit_is_refused(protocol):

@@ -174,7 +174,7 @@ def test_noise_of_any_size_makes_a_model_or_is_refused():
 
         pairs = {pair: noisy(*pair) for pair in ((0, 1), (1, 2))}
         singles = tuple(noisy(j) for j in range(3))
-        tables = Marginals(1 + int(people.sum()), (4, 3, 2), singles, pairs, 2 * scale**2, 2 * scale**2)
+        tables = Marginals(1 + int(people.sum()), (4, 3, 2), singles, pairs, (2 * scale**2,) * 3, 2 * scale**2)
         try:
             weights = fitted_model(tables).weights()
         except InvalidInput:
@@ -194,7 +194,7 @@ def test_a_rare_value_has_nearly_the_share_of_everybody_if_noise_hides_its_own()
     exact, raw, fitted = exact_marginals(joint), [], []
     for _ in range(40):
         singles = tuple(np.rint(one + rng.laplace(0, 100, one.shape)).astype(np.int64) for one in exact.singles)
-        noisy = Marginals(joint.total, exact.sizes, singles, {}, 2 * 100.0**2, 0.0)
+        noisy = Marginals(joint.total, exact.sizes, singles, {}, (2 * 100.0**2,) * 2, 0.0)
         weights = fitted_model(noisy).weights().reshape(2, 5, 4)[:, 0].sum(axis=1)
         fitted.append(weights[1] / weights.sum())
         raw.append(np.clip(singles[0][1, 0], 1, None) / np.clip(singles[0][:, 0], 1, None).sum())

@@ -91,10 +91,19 @@ def test_a_refusal_names_columns_by_their_numbers_of_values_alone():
 def test_what_was_spent_on_choosing_is_not_spent_again(monkeypatch):
     found, real = [], fit.private_marginals
     monkeypatch.setattr(fit, "private_marginals", lambda joint, epsilon: found.append(epsilon) or real(joint, epsilon))
-    protocol = fit_wide(with_secret(pf.Joint(table_from(1, 20_000))), pf.LIP(0.5), 1.0, spent=0.05)
+    protocol = fit_wide(with_secret(pf.Joint(table_from(1, 20_000))), pf.LIP(0.5), 1.0, spent=0.05, delta=0)
     assert protocol.epsilon == 1.0
+    assert protocol.noise is None
     assert found[0] <= 0.95
     assert found[0] == pytest.approx(0.95)
+
+
+def test_what_was_spent_on_choosing_is_paid_for_by_more_gaussian_noise():
+    joint = with_secret(pf.Joint(table_from(1, 20_000)))
+    plain, after = (fit_wide(joint, pf.LIP(0.5), 1.0, spent=spent, delta=1e-6).noise for spent in (0.0, 0.05))
+    assert after.choosing == 0.05
+    assert after.sigma > 1.04 * plain.sigma
+    assert after.kept(1.0, 0.5)
 
 
 def test_a_table_that_is_too_wide_is_refused_with_advice():

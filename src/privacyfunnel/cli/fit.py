@@ -91,7 +91,10 @@ def fit(
     ] = False,
     delta: Annotated[
         float | None,
-        typer.Option(help="δ₀: tell only counts above a threshold (the default, 1e-9, for domains too large)."),
+        typer.Option(
+            help="δ₀: tell only counts above a threshold (the default, 1e-9, for domains too large). With --model: of "
+            "Gaussian noise (default: 1e-6, for four columns and more); 0 for Laplace noise."
+        ),
     ] = None,
     at_least: Annotated[
         int | None,
@@ -189,7 +192,7 @@ def fit(
                 columns=columns, coarsen=coarsen,
             )  # fmt: skip
         without = without_threshold(about.kinds, confidence, blocks)
-        counts = CountsAsked.asked(private, exact_fit, delta, at_least, without, within)
+        counts = CountsAsked.asked(private, exact_fit, delta, at_least, without, within, model)
         auto = advising.Auto.asked(columns, coarsen, confidence, blocks)
         cluster = options.cluster(engine, master)
         wishes = options.wishes(bins, top, dates, missing)
@@ -219,7 +222,7 @@ def fit(
         if model:
             from privacyfunnel.cli.wide import fit_model
 
-            fit_model(counted, cast(Notion, promise), counts.private, auto.columns, output, force, json)
+            fit_model(counted, cast(Notion, promise), counts, auto.columns, output, force, json)
             return
         with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
             counted = counts.of(counted)

@@ -12,6 +12,7 @@ import typer
 from privacyfunnel.advice.advise import Asked
 from privacyfunnel.cli import following, options
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
@@ -132,6 +133,7 @@ class CountsAsked:
         at_least: int | None,
         without: str | None,
         within: str | None,
+        model: bool = False,
     ) -> CountsAsked:
         """Refuses what does not go together; `without` is what cannot have a frequency threshold."""
         if exact and (private is not None or delta is not None):
@@ -145,7 +147,7 @@ class CountsAsked:
         usual = 0 if exact or without is not None else USUAL
         return cls(
             None if exact else checked_epsilon(USUAL_EPSILON if private is None else private),
-            None if delta is None else checked_delta(delta),
+            None if delta is None else checked_model_delta(delta) if model else checked_delta(delta),
             usual if at_least is None else at_least,
         )
 

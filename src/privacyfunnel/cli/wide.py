@@ -15,6 +15,7 @@ from privacyfunnel.attacks.by_tables import SURE, Told
 from privacyfunnel.attacks.on_wide import Checked, checked_on
 from privacyfunnel.cli import show
 from privacyfunnel.cli.cluster import on_cluster
+from privacyfunnel.cli.sought import CountsAsked
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
@@ -32,8 +33,9 @@ from privacyfunnel.tables.wide.release import sanitise_wide, save_wide
 from privacyfunnel.tables.writing import check_output
 
 BESIDE_MODEL = {
-    "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "exact_fit",
-    "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force", "json",
+    "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "delta",
+    "exact_fit", "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force",
+    "json",
 }  # fmt: skip
 """What may be said beside --model."""
 TWO = 2
@@ -55,18 +57,18 @@ def check_options(context: typer.Context) -> None:
 
 
 def fit_model(
-    counted: Counted, promise: Notion, private: float | None, auto: bool, output: Path, force: bool, json: bool
+    counted: Counted, promise: Notion, noise: CountsAsked, auto: bool, output: Path, force: bool, json: bool
 ) -> None:
     """Choose columns if that is asked for, fit, save and tell."""
     begun = time.monotonic()
-    joint, chosen = counted.joint, None
+    joint, chosen, private = counted.joint, None, noise.private
     if auto:
         with show.working("choosing columns"):
             check_wide(joint)
             chosen = chosen_columns(joint, private)
             joint = joint.over(chosen.names)
     with show.working("fitting a model and its groups"):
-        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0)
+        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0, noise.delta)
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
         checked = checked_on(protocol, joint)
@@ -180,7 +182,8 @@ def _published(protocol: WideProtocol) -> dict[str, Any]:
         "promise": protocol.notion.words(),
         "epsilon": protocol.notion.epsilon,
         "private": protocol.epsilon,
-        "delta": 0.0,
+        "delta": protocol.delta,
+        "noise": protocol.noise_stated(),
         "everything_published": protocol.everything(),
         "pairs_of_columns": [[protocol.attributes[j] for j in own] for own in protocol.model.sets if len(own) > 1],
         "entropy_nats": kept.entropy,

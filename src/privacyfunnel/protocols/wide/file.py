@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from privacyfunnel.distribution.column import Column, Reading
-from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_EPSILON, MOST_PEOPLE
+from privacyfunnel.distribution.gaussian import LEAST_SIGMA, MOST_SIGMA, MOST_TABLES, GaussianNoise
+from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE
 from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
@@ -35,7 +36,8 @@ from privacyfunnel.protocols.wide.mixing_rule import (
 from privacyfunnel.protocols.wide.protocol import ColumnCounts, Kept, WideProtocol
 from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule
 
-SCHEMA: Literal["privacyfunnel-wide/2"] = "privacyfunnel-wide/2"
+SCHEMA, GAUSSIAN_SCHEMA = "privacyfunnel-wide/2", "privacyfunnel-wide/3"
+"""The second states Gaussian noise, and is written where there is some."""
 MOST_CLASSES = 10_000
 """Of P(s|x): ours are some sixty, and a hundred with more than two secrets."""
 MOST_STAGES = 20
@@ -106,16 +108,27 @@ class _Table(BaseModel):
     entries: tuple[int, ...] = Field(min_length=1)
 
 
+class _Noise(BaseModel):
+    model_config = STRICT
+
+    kind: Literal["discrete Gaussian"]
+    sigma: float = Field(ge=LEAST_SIGMA, le=MOST_SIGMA)
+    tables: int = Field(ge=1, le=MOST_TABLES)
+    delta: float = Field(ge=LEAST_DELTA, le=MOST_DELTA)
+    choosing: float = Field(ge=0, le=MOST_EPSILON)
+
+
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-wide/2"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-wide/2", "privacyfunnel-wide/3"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     secret: str = Field(max_length=LONGEST_TEXT)
     secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     people: int = Field(ge=1, le=MOST_PEOPLE)
     epsilon: float | None = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
+    noise: _Noise | None = None
     declared: bool
     columns: tuple[Column, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     exponent: int
@@ -130,13 +143,14 @@ class _File(BaseModel):
 def to_text(protocol: WideProtocol) -> str:
     """The protocol as the text of its file."""
     content: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": SCHEMA if protocol.noise is None else GAUSSIAN_SCHEMA,
         "guarantee": protocol.notion.words(),
         "promise": protocol.notion.as_dict(),
         "secret": protocol.secret,
         "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
         "people": protocol.people,
         "epsilon": protocol.epsilon,
+        **({} if protocol.noise is None else {"noise": protocol.noise_stated()}),
         "declared": protocol.declared,
         "columns": [column.model_dump() for column in protocol.columns],
         "exponent": protocol.model.exponent,
@@ -160,8 +174,9 @@ def load_wide(path: str | Path) -> WideProtocol:
 def from_text(text: str, name: str = "the protocol") -> WideProtocol:
     """The protocol that `to_text` wrote."""
     content = parsed(text, name)
-    if content["schema"] != SCHEMA:
-        raise InvalidProtocol(f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA}")
+    if content["schema"] not in (SCHEMA, GAUSSIAN_SCHEMA):
+        schemas = f"{SCHEMA} and {GAUSSIAN_SCHEMA}"
+        raise InvalidProtocol(f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {schemas}")
     check_unchanged(content, text, name)
     return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
 
@@ -172,6 +187,8 @@ def _to_protocol(file: _File) -> WideProtocol:
         raise InvalidProtocol("the guarantee in words is not that of the promise")
     if file.secret != " and ".join(reading.name for reading in file.secret_readings):
         raise InvalidProtocol("the secret that is named is not the one that is read")
+    if (file.noise is None) != (file.schema_ == SCHEMA):
+        raise InvalidProtocol("the noise that is stated is not that of the schema")
     if len(set(names)) < len(names) or len(file.kept.columns) != len(names):
         raise InvalidProtocol("an attribute is released twice, or too much is said of them")
     sizes = tuple(len(column) for column in file.columns)
@@ -189,6 +206,7 @@ def _to_protocol(file: _File) -> WideProtocol:
         file.declared,
         file.groups,
         tuple(ColumnCounts(own.people, own.variance) for own in file.counts),
+        None if file.noise is None else GaussianNoise(**file.noise.model_dump(exclude={"kind"})),
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from privacyfunnel.distribution.column import Column, Reading
+from privacyfunnel.distribution.gaussian import GaussianNoise
 from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import ExactFit, InvalidProtocol
 from privacyfunnel.promises.notion import Notion, factor
@@ -21,6 +22,8 @@ from privacyfunnel.typing import Integers
 NOT_FOR_PUBLICATION = (
     "this model was fitted without noise, so its file tells of single people: keep it to yourself, or fit it with noise"
 )
+CHANCES = 100
+"""At most so many times δ₀ is the chance of a lift that is 2% beyond a factor: 1/(1 − 1/1.02) = 51 (docs/wide.md)."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class WideProtocol:
     """The digest of the plan that the rule makes of the model."""
     counts: tuple[ColumnCounts, ...] = ()
     """Of every column, by the noisy tables: what tells readers by how much released rows lean towards the model."""
+    noise: GaussianNoise | None = None
+    """Of the model's tables, if it is Gaussian. If there is none, noise with ε₀ is Laplace noise, and δ₀ is 0."""
 
     objective: ClassVar[Literal["faithful"]] = "faithful"
     variant: ClassVar[None] = None
@@ -86,6 +91,14 @@ class WideProtocol:
     def __post_init__(self) -> None:
         if self.counts and [len(own.people) for own in self.counts] != [len(column) for column in self.columns]:
             raise InvalidProtocol("the counts of the columns do not fit their values")
+        if self.noise is not None:
+            counted = max(1, sum(len(own) > 1 for own in self.model.sets))
+            if self.epsilon is None or self.noise.tables != counted:
+                raise InvalidProtocol(
+                    "the noise that is stated is not on as many tables as the model has, or has no ε₀"
+                )
+            if not self.noise.kept(self.epsilon, self.notion.epsilon):
+                raise InvalidProtocol("noise as small as is stated does not have the ε₀ and δ₀ that are stated")
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent to workers: not the groups, which are large, and which each recomputes and checks."""
@@ -164,6 +177,17 @@ class WideProtocol:
             self, frame, output, keep_order=keep_order, seed=seed, force=force, partition_by=partition_by
         )
 
+    @property
+    def delta(self) -> float:
+        """δ₀ of the model."""
+        return 0.0 if self.noise is None else self.noise.delta
+
+    def noise_stated(self) -> dict[str, Any] | None:
+        """What noise the tables have that the model was made of, as plain data."""
+        if self.noise is None:
+            return None if self.epsilon is None else {"kind": "discrete Laplace"}
+        return {"kind": "discrete Gaussian", **asdict(self.noise)}
+
     def everything(self) -> str:
         """What the file and all released rows together tell about one person, in a few sentences."""
         if self.epsilon is None:
@@ -171,11 +195,20 @@ class WideProtocol:
         together, alone = factor(self.notion.epsilon + self.epsilon), factor(self.epsilon)
         text = (
             "Everything that is published, this protocol and all released rows together, changes nobody's belief about "
-            f"your secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, δ₀ = 0), whatever they "
-            "know about everybody else, if they expect of you what the published model says of people; if they know "
-            f"all your other columns, by no more than a factor {alone} (e^ε₀), whatever they expect."
+            f"your secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, δ₀ = {self.delta:g}), "
+            "whatever they know about everybody else, if they expect of you what the published model says of people; "
+            f"if they know all your other columns, by no more than a factor {alone} (e^ε₀), whatever they expect."
         )
+        text = f"{text} {self._chance()}" if self.noise is not None else text
         return text if self.declared else f"{text} {NOT_DECLARED}"
+
+    def _chance(self) -> str:
+        """What δ₀ means."""
+        return (
+            f"δ₀ is by how much both may fail: whatever is looked for is at most so many times as likely, plus "
+            f"{self.delta:g}, and a belief moves by more than 2% beyond them with a chance of at most "
+            f"{CHANCES * self.delta:g}."
+        )
 
     def whom(self) -> str:
         """For whom the promise about a row holds."""

@@ -17,15 +17,16 @@ ROUNDED = 1 / 12
 def column_counts(marginals: Marginals) -> tuple[ColumnCounts, ...]:
     """For every column, the mean of what its own table and those of its pairs say, weighted by their variances.
 
-    The noise of a table is that of its cells: the sum over the secret and another column has as many times as much.
+    The noise of a table is that of its cells: the sum over the secret and another column has as many times as much. If
+    a column's own table is the sum of those of its pairs, weighted in that way already, it says all that they say.
     """
     return tuple(_of(marginals, j) for j in range(len(marginals.sizes)))
 
 
 def _of(marginals: Marginals, j: int) -> ColumnCounts:
     own = marginals.singles[j]
-    found: list[tuple[Vector, float]] = [(own.sum(axis=0).astype(np.float64), len(own) * marginals.single_variance)]
-    for pair, table in marginals.pairs.items():
+    found: list[tuple[Vector, float]] = [(own.sum(axis=0).astype(np.float64), len(own) * marginals.single_variances[j])]
+    for pair, table in ({} if marginals.summed else marginals.pairs).items():
         if j in pair:
             other = 2 - pair.index(j)  # the axis of the other column, after that of the secret
             cells = len(table) * table.shape[other]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from privacyfunnel.distribution.gaussian import GaussianNoise
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.distribution.noise import MOST_PEOPLE
+from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput, NotCertified
 from privacyfunnel.optimiser.wide.margin import aimed_at
@@ -19,27 +21,30 @@ from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
 from privacyfunnel.protocols.wide.rule import Rule
+from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
 from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fitting import fitted_model
-from privacyfunnel.tables.wide.marginals import ROUNDINGS, exact_marginals, private_marginals
+from privacyfunnel.tables.wide.marginals import ROUNDINGS, Marginals, exact_marginals, private_marginals
 from privacyfunnel.typing import Integers
 
 TWO = 2
 """Values of the secret that pairs of combinations are for; with more, combinations are mixed in larger groups."""
 
 
-def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float = 0.0) -> WideProtocol:
+def fit_wide(
+    joint: Joint, notion: Notion, epsilon: float | None, spent: float = 0.0, delta: float | None = None
+) -> WideProtocol:
     """The protocol for all combinations of the columns' values, by a model with ε₀ = `epsilon`, or without noise.
 
-    What was `spent` of ε₀ on choosing columns is not spent on the model.
+    What was `spent` of ε₀ on choosing columns is not spent on the model. Noise is Gaussian with `delta` as δ₀ (1e-6,
+    or 0 for few columns, unless it is given), and Laplace noise where that is 0.
     """
     _check(joint, notion)
-    left = None if epsilon is None else checked_epsilon(epsilon) * (1 - ROUNDINGS) - spent
-    marginals = exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left))
+    marginals, noise = _noisy(joint, notion, epsilon, spent, delta)
     model = fitted_model(marginals)
     weights = model.weights()
-    rule = _rule_for(notion.limits if left is None else aimed_at(notion.limits), weights, model.sizes)
+    rule = _rule_for(notion.limits if epsilon is None else aimed_at(notion.limits), weights, model.sizes)
     plan = plan_by(rule, weights, model.sizes)
     certificate = certify_plan(plan, notion)
     if not certificate:
@@ -57,7 +62,21 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
         joint.declared,
         plan.digest(),
         column_counts(marginals),
+        noise,
     )
+
+
+def _noisy(
+    joint: Joint, notion: Notion, epsilon: float | None, spent: float, delta: float | None
+) -> tuple[Marginals, GaussianNoise | None]:
+    """The tables that the model is made of, and their noise if it is Gaussian."""
+    if epsilon is None:
+        return exact_marginals(joint), None
+    epsilon, delta = checked_epsilon(epsilon), None if delta is None else checked_model_delta(delta)
+    noise = noise_on_pairs(len(joint.columns), epsilon, delta, notion.epsilon, spent)
+    if noise is not None:
+        return gaussian_marginals(joint, noise), noise
+    return private_marginals(joint, checked_epsilon(epsilon * (1 - ROUNDINGS) - spent)), None
 
 
 def _rule_for(limits: Limits, weights: Integers, sizes: tuple[int, ...]) -> Rule | MixingRule:

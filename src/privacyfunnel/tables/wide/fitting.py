@@ -92,7 +92,8 @@ class _Table:
 def fitted_model(marginals: Marginals) -> PairModel:
     """The model of these tables."""
     product_size(marginals.sizes)
-    singles = [_Table.of((j,), table, marginals.single_variance) for j, table in enumerate(marginals.singles)]
+    own = zip(marginals.singles, marginals.single_variances, strict=True)
+    singles = [_Table.of((j,), table, variance) for j, (table, variance) in enumerate(own)]
     pairs = [_Table.of(pair, table, marginals.pair_variance) for pair, table in marginals.pairs.items()]
     tables = singles + pairs
     shares = _shares(marginals)

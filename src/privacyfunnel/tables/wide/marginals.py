@@ -1,4 +1,4 @@
-"""Private marginal tables: counts of the secret with one column and with two, with noise, and which pairs are counted.
+"""Marginal tables: counts of the secret with one column and with two, with Laplace noise, and which pairs are counted.
 
 Three measurements, each ε-private for one changed row, whose ε add up to ε₀ (proof: docs/wide.md):
 
@@ -11,6 +11,7 @@ Three measurements, each ε-private for one changed row, whose ε add up to ε�
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,14 +33,17 @@ PAIRS_EACH = 1.75
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """Counts singles[j][s, a] and pairs[i, j][s, a, b], and the variances of their noise."""
+    """Counts singles[j][s, a] and pairs[i, j][s, a, b], and the variances of the noise of their cells."""
 
     people: int
     sizes: tuple[int, ...]
     singles: tuple[Integers, ...]
     pairs: dict[Pair, Integers]
-    single_variance: float
+    single_variances: tuple[float, ...]
+    """Of each column's own table."""
     pair_variance: float
+    summed: bool = False
+    """Whether the tables of single columns are sums of those of pairs, and have no noise of their own."""
 
 
 def counted(joint: Joint, columns: tuple[int, ...]) -> Integers:
@@ -57,22 +61,34 @@ def exact_marginals(joint: Joint) -> Marginals:
     sizes = tuple(len(column) for column in joint.columns)
     singles = tuple(counted(joint, (j,)) for j in range(len(sizes)))
     pairs = {pair: counted(joint, pair) for pair in itertools.combinations(range(len(sizes)), 2)}
-    return Marginals(joint.total, sizes, singles, pairs, 0.0, 0.0)
+    return Marginals(joint.total, sizes, singles, pairs, (0.0,) * len(sizes), 0.0)
 
 
 def private_marginals(joint: Joint, epsilon: float) -> Marginals:
     """The three measurements, together ε-differentially private for one changed row."""
     sizes, epsilon = tuple(len(column) for column in joint.columns), epsilon * (1 - ROUNDINGS)
     every = list(itertools.combinations(range(len(sizes)), 2))
-    number = min(len(every), round(PAIRS_EACH * len(sizes)))
-    for_columns = FOR_COLUMNS * epsilon if every else epsilon
-    for_choice = FOR_CHOICE * epsilon if number < len(every) else 0.0
-    each = for_columns / len(sizes)
+    number, each, for_choice, for_pair = _parts(len(sizes), epsilon)
     singles = tuple(noised_in_part(counted(joint, (j,)), each) for j in range(len(sizes)))
     chosen = every if not for_choice else chosen_pairs(joint, singles, every, number, for_choice)
-    for_pair = (epsilon - for_columns - for_choice) / max(1, number)
     pairs = {pair: noised_in_part(counted(joint, pair), for_pair) for pair in sorted(chosen)}
-    return Marginals(joint.total, sizes, singles, pairs, _variance(each), _variance(for_pair) if pairs else 0.0)
+    variances = (laplace_variance(each),) * len(sizes), laplace_variance(for_pair) if pairs else 0.0
+    return Marginals(joint.total, sizes, singles, pairs, *variances)
+
+
+def laplace_variance_of_pairs(columns: int, epsilon: float) -> float:
+    """Of the noise of what says most of so many columns: tables of pairs, or that of the only column."""
+    number, each, _, for_pair = _parts(columns, epsilon)
+    return laplace_variance(for_pair if number else each)
+
+
+def _parts(columns: int, epsilon: float) -> tuple[int, float, float, float]:
+    """How many pairs are counted; and ε of each single column's table, of choosing pairs, and of each pair's table."""
+    every = math.comb(columns, 2)
+    number = min(every, round(PAIRS_EACH * columns))
+    for_columns = FOR_COLUMNS * epsilon if every else epsilon
+    for_choice = FOR_CHOICE * epsilon if number < every else 0.0
+    return number, for_columns / columns, for_choice, (epsilon - for_columns - for_choice) / max(1, number)
 
 
 def chosen_pairs(
@@ -104,7 +120,7 @@ def independent(first: Integers, second: Integers) -> Integers:
     return np.asarray(np.rint(totals[:, None, None] * expected), dtype=np.int64)
 
 
-def _variance(epsilon: float) -> float:
+def laplace_variance(epsilon: float) -> float:
     """Of discrete Laplace noise of the scale 2/ε: 2q/(1 − q)² with q = e^(−ε/2)."""
     q = float(np.exp(-epsilon / 2))
     return 2 * q / (1 - q) ** 2

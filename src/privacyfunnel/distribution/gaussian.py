@@ -1,0 +1,96 @@
+"""Gaussian noise on tables of counts: which δ₀ it has at which ε₀, rounded upwards (proofs: docs/wide.md).
+
+Every cell of K tables gets a whole number z with P(z) ∝ exp(−z²/2σ²), the discrete Gaussian. A record adds 1 to one
+cell of each table. With noise z in these cells, tables without the record are exp(L) times as likely as with it,
+L = (K − 2S)/2σ², S the sum of K such z. So for every set T of tables, P(T without) ≤ e^a P(T with) + δ, and the other
+way round, where
+
+    δ(a; K) = P(S < c) − e^a P(S < c − K),    c = K/2 − aσ².
+
+S is a discrete Gaussian of variance s² = Kσ² up to FAR_LESS. Below −s its density is convex, so that a sum of it up to
+k is at most the integral up to k + ½, and at least that up to k and half of the last term: what `delta_of` uses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from privacyfunnel.errors import InvalidInput
+
+LEAST_SIGMA, MOST_SIGMA = 5.0, 1e9
+"""Of noise on a cell. From 5 on, sums of it are discrete Gaussian to 40 decimals."""
+MOST_TABLES = 10_000
+"""For which that was computed."""
+FAR_LESS = 1e-28
+"""More than (1 + e^a) times as much as these decimals make of a δ, for a up to 25."""
+ROUNDED = 1e-9
+"""Of the larger of two terms: far more than float64 makes of their difference."""
+HALVINGS = 60
+"""Of the interval that σ is sought in."""
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """What the noise on a model's tables is, and how often what ε₀ says of it may fail."""
+
+    sigma: float
+    tables: int
+    """K: in how many tables everybody is counted."""
+    delta: float
+    """δ₀: for the tables and rows released by them together, at ε₀."""
+    choosing: float = 0.0
+    """What was spent of ε₀ before, without a δ, on choosing columns."""
+
+    @property
+    def variance(self) -> float:
+        """Of a cell, which is σ² but for 10⁻²⁰⁰ of it."""
+        return self.sigma**2
+
+    def kept(self, epsilon: float, level: float) -> bool:
+        """Whether this much noise has this δ₀, for a promise of `level` about rows."""
+        return needed_delta(self.sigma, self.tables, epsilon, level, self.choosing) <= self.delta
+
+
+def delta_of(a: float, sigma: float, coordinates: int) -> float:
+    """δ(a; K) rounded upwards, for noise in K cells that are moved by 1 each; 1 where it is not small.
+
+    >>> 1.8e-6 < delta_of(1.0, 6.0, 2) * 2 < 1.9e-6  # continuous noise has 0.91e-6
+    True
+    """
+    from scipy.special import ndtr
+
+    s = sigma * math.sqrt(coordinates)
+    last = math.ceil(coordinates / 2 - a * sigma**2) - 1  # the largest whole number below c
+    if last + 0.5 > -s:
+        return 1.0
+    x = (last - coordinates) / s
+    one = float(ndtr((last + 0.5) / s))
+    other = float(ndtr(x)) + math.exp(-x * x / 2) / math.sqrt(2 * math.pi) / (2 * s)
+    return min(1.0, max(0.0, one - math.exp(a) * other) + ROUNDED * one + FAR_LESS)
+
+
+def needed_delta(sigma: float, tables: int, epsilon: float, level: float, choosing: float = 0.0) -> float:
+    """The δ₀ at which both theorems on everything published hold with ε₀ = `epsilon`: the larger of two.
+
+    To those who know all other columns of a person, records are neighbours that differ in two cells of each table. To
+    those who do not, the tables are compared with those without the record, there and back, around a row's promise.
+    """
+    left = epsilon - choosing
+    there = delta_of(left / 2, sigma, tables)
+    back = math.exp(min(left / 2 + level + choosing, math.log(1 / FAR_LESS)))
+    return max(there * (1 + back), delta_of(left, sigma, 2 * tables))
+
+
+def noise_for(tables: int, epsilon: float, delta: float, level: float, choosing: float = 0.0) -> GaussianNoise:
+    """The least noise on K tables with this ε₀ and δ₀, for a promise of `level` about rows."""
+    low, high = LEAST_SIGMA, LEAST_SIGMA
+    while needed_delta(high, tables, epsilon, level, choosing) > delta:
+        low, high = high, 2 * high
+        if high > MOST_SIGMA or tables > MOST_TABLES:
+            raise InvalidInput("no Gaussian noise has so small a δ₀ for these ε and ε₀; use --delta 0, or a larger one")
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        enough = needed_delta(middle, tables, epsilon, level, choosing) <= delta
+        low, high = (low, middle) if enough else (middle, high)
+    return GaussianNoise(high, tables, delta, choosing)
