@@ -35,9 +35,8 @@ import privacyfunnel as pf
 from privacyfunnel.attacks.on_wide import _off as shares_off
 from privacyfunnel.attacks.on_wide import calibration_of
 from privacyfunnel.drawing.randomness import Randomness
-from privacyfunnel.tables.wide.fit import fit_wide
+from privacyfunnel.tables.wide.fit import fit_wide, noisy_marginals
 from privacyfunnel.tables.wide.fitting import fitted_model
-from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
 from privacyfunnel.tables.wide.redrawing import Redrawing
 
 EPSILON, E0, DELTA = 0.5, 1.0, 1e-9
@@ -122,6 +121,7 @@ def on_table(people: People) -> Iterator[Row]:
     methods: dict[str, Callable[[], tuple[Row, np.ndarray]]] = {
         "original": lambda: ({"cells": int(np.prod(people.sizes))}, people.codes),
         "model": lambda: by_model(people, E0),
+        "model, Laplace noise": lambda: by_model(people, E0, 0.0),
         "model, no noise": lambda: by_model(people, None),
         "columns dropped": lambda: fewer_columns(people),
         "randomised response": lambda: randomised(people),
@@ -146,9 +146,9 @@ def on_table(people: People) -> Iterator[Row]:
         }
 
 
-def by_model(people: People, e0: float | None) -> tuple[Row, np.ndarray]:
+def by_model(people: People, e0: float | None, delta: float | None = None) -> tuple[Row, np.ndarray]:
     begun, wall = time.process_time(), time.perf_counter()
-    protocol = fit_wide(people.joint, pf.LIP(EPSILON), e0)
+    protocol = fit_wide(people.joint, pf.LIP(EPSILON), e0, delta=delta)
     used = {"CPU s": time.process_time() - begun, "s": time.perf_counter() - wall}
     cells = np.ravel_multi_index(tuple(people.codes.T), people.sizes)
     drawn = Redrawing(protocol.plan).drawn(np.asarray(cells), Randomness.secure())
@@ -156,10 +156,10 @@ def by_model(people: People, e0: float | None) -> tuple[Row, np.ndarray]:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     kept = protocol.kept.information / protocol.kept.entropy
     same = {"rows same": float((cells == drawn).mean()), "cells same": float((people.codes == after).mean())}
-    return {**used, "GiB so far": most, "kept": kept, **same, "held out": held_out(people, e0)}, after
+    return {**used, "GiB so far": most, "kept": kept, **same, "held out": held_out(people, e0, delta)}, after
 
 
-def held_out(people: People, e0: float | None) -> str:
+def held_out(people: People, e0: float | None, delta: float | None) -> str:
     """P(s|x) of a model of one half of the people against the other half: where twentieths of them are furthest off."""
     known, tested = halves(len(people.codes), "")
     half = SimpleNamespace(
@@ -170,7 +170,7 @@ def held_out(people: People, e0: float | None) -> str:
         total=len(known),
     )
     joint = cast(pf.Joint, half)
-    model = fitted_model(exact_marginals(joint) if e0 is None else private_marginals(joint, e0))
+    model = fitted_model(noisy_marginals(joint, pf.LIP(EPSILON), e0, 0.0, delta)[0])
     groups = calibration_of(model.p_s_given_x(people.codes[tested])[1], people.secret[tested])
     worst = max(groups, key=lambda one: abs(one.predicted - one.found))
     ends = ", ".join(f"{one.predicted:.3f} → {one.found:.3f}" for one in (groups[0], groups[-1]))

@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from privacyfunnel.errors import InvalidInput
 
 LEAST_SIGMA, MOST_SIGMA = 5.0, 1e9
-"""Of noise on a cell. From 5 on, sums of it are discrete Gaussian to 40 decimals."""
+"""Of noise on a cell. From 5 on, sums of it are discrete Gaussian to 43 decimals."""
 MOST_TABLES = 10_000
 """For which that was computed."""
-FAR_LESS = 1e-28
-"""More than (1 + e^a) times as much as these decimals make of a δ, for a up to 25."""
+FAR_LESS = 1e-43
+"""By which the law of such a sum may differ."""
+LARGEST_LOG = 700.0
+"""e^700 is still a float64."""
 ROUNDED = 1e-9
 """Of the larger of two terms: far more than float64 makes of their difference."""
 HALVINGS = 60
@@ -55,8 +57,8 @@ class GaussianNoise:
 def delta_of(a: float, sigma: float, coordinates: int) -> float:
     """δ(a; K) rounded upwards, for noise in K cells that are moved by 1 each; 1 where it is not small.
 
-    >>> 1.8e-6 < delta_of(1.0, 6.0, 2) * 2 < 1.9e-6  # continuous noise has 0.91e-6
-    True
+    >>> f"{delta_of(0.5, 45.5, 28):.3e}"  # continuous noise has 2.712e-07
+    '2.717e-07'
     """
     from scipy.special import ndtr
 
@@ -67,7 +69,7 @@ def delta_of(a: float, sigma: float, coordinates: int) -> float:
     x = (last - coordinates) / s
     one = float(ndtr((last + 0.5) / s))
     other = float(ndtr(x)) + math.exp(-x * x / 2) / math.sqrt(2 * math.pi) / (2 * s)
-    return min(1.0, max(0.0, one - math.exp(a) * other) + ROUNDED * one + FAR_LESS)
+    return min(1.0, max(0.0, one - math.exp(a) * other) + ROUNDED * one + FAR_LESS * (1 + math.exp(a)))
 
 
 def needed_delta(sigma: float, tables: int, epsilon: float, level: float, choosing: float = 0.0) -> float:
@@ -78,7 +80,7 @@ def needed_delta(sigma: float, tables: int, epsilon: float, level: float, choosi
     """
     left = epsilon - choosing
     there = delta_of(left / 2, sigma, tables)
-    back = math.exp(min(left / 2 + level + choosing, math.log(1 / FAR_LESS)))
+    back = math.exp(min(left / 2 + level + choosing, LARGEST_LOG))
     return max(there * (1 + back), delta_of(left, sigma, 2 * tables))
 
 

@@ -41,7 +41,7 @@ def fit_wide(
     or 0 for few columns, unless it is given), and Laplace noise where that is 0.
     """
     _check(joint, notion)
-    marginals, noise = _noisy(joint, notion, epsilon, spent, delta)
+    marginals, noise = noisy_marginals(joint, notion, epsilon, spent, delta)
     model = fitted_model(marginals)
     weights = model.weights()
     rule = _rule_for(notion.limits if epsilon is None else aimed_at(notion.limits), weights, model.sizes)
@@ -66,7 +66,7 @@ def fit_wide(
     )
 
 
-def _noisy(
+def noisy_marginals(
     joint: Joint, notion: Notion, epsilon: float | None, spent: float, delta: float | None
 ) -> tuple[Marginals, GaussianNoise | None]:
     """The tables that the model is made of, and their noise if it is Gaussian."""
