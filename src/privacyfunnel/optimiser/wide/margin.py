@@ -10,8 +10,8 @@ from __future__ import annotations
 from privacyfunnel.promises.limits import Limits
 
 OF_LOWER = 0.7
-"""Of ln lift on the lower side: on Adult, what learned attackers find grows from some 0.53 to 0.58 with this, for a point
-of cells (docs/wide.md)."""
+"""Of ln lift on the lower side: on Adult, what learned attackers find grows from some 0.53 to 0.58 with this, for a
+point of cells (docs/wide.md)."""
 OF_SPREAD = (1 + OF_LOWER) / 2
 """Of a limit on the odds, which is one on both sides."""
 
