@@ -15,18 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.numeric.heap import pop, push
-from privacyfunnel.optimiser.generation.box_simplex import minimise, refresh, slack_basis
+from privacyfunnel.optimiser.generation.box_simplex import minimise
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-CUT_INSIDE = 0.1
-"""A box is cut at the relaxation's solution, but at least this fraction away from its ends."""
-HELPS = 0.02
+TOWARDS = 0.65
+"""A box is cut between its middle (0) and the relaxation's solution (1): at the solution, one half often stays nearly
+as large as the box, and in the middle, the chord may stay as far from the curve as it was."""
+HELPS = 0.1
 """Shrinking a box goes on while each time closes at least this share of the distance to −gap."""
-SWEEPS = 2
-"""How often rows are gone through to shrink a box."""
-REFRESH = 50
-"""Boxes cut before the tableau is computed anew."""
 EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
@@ -71,42 +67,28 @@ class Tableau(NamedTuple):
     x: Vector
 
 
-class OpenBoxes(NamedTuple):
-    """Box k is sides[k] = (lower, upper), has the bound bounds[k], and is to be cut at cut_at[k] in direction cuts[k].
-
-    The first `size` numbers in `heap` are the open boxes as a binary heap; the others are free places.
-    """
-
-    sides: Matrix
-    bounds: Vector
-    cuts: Integers
-    cut_at: Vector
-    heap: Integers
-
-
 @compiled(reorder_sums=True)
 def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
     """Shrink the box to what each row leaves of it; False if that is nothing."""
-    for _ in range(SWEEPS):
-        for i in range(len(rows.low)):
-            least, most = _range(rows, i, lower, upper)
-            if least > rows.high[i] + EMPTY or most < rows.low[i] - EMPTY:
+    for i in range(len(rows.low)):
+        least, most = _range(rows, i, lower, upper)
+        if least > rows.high[i] + EMPTY or most < rows.low[i] - EMPTY:
+            return False
+        above, below = rows.high[i] - least + BOX_MARGIN, rows.low[i] - most - BOX_MARGIN
+        for k in range(rows.starts[i], rows.starts[i + 1]):
+            x, entry = rows.column[k], rows.entry[k]
+            least_x, most_x = lower[x], upper[x]
+            if entry > 0:
+                upper[x] = min(most_x, least_x + above / entry)
+                lower[x] = max(least_x, most_x + below / entry)
+            else:
+                lower[x] = max(least_x, most_x + above / entry)
+                upper[x] = min(most_x, least_x + below / entry)
+    for x in range(len(lower)):
+        if lower[x] > upper[x]:
+            if lower[x] > upper[x] + EMPTY:
                 return False
-            above, below = rows.high[i] - least + BOX_MARGIN, rows.low[i] - most - BOX_MARGIN
-            for k in range(rows.starts[i], rows.starts[i + 1]):
-                x, entry = rows.column[k], rows.entry[k]
-                least_x, most_x = lower[x], upper[x]
-                if entry > 0:
-                    upper[x] = min(most_x, least_x + above / entry)
-                    lower[x] = max(least_x, most_x + below / entry)
-                else:
-                    lower[x] = max(least_x, most_x + above / entry)
-                    upper[x] = min(most_x, least_x + below / entry)
-        for x in range(len(lower)):
-            if lower[x] > upper[x]:
-                if lower[x] > upper[x] + EMPTY:
-                    return False
-                lower[x], upper[x] = upper[x], lower[x]
+            lower[x], upper[x] = upper[x], lower[x]
     return True
 
 
@@ -178,7 +160,10 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
 
 @compiled(reorder_sums=True)
 def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> tuple[int, float]:
-    """The value where curve and chord differ most at v, and where to cut the box there; −1 if they agree."""
+    """The value where curve and chord differ most at v, and where to cut the box there; −1 if they agree.
+
+    Weighted by the root of the side's length: long sides leave more to gain after the next cut, too.
+    """
     widest, x = 0.0, -1
     for j in range(len(lower)):
         width = upper[j] - lower[j]
@@ -186,12 +171,12 @@ def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> t
             at = min(max(v[j], lower[j]), upper[j])
             share = (at - lower[j]) / width
             apart = curve(at) - (1 - share) * curve(lower[j]) - share * curve(upper[j])
-            if apart > widest:
-                widest, x = apart, j
+            if apart * math.sqrt(width) > widest:
+                widest, x = apart * math.sqrt(width), j
     if x < 0:
         return -1, 0.0
-    inside = CUT_INSIDE * (upper[x] - lower[x])
-    return x, min(max(v[x], lower[x] + inside), upper[x] - inside)
+    solution = min(max(v[x], lower[x]), upper[x])
+    return x, TOWARDS * solution + (1 - TOWARDS) * (lower[x] + upper[x]) / 2
 
 
 @compiled(reorder_sums=True)
@@ -205,47 +190,7 @@ def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int
 
 
 @compiled(reorder_sums=True)
-def explore(
-    rows: RowBounds, y: Vector, gap: float, boxes: OpenBoxes, size: int, found: Matrix, n_found: int, budget: int
-) -> tuple[int, int, float]:
-    """Cut the boxes with the least bounds in two, `budget` times or until none is left below −gap.
-
-    Returns the number of open boxes, the number of points with a sum below −gap now in `found`, and the least bound
-    among the boxes that are done with.
-    """
-    m, n = rows.A.shape
-    tableau = Tableau(np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n + m))
-    slack_basis(rows.A, tableau.T, tableau.basic, tableau.outside)
-    parent = np.empty(2 * n)
-    settled = np.inf
-    for step in range(budget):
-        if size == 0 or size + 1 >= len(boxes.heap):
-            break
-        if step % REFRESH == REFRESH - 1:
-            refresh(rows.A, tableau.T, tableau.basic, tableau.outside)
-        k = boxes.heap[0]
-        size = pop(boxes.bounds, boxes.heap, size)
-        parent[:] = boxes.sides[k]
-        above, direction, at = boxes.bounds[k], boxes.cuts[k], boxes.cut_at[k]
-        for end in (direction + n, direction):  # the upper side of one half, the lower one of the other
-            k = boxes.heap[size]
-            box = boxes.sides[k]
-            box[:] = parent
-            box[end] = at
-            bound = max(above, bound_box(rows, y, gap, box[:n], box[n:], tableau))
-            if bound < -gap:
-                n_found = _note(rows, y, gap, tableau.x, found, n_found)
-                boxes.cuts[k], boxes.cut_at[k] = _next_cut(rows, box[:n], box[n:], tableau.x)
-            if bound >= -gap or boxes.cuts[k] < 0:  # where chord and curve agree, the bound is r(v), and v was noted
-                settled = min(settled, bound)
-            else:
-                boxes.bounds[k] = bound
-                size = push(boxes.bounds, boxes.heap, size)
-    return size, n_found, settled
-
-
-@compiled(reorder_sums=True)
-def _note(rows: RowBounds, y: Vector, gap: float, x: Vector, found: Matrix, n_found: int) -> int:
+def note(rows: RowBounds, y: Vector, gap: float, x: Vector, found: Matrix, n_found: int) -> int:
     """Write down v if it meets the rows and has a sum below −gap; how many there are now."""
     n = len(y)
     value = 0.0
@@ -258,7 +203,7 @@ def _note(rows: RowBounds, y: Vector, gap: float, x: Vector, found: Matrix, n_fo
 
 
 @compiled(reorder_sums=True)
-def _next_cut(rows: RowBounds, lower: Vector, upper: Vector, x: Vector) -> tuple[int, float]:
+def next_cut(rows: RowBounds, lower: Vector, upper: Vector, x: Vector) -> tuple[int, float]:
     """Where to cut a box with the solution x; −1 if nowhere."""
     direction, at = cut(rows.curved, lower, upper, x[: len(lower)])
     if direction < 0 and not _inside(rows, x):  # the simplex method gave up: cut anywhere
