@@ -21,7 +21,7 @@ REFRESH = 50
 
 
 class Boxes(NamedTuple):
-    """Box k is sides[k] = (lower, upper), has the bound bounds[k], and is to be cut at cut_at[k] in direction cuts[k]."""
+    """Box k is sides[k] = (lower, upper), has the bound bounds[k], and is cut at cut_at[k] in direction cuts[k]."""
 
     sides: Matrix
     bounds: Vector
@@ -62,7 +62,7 @@ def _copy(source: Boxes, k: int, target: Boxes, place: int) -> None:
 
 @compiled
 def take(boxes: Boxes, heap: Integers, size: int, count: int) -> Integers:
-    """The numbers of the boxes with the least bounds, which leave the heap; they stand where they were until others do."""
+    """The numbers of the boxes with the least bounds, which leave the heap; they stay readable until others join."""
     taken = np.empty(count, np.int64)
     for k in range(count):
         taken[k] = heap[0]
@@ -83,7 +83,7 @@ def gather(boxes: Boxes, heap: Integers, size: int, lane: Boxes, open_in_lane: i
 def dive(
     rows: RowBounds, y: Vector, gap: float, given: Boxes, taken: Integers, lane: Lane, budget: int
 ) -> tuple[int, int, float, int]:
-    """Put the boxes with the numbers `taken` on the lane's stack, and cut the one on top in two, `budget` times at most.
+    """Put the boxes `taken` on the lane's stack, and cut the one on top in two, `budget` times at most.
 
     Depth first, as the program of a box is then nearly that of the box before. Returns how many boxes are open, how
     many points with a sum below −gap are in lane.found, the least bound among boxes that are done with, and how many
