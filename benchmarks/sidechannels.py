@@ -31,6 +31,7 @@ DRAWS = 10
 SHAPE = (3, 3, 4)
 GAP = 1e-3
 SECONDS = 120.0
+REPEATS = 3
 REAL = (
     ("adult.csv.gz", "income", ("sex", "education")),
     ("adult.csv.gz", "income", ("sex", "race", "education")),
@@ -47,7 +48,7 @@ PRODUCTS: tuple[tuple[list[str], int | None], ...] = ((FIVE, None), (TEN, 2))
 
 def run() -> list[dict[str, object]]:
     pf.optimise(pf.Joint(np.random.default_rng(0).random((2, *SHAPE))), pf.SRLIP(1.0), gap=GAP)  # compiles once
-    return [*the_papers_setting(), *real_tables(), *products(), *five_columns()]
+    return [*the_papers_setting(), *threads(), *real_tables(), *products(), *five_columns()]
 
 
 def the_papers_setting() -> list[dict[str, object]]:
@@ -67,6 +68,38 @@ def the_papers_setting() -> list[dict[str, object]]:
                 "worst s": max(seconds for _, seconds, _ in solved),
                 "worst CPU s": max(busy for _, _, busy in solved),
                 **{method: _mean_utility(joints, epsilon, method) for method in METHODS},
+            }
+        )
+    return rows
+
+
+def threads() -> list[dict[str, object]]:
+    """One core and all of them in turn, so that what else the machine does falls on both: the least of some times each.
+
+    Results are the same to the last bit, which is compared.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return [{"problem": "threads: left out, a process cannot be kept to one core here"}]
+    joints = [pf.Joint(np.random.default_rng(2020 + draw).random((2, *SHAPE))) for draw in range(DRAWS)]
+    every = os.sched_getaffinity(0)
+    rows: list[dict[str, object]] = []
+    for epsilon in (0.5, 1.0):
+        seconds, found = np.empty((DRAWS, REPEATS, 2)), [set[tuple[float, float, bytes]]() for _ in joints]
+        for draw, repeat, many in np.ndindex(seconds.shape):
+            os.sched_setaffinity(0, every if many else {min(every)})
+            protocol, seconds[draw, repeat, many], _ = _joint_optimum(joints[draw], epsilon)
+            found[draw].add((protocol.utility, protocol.upper_bound, protocol.channel.tobytes()))
+        one, all_of_them = seconds.min(axis=1).T
+        rows.append(
+            {
+                "problem": f"random, c=2, {SHAPE}: {len(every)} cores against one",
+                "ε": epsilon,
+                "the same": max(map(len, found)) == 1,
+                "mean s": float(all_of_them.mean()),
+                "worst s": float(all_of_them.max()),
+                "mean s, one": float(one.mean()),
+                "worst s, one": float(one.max()),
+                "ratio": float(one.sum() / all_of_them.sum()),
             }
         )
     return rows

@@ -15,18 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.numeric.heap import pop, push
-from privacyfunnel.optimiser.generation.box_simplex import minimise, refresh, slack_basis
+from privacyfunnel.optimiser.generation.box_simplex import minimise
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-CUT_INSIDE = 0.1
-"""A box is cut at the relaxation's solution, but at least this fraction away from its ends."""
-HELPS = 0.02
+TOWARDS = 0.65
+"""A box is cut between its middle (0) and the relaxation's solution (1): at the solution, one half often stays nearly
+as large as the box, and in the middle, the chord may stay as far from the curve as it was."""
+HELPS = 0.1
 """Shrinking a box goes on while each time closes at least this share of the distance to −gap."""
-SWEEPS = 2
-"""How often rows are gone through to shrink a box."""
-REFRESH = 50
-"""Boxes cut before the tableau is computed anew."""
 EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
@@ -43,6 +39,21 @@ def curve(v: float) -> float:
     return -v * math.log(v) if v > 0 else 0.0
 
 
+class Limits(NamedTuple):
+    """Σ_k entry[k] v[column[k]] ≤ most[s], over starts[s] ≤ k < starts[s+1]; entries before middles[s] are positive.
+
+    Limit s is on row[s]; those from `above` on are on rows times −1.
+    """
+
+    starts: Integers
+    middles: Integers
+    column: Integers
+    entry: Vector
+    most: Vector
+    row: Integers
+    above: int
+
+
 class RowBounds(NamedTuple):
     """low ≤ A v ≤ high; row i has the entries entry[k] in column[k], for starts[i] ≤ k < starts[i+1]."""
 
@@ -54,12 +65,26 @@ class RowBounds(NamedTuple):
     high: Vector
     curved: NDArray[np.bool_]
     """Which v[x] have a term −v ln v."""
+    limits: Limits
+    """The same, from one side at a time."""
 
     @classmethod
     def of(cls, A: Matrix, low: Vector, high: Vector, curved: NDArray[np.bool_]) -> RowBounds:
         """The rows, with their entries sorted out."""
         row, column = np.nonzero(A)
-        return cls(A, np.searchsorted(row, np.arange(len(A) + 1)), column, A[row, column], low, high, curved)
+        starts = np.searchsorted(row, np.arange(len(A) + 1))
+        return cls(A, starts, column, A[row, column], low, high, curved, _limits(A, low, high))
+
+
+def _limits(A: Matrix, low: Vector, high: Vector) -> Limits:
+    above, below = np.flatnonzero(np.isfinite(high)), np.flatnonzero(np.isfinite(low))
+    B = np.concatenate([A[above], -A[below]])
+    s, column = np.nonzero(B)
+    order = np.lexsort((column, B[s, column] < 0, s))
+    s, column = s[order], column[order]
+    starts = np.searchsorted(s, np.arange(len(B) + 1))
+    middles, most = starts[:-1] + (B > 0).sum(axis=1), np.concatenate([high[above], -low[below]])
+    return Limits(starts, middles, column, B[s, column], most, np.concatenate([above, below]), len(above))
 
 
 class Tableau(NamedTuple):
@@ -71,54 +96,53 @@ class Tableau(NamedTuple):
     x: Vector
 
 
-class OpenBoxes(NamedTuple):
-    """Box k is sides[k] = (lower, upper), has the bound bounds[k], and is to be cut at cut_at[k] in direction cuts[k].
-
-    The first `size` numbers in `heap` are the open boxes as a binary heap; the others are free places.
-    """
-
-    sides: Matrix
-    bounds: Vector
-    cuts: Integers
-    cut_at: Vector
-    heap: Integers
-
-
-@compiled(reorder_sums=True)
+@compiled
 def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
     """Shrink the box to what each row leaves of it; False if that is nothing."""
-    for _ in range(SWEEPS):
-        for i in range(len(rows.low)):
-            least, most = _range(rows, i, lower, upper)
-            if least > rows.high[i] + EMPTY or most < rows.low[i] - EMPTY:
+    # One function with arrays of its own: handing tuples of arrays to others took twice as long as all the rest.
+    starts, middles, column, entry, most, _, _ = rows.limits
+    for s in range(len(most)):
+        start, middle, end = starts[s], middles[s], starts[s + 1]
+        least = 0.0
+        for k in range(start, middle):
+            least += entry[k] * lower[column[k]]
+        for k in range(middle, end):
+            least += entry[k] * upper[column[k]]
+        if least > most[s] + EMPTY:
+            return False
+        room = most[s] - least + BOX_MARGIN
+        for k in range(start, middle):
+            x = column[k]
+            upper[x] = min(upper[x], lower[x] + room / entry[k])
+        for k in range(middle, end):
+            x = column[k]
+            lower[x] = max(lower[x], upper[x] + room / entry[k])
+    for x in range(len(lower)):
+        if lower[x] > upper[x]:
+            if lower[x] > upper[x] + EMPTY:
                 return False
-            above, below = rows.high[i] - least + BOX_MARGIN, rows.low[i] - most - BOX_MARGIN
-            for k in range(rows.starts[i], rows.starts[i + 1]):
-                x, entry = rows.column[k], rows.entry[k]
-                least_x, most_x = lower[x], upper[x]
-                if entry > 0:
-                    upper[x] = min(most_x, least_x + above / entry)
-                    lower[x] = max(least_x, most_x + below / entry)
-                else:
-                    lower[x] = max(least_x, most_x + above / entry)
-                    upper[x] = min(most_x, least_x + below / entry)
-        for x in range(len(lower)):
-            if lower[x] > upper[x]:
-                if lower[x] > upper[x] + EMPTY:
-                    return False
-                lower[x], upper[x] = upper[x], lower[x]
+            lower[x], upper[x] = upper[x], lower[x]
     return True
 
 
-@compiled(reorder_sums=True)
-def _range(rows: RowBounds, i: int, lower: Vector, upper: Vector) -> tuple[float, float]:
-    """The least and the largest value of a row in the box."""
-    least = most = 0.0
-    for k in range(rows.starts[i], rows.starts[i + 1]):
-        a, b = rows.entry[k] * lower[rows.column[k]], rows.entry[k] * upper[rows.column[k]]
-        least += min(a, b)
-        most += max(a, b)
-    return least, most
+@compiled
+def _fill(rows: RowBounds, lower: Vector, upper: Vector, low: Vector, high: Vector) -> None:
+    """Bounds of (v, A v) in the box, all of them finite: rows with one bound have the other one from the box."""
+    starts, middles, column, entry, most, row, above = rows.limits
+    n = len(lower)
+    low[:n], high[:n], low[n:], high[n:] = lower, upper, rows.low, rows.high
+    for s in range(len(most)):
+        i = n + row[s]
+        if (s < above and low[i] == -np.inf) or (s >= above and high[i] == np.inf):
+            least = 0.0
+            for k in range(starts[s], middles[s]):
+                least += entry[k] * lower[column[k]]
+            for k in range(middles[s], starts[s + 1]):
+                least += entry[k] * upper[column[k]]
+            if s < above:
+                low[i] = min(least, most[s])
+            else:
+                high[i] = max(-least, -most[s])
 
 
 @compiled(reorder_sums=True)
@@ -145,11 +169,7 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
                 cost[j] += slope
             elif rows.curved[j]:
                 height += curve(lower[j])
-        low[:n], high[:n] = lower, upper
-        for i in range(m):
-            least, most = _range(rows, i, lower, upper)
-            low[n + i] = rows.low[i] if math.isfinite(rows.low[i]) else min(least, rows.high[i])
-            high[n + i] = rows.high[i] if math.isfinite(rows.high[i]) else max(most, rows.low[i])
+        _fill(rows, lower, upper, low, high)
         prices = minimise(cost, low, high, BOX_MARGIN - gap - height, T, basic, outside, x)
         bound = height
         reduced[:] = cost
@@ -178,7 +198,10 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
 
 @compiled(reorder_sums=True)
 def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> tuple[int, float]:
-    """The value where curve and chord differ most at v, and where to cut the box there; −1 if they agree."""
+    """The value where curve and chord differ most at v, and where to cut the box there; −1 if they agree.
+
+    Weighted by the root of the side's length: long sides leave more to gain after the next cut, too.
+    """
     widest, x = 0.0, -1
     for j in range(len(lower)):
         width = upper[j] - lower[j]
@@ -186,12 +209,12 @@ def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> t
             at = min(max(v[j], lower[j]), upper[j])
             share = (at - lower[j]) / width
             apart = curve(at) - (1 - share) * curve(lower[j]) - share * curve(upper[j])
-            if apart > widest:
-                widest, x = apart, j
+            if apart * math.sqrt(width) > widest:
+                widest, x = apart * math.sqrt(width), j
     if x < 0:
         return -1, 0.0
-    inside = CUT_INSIDE * (upper[x] - lower[x])
-    return x, min(max(v[x], lower[x] + inside), upper[x] - inside)
+    solution = min(max(v[x], lower[x]), upper[x])
+    return x, TOWARDS * solution + (1 - TOWARDS) * (lower[x] + upper[x]) / 2
 
 
 @compiled(reorder_sums=True)
@@ -205,47 +228,7 @@ def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int
 
 
 @compiled(reorder_sums=True)
-def explore(
-    rows: RowBounds, y: Vector, gap: float, boxes: OpenBoxes, size: int, found: Matrix, n_found: int, budget: int
-) -> tuple[int, int, float]:
-    """Cut the boxes with the least bounds in two, `budget` times or until none is left below −gap.
-
-    Returns the number of open boxes, the number of points with a sum below −gap now in `found`, and the least bound
-    among the boxes that are done with.
-    """
-    m, n = rows.A.shape
-    tableau = Tableau(np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n + m))
-    slack_basis(rows.A, tableau.T, tableau.basic, tableau.outside)
-    parent = np.empty(2 * n)
-    settled = np.inf
-    for step in range(budget):
-        if size == 0 or size + 1 >= len(boxes.heap):
-            break
-        if step % REFRESH == REFRESH - 1:
-            refresh(rows.A, tableau.T, tableau.basic, tableau.outside)
-        k = boxes.heap[0]
-        size = pop(boxes.bounds, boxes.heap, size)
-        parent[:] = boxes.sides[k]
-        above, direction, at = boxes.bounds[k], boxes.cuts[k], boxes.cut_at[k]
-        for end in (direction + n, direction):  # the upper side of one half, the lower one of the other
-            k = boxes.heap[size]
-            box = boxes.sides[k]
-            box[:] = parent
-            box[end] = at
-            bound = max(above, bound_box(rows, y, gap, box[:n], box[n:], tableau))
-            if bound < -gap:
-                n_found = _note(rows, y, gap, tableau.x, found, n_found)
-                boxes.cuts[k], boxes.cut_at[k] = _next_cut(rows, box[:n], box[n:], tableau.x)
-            if bound >= -gap or boxes.cuts[k] < 0:  # where chord and curve agree, the bound is r(v), and v was noted
-                settled = min(settled, bound)
-            else:
-                boxes.bounds[k] = bound
-                size = push(boxes.bounds, boxes.heap, size)
-    return size, n_found, settled
-
-
-@compiled(reorder_sums=True)
-def _note(rows: RowBounds, y: Vector, gap: float, x: Vector, found: Matrix, n_found: int) -> int:
+def note(rows: RowBounds, y: Vector, gap: float, x: Vector, found: Matrix, n_found: int) -> int:
     """Write down v if it meets the rows and has a sum below −gap; how many there are now."""
     n = len(y)
     value = 0.0
@@ -258,7 +241,7 @@ def _note(rows: RowBounds, y: Vector, gap: float, x: Vector, found: Matrix, n_fo
 
 
 @compiled(reorder_sums=True)
-def _next_cut(rows: RowBounds, lower: Vector, upper: Vector, x: Vector) -> tuple[int, float]:
+def next_cut(rows: RowBounds, lower: Vector, upper: Vector, x: Vector) -> tuple[int, float]:
     """Where to cut a box with the solution x; −1 if nowhere."""
     direction, at = cut(rows.curved, lower, upper, x[: len(lower)])
     if direction < 0 and not _inside(rows, x):  # the simplex method gave up: cut anywhere

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.optimiser.generation.boxes import OpenBoxes, RowBounds, explore
+from privacyfunnel.numeric.cores import side_by_side
+from privacyfunnel.optimiser.generation.boxes import RowBounds
+from privacyfunnel.optimiser.generation.lanes import Boxes, Lane, dive, gather, take
 from privacyfunnel.optimiser.generation.pricing import Programs, descend, distinct, reduced_cost
-from privacyfunnel.typing import Matrix, Vector
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 MEMORY = 400_000_000
 """Bytes for open boxes."""
@@ -26,6 +28,14 @@ ENTRIES_BETWEEN_LOOKS = 2_000_000
 """Entries of tableaux gone through before looking at the clock: some tenths of a second."""
 BOXES_BETWEEN_LOOKS = 1_000
 """Boxes cut before looking at the clock, however small they are."""
+LANES = 8
+"""Shares of the open boxes that are cut side by side: threads, at most. A matter of results, so the same everywhere."""
+BOXES_EACH = 4
+"""Boxes that a lane takes at a time, at most: what it does not come to goes back."""
+CUTS_EACH = 50
+"""Boxes that a lane cuts at a time, at most: some milliseconds, against a twentieth of one to start threads."""
+CUTS_TO_SPREAD = 4
+"""The same while there are fewer boxes than lanes."""
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
 MOST_FOUND = 100
@@ -69,16 +79,13 @@ class Tree:
         n = len(upper)
         capacity = min(MOST_BOXES, max(FEWEST_BOXES, MEMORY // (16 * n)))
         self._rows, self._y, self._gap = rows, y, gap
-        self._boxes = OpenBoxes(
-            sides=np.empty((capacity, 2 * n)),
-            bounds=np.empty(capacity),
-            cuts=np.empty(capacity, dtype=np.int64),
-            cut_at=np.empty(capacity),
-            heap=np.arange(capacity),
-        )
-        self._settled = np.inf
-        self.found, self.n_found = np.empty((MOST_FOUND, n)), 0
+        self._boxes, self._heap = Boxes.empty(capacity, n), np.arange(capacity)
         self.step = min(BOXES_BETWEEN_LOOKS, max(1, ENTRIES_BETWEEN_LOOKS // rows.A.size))
+        self._most = max(1, min(CUTS_EACH, self.step // LANES))
+        self._lanes: list[Lane] = []
+        self._settled = np.inf
+        self.cut = 0
+        self.found, self.n_found = np.empty((MOST_FOUND, n)), 0
         # all of Δ, to be cut in half somewhere
         boxes, widest = self._boxes, int(np.where(rows.curved, upper, -1.0).argmax())
         boxes.sides[0, :n], boxes.sides[0, n:] = 0.0, upper
@@ -93,15 +100,39 @@ class Tree:
             effort -= 1
 
     def grow(self, steps: int) -> bool:
-        """Cut so many boxes; False if nothing is left to cut, or no place."""
-        self._size, self.n_found, settled = explore(
-            self._rows, self._y, self._gap, self._boxes, self._size, self.found, self.n_found, steps
-        )
-        self._settled = min(self._settled, settled)
-        return 0 < self._size < len(self._boxes.heap) - 1
+        """Cut so many boxes, or a few more; False if nothing is left to cut, or no place."""
+        until = self.cut + steps
+        while self.cut < until and self._size and self._places():
+            self._cut_in_lanes()
+        return self._size > 0 and self._places() > 0
+
+    def _places(self) -> int:
+        """How many boxes each lane may cut: each cut leaves one box more, at most."""
+        return min(self._most, (len(self._heap) - self._size) // LANES)
+
+    def _cut_in_lanes(self) -> None:
+        """Deal out the boxes with the least bounds, and put together what comes of them, in the order of the lanes."""
+        taken = take(self._boxes, self._heap, self._size, min(self._size, LANES * BOXES_EACH))
+        cuts = self._places() if len(taken) >= LANES else min(self._places(), CUTS_TO_SPREAD)
+        used = min(LANES, len(taken))
+        while len(self._lanes) < used:
+            self._lanes.append(Lane.empty(self._rows, BOXES_EACH + self._most, MOST_FOUND))
+        shares = [(lane, np.ascontiguousarray(taken[i::LANES])) for i, lane in enumerate(self._lanes[:used])]
+
+        def work(share: tuple[Lane, Integers]) -> tuple[int, int, float, int]:
+            return dive(self._rows, self._y, self._gap, self._boxes, share[1], share[0], cuts)
+
+        done = side_by_side(work, shares)
+        self._size -= len(taken)
+        for (lane, _), (still_open, n_found, settled, cut) in zip(shares, done, strict=True):
+            self._size = gather(self._boxes, self._heap, self._size, lane.boxes, still_open)
+            self._settled = min(self._settled, settled)
+            self.cut += cut
+            more = min(n_found, MOST_FOUND - self.n_found)
+            self.found[self.n_found : self.n_found + more] = lane.found[:more]
+            self.n_found += more
 
     @property
     def bound(self) -> float:
         """r(v) is at least this in all of Δ."""
-        boxes = self._boxes
-        return min(self._settled, float(boxes.bounds[boxes.heap[0]])) if self._size else self._settled
+        return min(self._settled, float(self._boxes.bounds[self._heap[0]])) if self._size else self._settled

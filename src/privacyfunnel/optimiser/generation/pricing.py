@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privacyfunnel.numeric.cores import cores
+from privacyfunnel.numeric.cores import cores, side_by_side
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.box_descent import descents
 from privacyfunnel.optimiser.generation.box_simplex import slack_basis
@@ -39,8 +39,11 @@ SHARED_FROM = 20_000
 
 COMPILED_TO = 10_000
 """Entries of A up to which descents are compiled; beyond, sparse programs are quicker."""
-AT_ONCE = 40
+AT_ONCE = 160
 """Compiled descents before looking at the clock."""
+SEARCH_LANES = 4
+"""Shares of them that go side by side, each from where its own last one ended: threads, at most. A matter of results,
+so the same everywhere."""
 
 
 class Programs(Protocol):
@@ -76,7 +79,7 @@ class Oracle:
         self.row_upper = np.concatenate([np.zeros(len(G)), [1.0]])
         self._polytope = polytope
         self._team: list[Oracle] = []
-        self._tableau: Tableau | None = None
+        self._tableaux: list[Tableau] = []
         self.compiled = self.A.size <= COMPILED_TO
         """Whether local searches are, so that thousands of them take no time."""
         self._lp = LinearProgram(self.A, self.row_lower, self.row_upper, upper=1.0)
@@ -111,18 +114,25 @@ class Oracle:
         self._lp.set_row_bounds(np.where(np.append(tight, False), -ajar, self.row_lower), upper)
         self._lp.set_bounds(np.zeros(self.n_x), open_values.astype(np.float64))
 
-    def ends(self, y: Vector, starts: Matrix) -> Matrix:
-        """Local minima of r that are reached from the starts, by compiled programs."""
-        if self._tableau is None:
+    def ends(self, y: Vector, starts: Matrix) -> tuple[Matrix, Vector]:
+        """Local minima of r that are reached from the starts, and r there, by compiled programs."""
+        while len(self._tableaux) < SEARCH_LANES:
             T, m = np.empty_like(self.A), len(self.A)
             basic, outside = np.empty(m, dtype=np.int64), np.empty(self.n_x, dtype=np.int64)
             slack_basis(self.A, T, basic, outside)
-            self._tableau = Tableau(T, basic, outside, np.zeros(self.n_x + m))
+            self._tableaux.append(Tableau(T, basic, outside, np.zeros(self.n_x + m)))
         # Σv = 1, so a row is never below its least entry
         low = np.concatenate([np.zeros(self.n_x), self.G.min(axis=1, initial=0.0), [1.0]])
         high = np.concatenate([np.ones(self.n_x), self.row_upper])
-        ends, values = descents(self.A, low, high, y, np.ascontiguousarray(starts), *self._tableau)
-        return np.asarray(ends[np.isfinite(values)])
+
+        def search(lane: int) -> tuple[Matrix, Vector]:
+            part = np.ascontiguousarray(starts[lane::SEARCH_LANES])
+            return descents(self.A, low, high, y, part, *self._tableaux[lane])
+
+        parts = side_by_side(search, range(min(SEARCH_LANES, len(starts))))
+        values = np.concatenate([value for _, value in parts])
+        reached = np.isfinite(values)
+        return np.concatenate([end for end, _ in parts])[reached], values[reached]
 
     def team(self) -> list[Oracle]:
         """This oracle and others like it, one for each core, where programs are large enough to share them out."""
@@ -222,23 +232,32 @@ def extremes(oracle: BoxedPrograms) -> tuple[Matrix, Vector]:
 
 def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:
     """The different local minima with r(v) < −threshold reached from `starts`, best first."""
+    if isinstance(oracle, Oracle) and oracle.compiled:
+        some = (starts[i : i + AT_ONCE] for i in range(0, len(starts), AT_ONCE))
+        parts = [oracle.ends(y, part) for part in some if not stopped()]
+        ends = np.concatenate([np.empty((0, oracle.n_x)), *(end for end, _ in parts)])
+        values = np.concatenate([np.empty(0), *(value for _, value in parts)])
+    else:
+        ends = _search(oracle, y, starts, stopped)
+        values = np.array([reduced_cost(end, y) for end in ends])
+    found = np.flatnonzero(values < -threshold)
+    return distinct(ends[found[np.argsort(values[found], kind="stable")]])
+
+
+def _search(oracle: Programs, y: Vector, starts: Matrix, stopped: Callable[[], bool]) -> Matrix:
+    """Local minima by the solver, shared among the cores where programs are large."""
 
     def search(helper: Programs, part: Matrix) -> list[Vector]:
         return [descend(helper, y, v) for v in part if not stopped()]
 
     team = oracle.team()
-    if isinstance(oracle, Oracle) and oracle.compiled:
-        some = (starts[i : i + AT_ONCE] for i in range(0, len(starts), AT_ONCE))
-        ends = [end for part in some if not stopped() for end in oracle.ends(y, part)]
-    elif len(team) == 1:
+    if len(team) == 1:
         ends = search(oracle, starts)
     else:
         with ThreadPoolExecutor(len(team)) as pool:
             shared = pool.map(search, team, [starts[i :: len(team)] for i in range(len(team))])
             ends = [end for part in shared for end in part]
-    found = [(reduced_cost(end, y), end) for end in ends]
-    found = sorted((pair for pair in found if pair[0] < -threshold), key=lambda pair: pair[0])
-    return distinct(np.array([v for _, v in found]).reshape(-1, oracle.n_x))
+    return np.array(ends).reshape(-1, oracle.n_x)
 
 
 def distinct(V: Matrix) -> Matrix:

@@ -87,7 +87,9 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
             else:
                 y = master.central_prices()
                 anywhere = _scattered(rng, polytope.n_x, MORE_COMPILED if oracle.compiled else 1)
-                better = local_search(oracle, y, anywhere, state.gap / 2, state.stopped)
+                for half in np.array_split(anywhere, 2):  # what the first one finds changes prices
+                    if not len(better):
+                        better = local_search(oracle, y, half, state.gap / 2, state.stopped)
                 if not len(better):
                     proofs += 1
                     effort = math.inf if otherwise is None else FIRST_EFFORT
@@ -117,5 +119,6 @@ def starting_points(rng: np.random.Generator, used: Columns, p_x: Vector, random
 
 def _scattered(rng: np.random.Generator, n: int, times: int) -> Matrix:
     """Many points of all kinds, from nearly single values to nearly uniform: cheaper than a proof that fails."""
-    sharpness = np.repeat(SCATTER, times * min(SCATTERED, SCATTERED_EACH * n) // len(SCATTER))
-    return np.stack([rng.dirichlet(np.full(n, alpha)) for alpha in sharpness])
+    each = times * min(SCATTERED, SCATTERED_EACH * n) // len(SCATTER)
+    kinds = [rng.dirichlet(np.full(n, alpha), size=each) for alpha in SCATTER]
+    return np.stack(kinds, axis=1).reshape(-1, n)
