@@ -14,7 +14,7 @@ import numpy as np
 
 from privacyfunnel.numeric.cores import side_by_side
 from privacyfunnel.optimiser.generation.boxes import RowBounds
-from privacyfunnel.optimiser.generation.lanes import Boxes, Lane, dive, gather, take
+from privacyfunnel.optimiser.generation.lanes import Boxes, Lane, dive, gather, least_points, take
 from privacyfunnel.optimiser.generation.pricing import Programs, descend, distinct, reduced_cost
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -62,14 +62,17 @@ def prove(
 
     `upper[x]` is at least the largest v[x] in Δ. `effort` is how often to look at the clock before giving up.
     """
-    rows = oracle.rows()
-    hidden = len(rows.curved) - oracle.n_x
-    tree = Tree(rows, np.append(y, np.zeros(hidden)), np.append(upper, np.ones(hidden)), gap)
+    tree = Tree.of(oracle, y, upper, gap)
     tree.search(stopped, effort)
+    return Proof(tree.bound, polished(oracle, y, tree, gap))
+
+
+def polished(oracle: Programs, y: Vector, tree: Tree, gap: float) -> Matrix:
+    """The vertices with r(v) < −gap that are reached from the points that a tree met."""
     met = tree.found[: tree.n_found, : oracle.n_x].clip(0)
-    polished = [descend(oracle, y, v) for v in distinct(met)]
-    improving = [v for v in polished if reduced_cost(v, y) < -gap]
-    return Proof(tree.bound, distinct(np.array(improving).reshape(-1, oracle.n_x)))
+    ends = [descend(oracle, y, v) for v in distinct(met)]
+    improving = [v for v in ends if reduced_cost(v, y) < -gap]
+    return distinct(np.array(improving).reshape(-1, oracle.n_x))
 
 
 class Tree:
@@ -91,6 +94,35 @@ class Tree:
         boxes.sides[0, :n], boxes.sides[0, n:] = 0.0, upper
         boxes.bounds[0], boxes.cuts[0], boxes.cut_at[0] = -np.inf, widest, upper[widest] / 2
         self._size = 1
+
+    @classmethod
+    def of(cls, oracle: Programs, y: Vector, upper: Vector, gap: float) -> Tree:
+        """The tree for min H(v) − y·v; `upper[x]` is at least the largest v[x] in Δ."""
+        rows = oracle.rows()
+        hidden = len(rows.curved) - oracle.n_x
+        return cls(rows, np.append(y, np.zeros(hidden)), np.append(upper, np.ones(hidden)), gap)
+
+    def lower(self, less: Vector) -> None:
+        """Go on at prices that are lower by less[x] ≥ 0 for the first values: r(v) rises, so all bounds still hold."""
+        self._y = self._y - np.append(less, np.zeros(len(self._y) - len(less)))
+
+    def lowest(self, most: int) -> tuple[Vector, Matrix]:
+        """Of the open boxes with the least bounds: the least r(v) of their programs, and where it is, if below −gap."""
+        n, open_boxes = len(self._y), self._heap[: self._size]
+        chosen = open_boxes[np.argsort(self._boxes.bounds[open_boxes], kind="stable")[:most]]
+        while len(self._lanes) < LANES:
+            self._lanes.append(Lane.empty(self._rows, BOXES_EACH + self._most, MOST_FOUND))
+
+        def solve(place: int) -> tuple[Vector, Matrix]:
+            sides = self._boxes.sides[chosen[place::LANES]]
+            r, points = np.full(len(sides), np.inf), np.empty((len(sides), n))
+            least_points(self._rows, self._y, self._gap, sides, self._lanes[place].tableau, r, points)
+            return r, points
+
+        parts = side_by_side(solve, range(LANES))
+        r, points = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        below = r < -self._gap
+        return r[below], points[below]
 
     def search(self, stopped: Callable[[], bool], effort: float) -> None:
         """Cut boxes until all are done with, for some time after an improving posterior was found, or `stopped()`."""
@@ -131,6 +163,11 @@ class Tree:
             more = min(n_found, MOST_FOUND - self.n_found)
             self.found[self.n_found : self.n_found + more] = lane.found[:more]
             self.n_found += more
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some box is still to be cut."""
+        return self._size > 0
 
     @property
     def bound(self) -> float:

@@ -80,6 +80,21 @@ def gather(boxes: Boxes, heap: Integers, size: int, lane: Boxes, open_in_lane: i
 
 
 @compiled(reorder_sums=True)
+def least_points(
+    rows: RowBounds, y: Vector, gap: float, sides: Matrix, tableau: Tableau, r: Vector, points: Matrix
+) -> None:
+    """For each box, a bound on its least r(v), and the point where its linear program is least."""
+    n = len(y)
+    box = np.empty(2 * n)
+    for k in range(len(sides)):
+        if k % REFRESH == 0:
+            refresh(rows.A, tableau.T, tableau.basic, tableau.outside)
+        box[:] = sides[k]
+        r[k] = bound_box(rows, y, gap, box[:n], box[n:], tableau)
+        points[k] = tableau.x[:n]
+
+
+@compiled(reorder_sums=True)
 def dive(
     rows: RowBounds, y: Vector, gap: float, given: Boxes, taken: Integers, lane: Lane, budget: int
 ) -> tuple[int, int, float, int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.first_mixture import peel
+from privacyfunnel.optimiser.generation.lowered_prices import prove_lowered
 from privacyfunnel.optimiser.generation.pricing import (
     SHARPNESS,
     WORTH_ADDING,
@@ -42,6 +44,10 @@ SHARE = 0.4
 
 OTHERWISE = 0.75
 """Of the time that is left then, what it may take."""
+LOWERED = 0.8
+"""Of the time that is left then, for proofs at lowered prices, which may find posteriors to go on with."""
+LOWERED_TO = 200_000
+"""Entries of rows up to which these are tried: boxes take milliseconds then."""
 
 
 class Otherwise(Protocol):
@@ -66,24 +72,25 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
     master.add(start)
     if first is not None:
         master.add(first)
-    largest: Vector | None = None
-    rounds = proofs = 0
+    proofs = Proofs(state, around, otherwise)
+    rounds = 0
     while not state.stopped() and not state.closed():
-        if otherwise is not None and state.spent() >= SHARE:
-            otherwise(seconds=OTHERWISE * state.left())
-            otherwise = None
         rounds += 1
         q, y, artificial = master.solve()
         if artificial <= 0:
             state.keep(master.columns, q)
         state.report()
-        starts = starting_points(
-            rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x, RANDOM_STARTS, USED_STARTS
-        )
-        better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
+        if proofs.late():
+            y = master.central_prices()
+            better = proofs.in_time(y)
+        else:
+            starts = starting_points(
+                rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x, RANDOM_STARTS, USED_STARTS
+            )
+            better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
         if not len(better) and not state.stopped():
-            if largest is None:
-                better, largest = extremes(around)
+            if proofs.largest is None:
+                better, proofs.largest = extremes(around)
             else:
                 y = master.central_prices()
                 anywhere = _scattered(rng, polytope.n_x, MORE_COMPILED if oracle.compiled else 1)
@@ -91,24 +98,71 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
                     if not len(better):
                         better = local_search(oracle, y, half, state.gap / 2, state.stopped)
                 if not len(better):
-                    proofs += 1
-                    effort = math.inf if otherwise is None else FIRST_EFFORT
-                    proof = prove(around, y, largest, state.gap, state.stopped, effort)
-                    state.bound(y, proof.bound)
-                    better = proof.improving
-                    state.report()
-                    if otherwise is not None and not len(better) and proof.bound < -state.gap:
-                        otherwise(seconds=OTHERWISE * state.left())
-                        otherwise = None
-                        continue
+                    better = proofs.at(y)
         new = Columns.from_dense(polytope.draw_in(better))
         new = new.take(np.flatnonzero(new.entropy() - new.dot(y) < -WORTH_ADDING * state.gap))
         if len(new):
             master.add(new)
-        elif proofs and (artificial <= 0 or not master.raise_penalty()):
+        elif proofs.done and (artificial <= 0 or not master.raise_penalty()):
             break  # proven, or all that is left to gain lies outside of Δ by rounding errors
     state.keep(master.columns, master.solve_without_artificial())
-    return f"column generation: {rounds} rounds, {len(master.columns)} posteriors, {proofs} proofs by branch and bound"
+    found = f"{rounds} rounds, {len(master.columns)} posteriors"
+    return f"column generation: {found}, {proofs.made} proofs by branch and bound"
+
+
+@dataclass(eq=False)
+class Proofs:
+    """Bounds for a search: by branch and bound at the prices there are, or in the time there is."""
+
+    state: Search
+    around: Oracle
+    otherwise: Otherwise | None
+    """Another way to lower the bound; None once it was taken."""
+    largest: Vector | None = None
+    """largest[x] is at least the largest v[x] in Δ."""
+    made: int = 0
+    done: bool = False
+    """Whether the last proof left nothing open."""
+
+    def late(self) -> bool:
+        """Whether it is time for the other ways, converged or not."""
+        return self.otherwise is not None and self.state.spent() >= SHARE
+
+    def at(self, y: Vector) -> Matrix:
+        """Prove as much as can be at the prices y; posteriors that improve on them."""
+        state, effort = self.state, math.inf if self.otherwise is None else FIRST_EFFORT
+        self.made += 1
+        proof = prove(self.around, y, self._largest(), state.gap, state.stopped, effort)
+        state.bound(y, proof.bound)
+        state.report()
+        self.done = not len(proof.improving)
+        if self.otherwise is not None and self.done and proof.bound < -state.gap:
+            self.done = False
+            return self.in_time(y)
+        return proof.improving
+
+    def in_time(self, y: Vector) -> Matrix:
+        """The other ways, once: proofs at lowered prices where there are several views, then `otherwise`."""
+        state, otherwise, self.otherwise = self.state, self.otherwise, None
+        better = np.empty((0, self.around.n_x))
+        if not state.one_view and self.around.A.size <= LOWERED_TO:
+
+            def proven(prices: Vector, bound: float) -> None:
+                state.bound(prices, bound)
+                state.report()
+
+            seconds, whole = LOWERED * state.left(), state.entropy
+            proof = prove_lowered(self.around, y, self._largest(), state.p_x, whole, seconds, proven, state.stopped)
+            better = proof.improving
+            self.made += 1
+        if otherwise is not None and not state.closed() and not state.stopped():
+            otherwise(seconds=OTHERWISE * state.left())
+        return better
+
+    def _largest(self) -> Vector:
+        if self.largest is None:
+            self.largest = extremes(self.around)[1]
+        return self.largest
 
 
 def starting_points(rng: np.random.Generator, used: Columns, p_x: Vector, random: int, of_used: int) -> Matrix:
