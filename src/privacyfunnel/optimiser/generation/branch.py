@@ -165,11 +165,6 @@ class Tree:
             self.n_found += more
 
     @property
-    def is_open(self) -> bool:
-        """Whether some box is still to be cut."""
-        return self._size > 0
-
-    @property
     def bound(self) -> float:
         """r(v) is at least this in all of Δ."""
         return min(self._settled, float(self._boxes.bounds[self._heap[0]])) if self._size else self._settled

@@ -7,80 +7,75 @@ thousand has costs 1e-5 nats, where the same tenth off the bound of all boxes wo
 κ is found twice. At first every value with a share p_x is lowered by the same cost, κ_x = allowance / (n·p_x). Then,
 stage by stage, boxes that are still open are asked for their least points v_b, and a small linear program says which κ
 lifts the lowest of them most, min δ s.t. κ·v_b + δ ≥ −r_b and p·κ ≤ the stage's allowance. Allowances grow from stage
-to stage, so that every proof comes to an end, the sooner the dearer; if time is left, another one begins with less.
+to stage, so that every proof comes to an end, the sooner the dearer; the next one has more time, so it is cheaper.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from privacyfunnel.numeric.lp import LinearProgram
-from privacyfunnel.optimiser.generation.branch import Proof, Tree, polished
+from privacyfunnel.optimiser.generation.branch import Tree, polished
 from privacyfunnel.optimiser.generation.pricing import Programs
-from privacyfunnel.typing import Vector
+from privacyfunnel.typing import Matrix, Vector
 
 FIRST_SHARE = 3e-3
 """Of H(X), what lowering the prices of rare values before anything else costs."""
 STAGE_SHARE = 5e-4
 """Of H(X), what the first stage may lower prices by."""
-GROWS = 1.25
-"""By this factor each stage may cost more than the one before: the twentieth 70 times as much as the first."""
+GROWS = 1.15
+"""By this factor each stage may cost more than the one before: the last one 25 times as much as the first."""
 STAGES = 24
 """In the time there is for a proof."""
 TOLERANCE_SHARE = 1e-3
 """Of H(X): boxes whose least r(v) is above minus this are done with."""
 MOST_LOWERED = 2.0
 """Nats: a value whose price is this much lower is in no posterior that pays."""
-LOOKED_AT = 1_000
+FEWEST, MOST = 50, 1_000
 """Open boxes, those with the least bounds, that a stage asks for their points."""
+OF_CUTS = 0.25
+"""So many of them for each box that the stage has cut, where that is between the two: asking takes about as long."""
+SHARES = (0.1, 0.25, 1.0)
+"""Of the time that is left, for one proof after the other: each has more time than the one before."""
 FINER = 3.0
-"""The next proof has this part of the allowances of the one before."""
-WORTH_ANOTHER = 0.4
-"""Of the time there was: a proof that took less is followed by a finer one."""
+"""After a proof that took less than half of its time, the next one has this part of its allowances."""
 TIE = 1e-2
 """What a nat of p·κ counts against a nat of δ within the allowance: little, so that nothing is lowered in vain."""
 
 
-@dataclass(frozen=True, eq=False)
-class LoweredProof:
-    """r(v) ≥ bound for every v in Δ at these prices."""
+@dataclass(eq=False)
+class LoweredPrices:
+    """Proofs at lowered prices, each finer than the one before; they go on where new posteriors interrupted them."""
 
-    prices: Vector
-    bound: float
-    closed: bool
-    """Whether no box is open."""
+    oracle: Programs
+    upper: Vector
+    """upper[x] is at least the largest v[x] in Δ."""
+    p_x: Vector
+    scale: float
+    """Allowances are shares of this, at first H(X)."""
+    proven: Callable[[Vector, float], None]
+    """Is told of prices, and what r(v) is at least at them."""
+    stopped: Callable[[], bool]
+    shares: list[float] = field(default_factory=lambda: list(SHARES))
 
-
-def prove_lowered(
-    oracle: Programs,
-    y: Vector,
-    upper: Vector,
-    p_x: Vector,
-    whole: float,
-    seconds: float,
-    proven: Callable[[Vector, float], None],
-    stopped: Callable[[], bool],
-) -> Proof:
-    """Tell `proven` of prices below y and what r(v) is at least at them, in proofs that are finer and finer.
-
-    `upper[x]` is at least the largest v[x] in Δ, `whole` is H(X). Returns the last bound, and posteriors that were met
-    and would improve the mixture.
-    """
-    until, scale = time.monotonic() + seconds, whole
-    while True:
-        begun = time.monotonic()
-        tolerance = TOLERANCE_SHARE * scale
-        tree = Tree.of(oracle, y, upper, tolerance)
-        last = _stages(tree, y, p_x, scale, until - begun, proven, stopped)
-        improving = polished(oracle, last.prices, tree, tolerance)
-        early = time.monotonic() - begun < WORTH_ANOTHER * (until - begun)
-        if stopped() or len(improving) or not last.closed or not early:
-            return Proof(last.bound, improving)
-        scale /= FINER
+    def prove(self, y: Vector, seconds: float) -> Matrix:
+        """Prove what can be proven at prices below y; posteriors that were met and would improve the mixture."""
+        until = time.monotonic() + seconds
+        while True:
+            begun = time.monotonic()
+            there_is, tolerance = self.shares[0] * (until - begun), TOLERANCE_SHARE * self.scale
+            tree = Tree.of(self.oracle, y, self.upper, tolerance)
+            prices = _stages(tree, y, self.p_x, self.scale, there_is, self.proven, self.stopped)
+            improving = polished(self.oracle, prices, tree, tolerance)
+            if len(improving) or self.stopped() or len(self.shares) == 1:
+                return improving
+            self.shares.pop(0)
+            if time.monotonic() - begun < there_is / 2:
+                self.scale /= FINER
 
 
 def _stages(
@@ -91,28 +86,29 @@ def _stages(
     seconds: float,
     proven: Callable[[Vector, float], None],
     stopped: Callable[[], bool],
-) -> LoweredProof:
-    """Branch and bound on the tree, prices lowered before and between stages."""
+) -> Vector:
+    """Branch and bound on the tree, prices lowered before and between stages; the prices at the end."""
     first = np.minimum(MOST_LOWERED, FIRST_SHARE * scale / (len(p_x) * p_x))
     tree.lower(first)
     y, allowance, begun, is_open = y - first, STAGE_SHARE * scale, time.monotonic(), True
     for stage in range(1, STAGES + 1):
-        until = begun + seconds * stage / STAGES
+        until, before = begun + seconds * stage / STAGES, tree.cut
         while is_open and not stopped() and time.monotonic() < until:
             is_open = tree.grow(tree.step)
         proven(y, tree.bound)
         if not is_open or stopped() or (stage == 1 and tree.n_found):
             break
         if stage < STAGES:
-            less = _lift(tree, p_x, allowance)
+            asked = int(min(MOST, max(FEWEST, OF_CUTS * (tree.cut - before))))
+            less = _lift(tree, asked, p_x, allowance)
             tree.lower(less)
             y, allowance = y - less, GROWS * allowance
-    return LoweredProof(y, tree.bound, closed=not tree.is_open)
+    return y
 
 
-def _lift(tree: Tree, p_x: Vector, allowance: float) -> Vector:
+def _lift(tree: Tree, asked: int, p_x: Vector, allowance: float) -> Vector:
     """κ with p·κ ≤ allowance that lifts the lowest of the open boxes most."""
-    r, points = tree.lowest(LOOKED_AT)
+    r, points = tree.lowest(asked)
     if not len(r):
         return np.zeros(len(p_x))
     V, n = points[:, : len(p_x)].clip(0), len(p_x)

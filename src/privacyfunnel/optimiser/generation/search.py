@@ -10,7 +10,7 @@ import numpy as np
 
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.first_mixture import peel
-from privacyfunnel.optimiser.generation.lowered_prices import prove_lowered
+from privacyfunnel.optimiser.generation.lowered_prices import LoweredPrices
 from privacyfunnel.optimiser.generation.pricing import (
     SHARPNESS,
     WORTH_ADDING,
@@ -44,7 +44,7 @@ SHARE = 0.4
 
 OTHERWISE = 0.75
 """Of the time that is left then, what it may take."""
-LOWERED = 0.8
+LOWERED = 0.95
 """Of the time that is left then, for proofs at lowered prices, which may find posteriors to go on with."""
 LOWERED_TO = 200_000
 """Entries of rows up to which these are tried: boxes take milliseconds then."""
@@ -112,7 +112,7 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
 
 @dataclass(eq=False)
 class Proofs:
-    """Bounds for a search: by branch and bound at the prices there are, or in the time there is."""
+    """Bounds for a search: by branch and bound at the prices there are, and by other ways if that takes too long."""
 
     state: Search
     around: Oracle
@@ -121,43 +121,55 @@ class Proofs:
     largest: Vector | None = None
     """largest[x] is at least the largest v[x] in Δ."""
     made: int = 0
+    lowered: LoweredPrices | None = None
+    hurried: bool = False
+    """Whether proofs took too long, or time was running out."""
     done: bool = False
-    """Whether the last proof left nothing open."""
+    """Whether the last proof left nothing to improve."""
+
+    @property
+    def lowers(self) -> bool:
+        """Whether proofs at lowered prices are tried: where there are several views, and boxes take milliseconds."""
+        return not self.state.one_view and self.state.time_limit is not None and self.around.A.size <= LOWERED_TO
 
     def late(self) -> bool:
         """Whether it is time for the other ways, converged or not."""
-        return self.otherwise is not None and self.state.spent() >= SHARE
+        return not self.hurried and (self.lowers or self.otherwise is not None) and self.state.spent() >= SHARE
 
     def at(self, y: Vector) -> Matrix:
         """Prove as much as can be at the prices y; posteriors that improve on them."""
-        state, effort = self.state, math.inf if self.otherwise is None else FIRST_EFFORT
+        state = self.state
+        if self.hurried and self.lowers:
+            return self.in_time(y)
         self.made += 1
+        effort = math.inf if self.hurried or not (self.lowers or self.otherwise is not None) else FIRST_EFFORT
         proof = prove(self.around, y, self._largest(), state.gap, state.stopped, effort)
         state.bound(y, proof.bound)
         state.report()
         self.done = not len(proof.improving)
-        if self.otherwise is not None and self.done and proof.bound < -state.gap:
+        if self.done and proof.bound < -state.gap and effort < math.inf:
             self.done = False
             return self.in_time(y)
         return proof.improving
 
     def in_time(self, y: Vector) -> Matrix:
-        """The other ways, once: proofs at lowered prices where there are several views, then `otherwise`."""
-        state, otherwise, self.otherwise = self.state, self.otherwise, None
-        better = np.empty((0, self.around.n_x))
-        if not state.one_view and self.around.A.size <= LOWERED_TO:
-
-            def proven(prices: Vector, bound: float) -> None:
-                state.bound(prices, bound)
-                state.report()
-
-            seconds, whole = LOWERED * state.left(), state.entropy
-            proof = prove_lowered(self.around, y, self._largest(), state.p_x, whole, seconds, proven, state.stopped)
-            better = proof.improving
+        """The other ways: proofs at lowered prices, or `otherwise`, once; posteriors that improve on the prices y."""
+        state, self.hurried = self.state, True
+        if self.lowers:
             self.made += 1
-        if otherwise is not None and not state.closed() and not state.stopped():
-            otherwise(seconds=OTHERWISE * state.left())
-        return better
+            if self.lowered is None:
+                self.lowered = LoweredPrices(
+                    self.around, self._largest(), state.p_x, state.entropy, self._proven, state.stopped
+                )
+            return self.lowered.prove(y, LOWERED * state.left())
+        if self.otherwise is not None:
+            self.otherwise(seconds=OTHERWISE * state.left())
+            self.otherwise = None
+        return np.empty((0, self.around.n_x))
+
+    def _proven(self, prices: Vector, least: float) -> None:
+        self.state.bound(prices, least)
+        self.state.report()
 
     def _largest(self) -> Vector:
         if self.largest is None:
