@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.distribution.noise import MOST_PEOPLE
 from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.optimiser.wide.listing import SECONDS, listed_for
 from privacyfunnel.optimiser.wide.margin import aimed_at
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
@@ -16,9 +18,10 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.kept import kept_by
+from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
-from privacyfunnel.protocols.wide.rule import Rule
+from privacyfunnel.protocols.wide.rule import Plan, Rule
 from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fitting import fitted_model
@@ -29,21 +32,21 @@ TWO = 2
 """Values of the secret that pairs of combinations are for; with more, combinations are mixed in larger groups."""
 
 
-def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float = 0.0) -> WideProtocol:
+def fit_wide(
+    joint: Joint, notion: Notion, epsilon: float | None, spent: float = 0.0, seconds: float | None = SECONDS
+) -> WideProtocol:
     """The protocol for all combinations of the columns' values, by a model with ε₀ = `epsilon`, or without noise.
 
-    What was `spent` of ε₀ on choosing columns is not spent on the model.
+    What was `spent` of ε₀ on choosing columns is not spent on the model. Where combinations are few, a program over
+    all pairs of them has so many `seconds`; if it finds nothing better than groups in them, rows are redrawn by groups.
     """
     _check(joint, notion)
     left = None if epsilon is None else checked_epsilon(epsilon) * (1 - ROUNDINGS) - spent
     marginals = exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left))
     model = fitted_model(marginals)
     weights = model.weights()
-    rule = _rule_for(notion.limits if left is None else aimed_at(notion.limits), weights, model.sizes)
-    plan = plan_by(rule, weights, model.sizes)
-    certificate = certify_plan(plan, notion)
-    if not certificate:
-        raise NotCertified(f"the groups of the model were not proven: {certificate.reason}; use a larger ε")
+    aim = notion.limits if left is None else aimed_at(notion.limits)
+    rule, plan = _redrawing_for(notion, aim, weights, joint.columns, seconds)
     return WideProtocol(
         notion,
         joint.columns,
@@ -58,6 +61,22 @@ def fit_wide(joint: Joint, notion: Notion, epsilon: float | None, spent: float =
         plan.digest(),
         column_counts(marginals),
     )
+
+
+def _redrawing_for(
+    notion: Notion, aim: Limits, weights: Integers, columns: tuple[Column, ...], seconds: float | None
+) -> tuple[Rule | MixingRule | ListRule, Plan]:
+    """How rows are redrawn: by a list, where one is found that is better than groups, and by groups elsewhere."""
+    sizes = tuple(len(column) for column in columns)
+    rule = _rule_for(aim, weights, sizes)
+    groups = plan_by(rule, weights, sizes)
+    certificate = certify_plan(groups, notion)
+    if not certificate:
+        raise NotCertified(f"the groups of the model were not proven: {certificate.reason}; use a larger ε")
+    listed = listed_for(notion, aim, groups, columns, seconds)
+    if listed is None:
+        return rule, groups
+    return ListRule.of(listed.listed, len(weights), math.prod(sizes)), listed
 
 
 def _rule_for(limits: Limits, weights: Integers, sizes: tuple[int, ...]) -> Rule | MixingRule:
