@@ -55,11 +55,14 @@ def listed_for(
     at = np.flatnonzero(W / float(W.sum(dtype=np.float64)) > LEAST_SHARE)
     if W.size > MOST_VALUES or seconds == 0 or len(at) < 2 or (weights[:, at].sum(axis=1) == 0).any():
         return None
+    rows = _rows(aim, weights, at)
+    if not len(rows):  # nothing tells too much, and every row may stay
+        return None
     sizes = tuple(len(column) for column in columns)
     codes = np.stack(np.unravel_index(at, sizes), axis=1).astype(np.int64)
     joint = Joint.from_exact(weights[:, at].astype(object), codes, columns, "secret")
-    listing = Listing(weights, at, _rows(aim, weights, at), Similarity.of(joint))
-    program = Program(joint.p_x, listing.similarity, Bands.of(listing.rows), 1 / UNIT)
+    listing = Listing(weights, at, rows, Similarity.of(joint))
+    program = Program(joint.p_x, listing.similarity, Bands.of(rows), 1 / UNIT)
     start = _pairs_of(groups, at)
     try:
         found = _solved(program, joint, start, seconds)

@@ -97,7 +97,7 @@ def _inside(rows: Matrix, o: Integers, x: Integers, a: Integers) -> Integers:
             break
         charge = rows[worst[o], x] * a
         excess, room = (np.bincount(o, weights=np.maximum(sign * charge, 0.0), minlength=n) for sign in (1, -1))
-        less = np.zeros(n) if last else SHRUNK * room / np.maximum(excess, np.finfo(np.float64).tiny)
+        less = np.divide(SHRUNK * room, excess, out=np.zeros(n), where=beyond & (not last))
         fewer = beyond[o] & (last | (charge > 0))
         a = np.where(fewer, np.floor(a * less[o]), a).astype(np.int64)
     return np.asarray(a)
