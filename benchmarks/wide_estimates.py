@@ -211,7 +211,11 @@ def within(meters, truth, case):
             if table[a].sum() * case.rows < 10 * FEWEST:
                 continue
             reader = meters.reader([truth.attributes[j]], {first: [a]}, Presentation(model=False))
-            for b, one in enumerate(frequencies(reader, [truth.attributes[j]]).estimates):
+            try:
+                found = frequencies(reader, [truth.attributes[j]]).estimates
+            except InvalidTable:  # not told that anybody is in this group
+                continue
+            for b, one in enumerate(found):
                 if table[a, b] * case.rows >= FEWEST:
                     f = table[a, b] / table[a].sum()
                     error = np.sqrt(f * (1 - f) / case.rows / table[a].sum())

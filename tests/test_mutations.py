@@ -49,6 +49,30 @@ MUTATIONS = {
         "if False:",
         ("proof/test_wide_several.py::test_a_group_beyond_a_limit_is_not_certified_by_however_little",),
     ),
+    "lists of a wide protocol that nobody checks": Mutation(
+        "proof/wide_several.py",
+        "if not allowed.allows_between(least, [told + len(parts) for told in least]):",
+        "if False:",
+        ("proof/test_wide_listed.py::test_a_list_beyond_the_border_is_not_certified_by_however_little",),
+    ),
+    "the same pair of values listed twice": Mutation(
+        "proof/wide.py",
+        "bool(different and (plan.alone == 0).all() and (plan.leaving >= 0).all())",
+        "True",
+        ("proof/test_wide_listed.py::test_what_is_no_list_is_not_certified",),
+    ),
+    "more released as a value than there is": Mutation(
+        "protocols/wide/rule.py",
+        "if (plan.rest < 0).any() or (plan.leaving < 0).any():",
+        "if (plan.rest < 0).any():",
+        ("protocols/test_wide_listed.py::test_a_list_of_more_than_there_is_draws_nothing",),
+    ),
+    "the group of everything left as it was entered, whatever a list lacks": Mutation(
+        "tables/wide/redrawing.py",
+        "np.cumsum(plan.leaving)",
+        "np.cumsum(plan.rest)",
+        ("tables/test_wide.py::test_rows_are_redrawn_as_a_list_says_and_not_otherwise",),
+    ),
     "too little noise where columns are left out of a model": Mutation(
         "tables/wide/choosing.py",
         "each * 2 / SENSITIVITY",

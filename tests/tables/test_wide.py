@@ -14,8 +14,9 @@ from privacyfunnel.optimiser.wide.margin import OF_LOWER
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.proof.wide import certify_plan
+from privacyfunnel.protocols.wide.listed import Listed
 from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
-from privacyfunnel.protocols.wide.rule import plan_of
+from privacyfunnel.protocols.wide.rule import listed_plan, plan_of
 from privacyfunnel.tables.wide import marginals
 from privacyfunnel.tables.wide.fit import fit_wide
 from privacyfunnel.tables.wide.fitting import _Table, fitted_model
@@ -264,6 +265,31 @@ def test_rows_of_three_secrets_are_redrawn_with_the_probabilities_of_the_plan_an
         drawn = np.bincount(Redrawing(plan).drawn(np.full(rows, x), Randomness.seeded(x)), minlength=12)
         likely = expected[:, x] * rows > 5
         statistic += float((((drawn - expected[:, x] * rows) ** 2)[likely] / (expected[:, x] * rows)[likely]).sum())
+        freedom += int(likely.sum()) - 1
+    assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_rows_are_redrawn_as_a_list_says_and_not_otherwise(wrong):
+    """Half of each value is listed, at random; the rest goes through everything, which is left with what is lacking."""
+    rng = np.random.default_rng(9)
+    W = rng.integers(2**40, 2**41, 6) * np.array([1, 1, 1, 1, 1, 0])
+    x, z = (part.ravel() for part in np.indices((5, 5)))
+    listed = Listed.of(x, z, rng.integers(1, 2**38 // 6, 25))
+    plan = listed_plan(listed, np.stack([W - W // 3, W // 3]))
+    assert (plan.rest != plan.leaving).any()
+    expected = np.outer(plan.leaving / plan.leaving.sum(), plan.rest / np.maximum(plan.W, 1))
+    expected[:, 5] = plan.leaving / plan.leaving.sum()
+    np.add.at(expected, (listed.source, listed.target) if wrong else (listed.target, listed.source),
+              listed.mass / plan.W[listed.target if wrong else listed.source])  # fmt: skip
+    statistic, freedom, rows = 0.0, 0, 400_000
+    for value in range(6):
+        drawn = np.bincount(Redrawing(plan).drawn(np.full(rows, value), Randomness.seeded(value)), minlength=6)
+        likely = expected[:, value] * rows > 5
+        assert drawn[~likely].sum() < 30
+        statistic += float(
+            (((drawn - expected[:, value] * rows) ** 2)[likely] / (expected[:, value] * rows)[likely]).sum()
+        )
         freedom += int(likely.sum()) - 1
     assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
 

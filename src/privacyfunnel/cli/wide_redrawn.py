@@ -16,7 +16,8 @@ def ways_to_release(protocol: WideProtocol) -> str:
     plan = protocol.plan
     if protocol.redrawn_by == "program":
         return f"the {len(plan.listed):,} ways to release them that the file lists"
-    return f"{len(plan.pairs.m):,} pairs of them" if protocol.model.n_s == TWO else f"{len(plan.groups):,} groups"
+    groups = f"{len(plan.pairs.m):,} pairs" if protocol.model.n_s == TWO else f"{len(plan.groups):,} groups"
+    return f"{groups} of them"
 
 
 def how_redrawn(protocol: WideProtocol) -> str:

@@ -37,9 +37,11 @@ def frame():
     return pd.DataFrame({"a": a, "b": [f"place {one}" for one in b], "c": c, "ill": np.where(ill, "yes", "no")})
 
 
-@pytest.fixture(scope="module")
-def protocol(frame):
-    return fit_wide(pf.Joint.from_table(frame, "ill", COLUMNS), pf.LIP(0.5), None)
+@pytest.fixture(scope="module", params=[0, 60], ids=["groups", "list"])
+def protocol(request, frame):
+    protocol = fit_wide(pf.Joint.from_table(frame, "ill", COLUMNS), pf.LIP(0.5), None, seconds=request.param)
+    assert protocol.redrawn_by == ("program" if request.param else "groups")
+    return protocol
 
 
 def counts(frame):

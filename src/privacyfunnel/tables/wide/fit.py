@@ -41,6 +41,8 @@ def fit_wide(
     all pairs of them has so many `seconds`; if it finds nothing better than groups in them, rows are redrawn by groups.
     """
     _check(joint, notion)
+    if seconds is not None and not seconds >= 0:
+        raise InvalidInput(f"a time limit is a number of seconds that is at least 0; got {seconds!r}")
     left = None if epsilon is None else checked_epsilon(epsilon) * (1 - ROUNDINGS) - spent
     marginals = exact_marginals(joint) if left is None else private_marginals(joint, checked_epsilon(left))
     model = fitted_model(marginals)
