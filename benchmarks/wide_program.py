@@ -7,9 +7,9 @@ large the file is, and CPU time. Then the usual private fit of the same columns 
 all combinations, and leaves those with fewer than ten people to others), and one release of the table by each: cells
 unchanged, shares of single values and pairs off in standard errors of the table (medians), and what somebody finds who
 knows half of the secrets and counts rows by up to three columns, or learns from them by boosted trees: the least and
-the largest lift of any value of the secret among the extreme 5% of rows. WIDE_PROGRAM_PARTS=program leaves the private fit out,
-WIDE_PROGRAM_CASES gives the numbers of the cases that are run, WIDE_PROGRAM_DRAWS of how many draws of noise means are
-given (default: 1).
+the largest lift of any value of the secret among the extreme 5% of rows. WIDE_PROGRAM_PARTS=program leaves the private
+fit out, WIDE_PROGRAM_CASES gives the numbers of the cases that are run, WIDE_PROGRAM_DRAWS of how many draws of noise
+means are given (default: 1).
 """
 
 import os
