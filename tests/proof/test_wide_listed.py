@@ -248,3 +248,15 @@ def test_values_of_no_weight_go_through_the_group_of_everything_or_are_refused()
     with pytest.raises(InvalidProtocol, match="no weight"):
         listed_plan(stays, weights)
     assert listed_plan(Listed.of(np.array([0]), np.array([0]), np.array([unit])), weights).leaving.tolist() == [unit, 0]
+
+
+def test_a_list_is_no_longer_than_it_may_be(monkeypatch):
+    """What is left out where a list would be too long costs a little; if that is not enough, groups are used."""
+    weights, limits = weights_from(3), pf.LIP(0.3).limits
+    groups = groups_for(limits, weights)
+    whole = listed_for(pf.LIP(0.3), limits, groups, COLUMNS)
+    monkeypatch.setattr("privacyfunnel.optimiser.wide.whole_plan.MOST_LISTED", len(whole.listed) - 1)
+    shorter = listed_for(pf.LIP(0.3), limits, groups, COLUMNS)
+    assert shorter is None or len(shorter.listed) < len(whole.listed)
+    monkeypatch.setattr("privacyfunnel.optimiser.wide.whole_plan.MOST_LISTED", 10)
+    assert listed_for(pf.LIP(0.3), limits, groups, COLUMNS) is None

@@ -16,14 +16,17 @@ from privacyfunnel.optimiser.faithful.plan_rounding import scaled
 from privacyfunnel.optimiser.faithful.search import Plan as PairPlan
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
-from privacyfunnel.protocols.wide.listed import MOST_LISTED, Listed
+from privacyfunnel.protocols.wide.listed import Listed
 from privacyfunnel.protocols.wide.rule import Plan, listed_plan
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 RESERVES = (2.0**-13, 2.0**-9, 2.0**-6, 2.0**-3)
 """Shares of every value in the group of everything, the first for which that keeps the promise."""
-DUST = 1e-7
-"""Of the rarer of its two values: less is what an interior point leaves behind where the optimum has none."""
+DUST = (1e-7, 1e-5, 1e-4, 1e-3, 1e-2)
+"""Of the rarer of its two values: less is what an interior point leaves behind where the optimum has none. The first
+with which the list is short enough is taken."""
+MOST_LISTED = 60_000
+"""Numbers that are listed, in a file of 2 MB."""
 LOST = 0.5
 """Of a value's share: the solver forgot those of which it has less."""
 SHRUNK = 1 - 2.0**-40
@@ -55,7 +58,10 @@ def whole_plan(listing: Listing, found: PairPlan, notion: Notion) -> Plan | None
     """The plan as a list that is proven to keep the promise; None if there is none, or it is too long."""
     W = listing.weights.sum(axis=0)[listing.at]
     p = W / float(W.sum(dtype=np.float64))
-    o, x, mass = _cleaned(found, p)
+    o, x, mass = _cleaned(found, p, DUST[0])
+    for dust in DUST[1:]:
+        if len(mass) > MOST_LISTED:
+            o, x, mass = _cleaned(found, p, dust)
     if len(mass) > MOST_LISTED:
         return None
     share = mass / np.maximum(np.bincount(x, weights=mass, minlength=len(p)), np.finfo(np.float64).tiny)[x]
@@ -68,11 +74,11 @@ def whole_plan(listing: Listing, found: PairPlan, notion: Notion) -> Plan | None
     return None
 
 
-def _cleaned(found: PairPlan, p: Vector) -> tuple[Integers, Integers, Vector]:
+def _cleaned(found: PairPlan, p: Vector, dust: float) -> tuple[Integers, Integers, Vector]:
     """Pairs that are used, of values that the solver did not forget, with both marginals near p."""
     o, x = np.divmod(found.keys, len(p))
-    mass = found.mass / max(DUST, 1 - found.constant)
-    used = mass > DUST * np.minimum(p[x], p[o])
+    mass = found.mass / max(dust, 1 - found.constant)
+    used = mass > dust * np.minimum(p[x], p[o])
     o, x, mass = o[used], x[used], mass[used]
     known = np.bincount(x, weights=mass, minlength=len(p)) > LOST * p
     o, x, mass = o[known[x]], x[known[x]], mass[known[x]]
