@@ -55,11 +55,14 @@ MUTATIONS = {
         "if False:",
         ("proof/test_wide_listed.py::test_a_list_beyond_the_border_is_not_certified_by_however_little",),
     ),
-    "the same pair of values listed twice": Mutation(
+    "lists that do not keep the distribution": Mutation(
         "proof/wide.py",
         "bool(different and (plan.alone == 0).all() and (plan.leaving >= 0).all())",
         "True",
-        ("proof/test_wide_listed.py::test_what_is_no_list_is_not_certified",),
+        (
+            "proof/test_wide_listed.py::"
+            "test_a_list_that_does_not_keep_the_distribution_is_not_certified_even_if_it_tells_nothing",
+        ),
     ),
     "more released as a value than there is": Mutation(
         "protocols/wide/rule.py",

@@ -219,6 +219,18 @@ def test_what_is_no_list_is_not_certified():
     assert values == len(plan.leaving)
 
 
+def test_a_list_that_does_not_keep_the_distribution_is_not_certified_even_if_it_tells_nothing():
+    weights = np.full((2, 2), 2**40, dtype=np.int64)  # no value tells anything
+    stays = Listed.of(np.array([0, 1]), np.array([0, 1]), np.array([2**40, 2**40]))
+    assert certify_plan(listed_plan(stays, weights), pf.LIP(0.1))
+    for listed, rest in (
+        (replace(stays, target=np.array([1, 1]), mass=np.array([2**41, 2**41])), [0, 0]),  # all rows have one value
+        (stays, [0, 0]),  # what is neither listed nor in the group of everything
+        (Listed(np.array([0, 0]), np.array([0, 0]), np.array([2**40, 2**40])), [0, 2**41]),  # the same pair twice
+    ):
+        assert not certify_plan(Plan(weights, Pairs.none(), np.array(rest), listed=listed), pf.LIP(0.1))
+
+
 def test_a_list_beyond_the_border_is_not_certified_by_however_little():
     prior, unit = Fraction(1, 2), 2**40
     _, most = allowed_beliefs(pf.LIP(0.5).limits, prior)
