@@ -5,7 +5,8 @@ noise, their rows are redrawn, and all shares of single columns, pairs and tripl
 of another one, and coefficients of regressions are estimated. Some populations are made so that no pairs of columns
 describe them. Beside it: intervals that know only of sampling, and of
 sampling and drawing. What is there for fewer than 20 people is left out. WIDE_FITS says how many fits, WIDE_CASES,
-with semicolons, which cases, WIDE_SEED where random numbers begin.
+with semicolons, which cases, WIDE_SEED where random numbers begin, WIDE_PROGRAM_SECONDS how long the program over all
+pairs may take where combinations are few (0: groups).
 """
 
 import itertools
@@ -36,6 +37,7 @@ from privacyfunnel.tables.wide.reading_back import ReleasedRows
 from privacyfunnel.tables.wide.redrawing import Redrawing
 
 DATA = Path(os.environ.get("PRIVACYFUNNEL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+SECONDS = float(os.environ.get("WIDE_PROGRAM_SECONDS", "60"))
 FEWEST, MOST_TABLES, Z = 20, 12, 1.96
 Row = dict[str, object]
 
@@ -140,7 +142,7 @@ def measured(name: str, case: Case, fits: int) -> list[Row]:
     found, begun, leaning = defaultdict(list), time.process_time(), []
     for _ in range(fits):
         joint = sample(truth, case.rows, rng)
-        protocol = fit_wide(joint, pf.LIP(case.epsilon), case.private)
+        protocol = fit_wide(joint, pf.LIP(case.epsilon), case.private, seconds=SECONDS)
         rows = released(protocol, joint)
         meters, back = WideMeters(protocol, rows), WideMeters(protocol, rows, "channel")
         leaning.append(meters.leaning)
@@ -209,7 +211,11 @@ def within(meters, truth, case):
             if table[a].sum() * case.rows < 10 * FEWEST:
                 continue
             reader = meters.reader([truth.attributes[j]], {first: [a]}, Presentation(model=False))
-            for b, one in enumerate(frequencies(reader, [truth.attributes[j]]).estimates):
+            try:
+                found = frequencies(reader, [truth.attributes[j]]).estimates
+            except InvalidTable:  # not told that anybody is in this group
+                continue
+            for b, one in enumerate(found):
                 if table[a, b] * case.rows >= FEWEST:
                     f = table[a, b] / table[a].sum()
                     error = np.sqrt(f * (1 - f) / case.rows / table[a].sum())

@@ -2,6 +2,8 @@
 
 import os
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,14 +62,32 @@ def repeatable_noise(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     law, and whole fits with OpenDP's own noise in tables/test_privacy_of_the_fit.py. Processes that tests start use the
     real one.
     """
-    import math
     import zlib
+
+    _noise_by(monkeypatch, zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture(scope="session")
+def noise_with_seed() -> Callable[[int], AbstractContextManager[None]]:
+    """The same for fixtures of whole modules, which are made before `repeatable_noise`: `with noise_with_seed(1): …`"""
+
+    @contextmanager
+    def seeded(seed: int) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            _noise_by(patch, seed)
+            yield
+
+    return seeded
+
+
+def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
+    import math
 
     import numpy as np
 
     from privacyfunnel.drawing.laplace import checked_epsilon
 
-    rng = np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+    rng = np.random.default_rng(seed)
 
     def noised(counts: np.ndarray, epsilon: float) -> np.ndarray:
         going_on = 1 - np.exp(-epsilon / 2)
@@ -76,18 +96,18 @@ def repeatable_noise(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     def checked(counts: np.ndarray, epsilon: float) -> np.ndarray:
         return noised(counts, checked_epsilon(epsilon))
 
-    monkeypatch.setattr("privacyfunnel.tables.private_counts.noised", checked)
-    monkeypatch.setattr("privacyfunnel.tables.wide.marginals.noised_in_part", noised)
+    patch.setattr("privacyfunnel.tables.private_counts.noised", checked)
+    patch.setattr("privacyfunnel.tables.wide.marginals.noised_in_part", noised)
 
     def gaussian_noised(counts: np.ndarray, sigma: float) -> np.ndarray:
         z = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
         law = np.exp(-((z / sigma) ** 2) / 2)
         return counts + rng.choice(z, counts.shape, p=law / law.sum())
 
-    monkeypatch.setattr("privacyfunnel.tables.wide.all_pairs.gaussian_noised", gaussian_noised)
+    patch.setattr("privacyfunnel.tables.wide.all_pairs.gaussian_noised", gaussian_noised)
 
     def noisy_largest(scores: list[float], sensitivity: float, epsilon: float) -> int:
         noise = rng.exponential(2 * sensitivity / epsilon, len(scores))
         return int(np.argmax(np.array(scores) + noise))
 
-    monkeypatch.setattr("privacyfunnel.advice.choosing.noisy_largest", noisy_largest)
+    patch.setattr("privacyfunnel.advice.choosing.noisy_largest", noisy_largest)

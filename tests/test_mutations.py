@@ -49,6 +49,39 @@ MUTATIONS = {
         "if False:",
         ("proof/test_wide_several.py::test_a_group_beyond_a_limit_is_not_certified_by_however_little",),
     ),
+    "lists of a noisy model that aim no further inside than groups": Mutation(
+        "tables/wide/fit.py",
+        "listed_for(notion, lists_aim_at(limits) if noisy",
+        "listed_for(notion, aimed_at(limits) if noisy",
+        ("tables/test_wide_margin.py::test_lists_of_a_noisy_model_lie_further_inside_than_groups",),
+    ),
+    "lists of a wide protocol that nobody checks": Mutation(
+        "proof/wide_several.py",
+        "if not allowed.allows_between(least, [told + len(parts) for told in least]):",
+        "if False:",
+        ("proof/test_wide_listed.py::test_a_list_beyond_the_border_is_not_certified_by_however_little",),
+    ),
+    "lists that do not keep the distribution": Mutation(
+        "proof/wide.py",
+        "bool(different and (plan.alone == 0).all() and (plan.leaving >= 0).all())",
+        "True",
+        (
+            "proof/test_wide_listed.py::"
+            "test_a_list_that_does_not_keep_the_distribution_is_not_certified_even_if_it_tells_nothing",
+        ),
+    ),
+    "more released as a value than there is": Mutation(
+        "protocols/wide/rule.py",
+        "if (plan.rest < 0).any() or (plan.leaving < 0).any():",
+        "if (plan.rest < 0).any():",
+        ("protocols/test_wide_listed.py::test_a_list_of_more_than_there_is_draws_nothing",),
+    ),
+    "the group of everything left as it was entered, whatever a list lacks": Mutation(
+        "tables/wide/redrawing.py",
+        "np.cumsum(plan.leaving)",
+        "np.cumsum(plan.rest)",
+        ("tables/test_wide.py::test_rows_are_redrawn_as_a_list_says_and_not_otherwise",),
+    ),
     "too little noise where columns are left out of a model": Mutation(
         "tables/wide/choosing.py",
         "each * 2 / SENSITIVITY",

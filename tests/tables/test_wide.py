@@ -1,7 +1,6 @@
 """Private models of wide tables: what noise is spent on, that rows are redrawn exactly, and what a model misses."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import chi2
 
@@ -10,12 +9,11 @@ from privacyfunnel.attacks.by_tables import tell_most
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.optimiser.wide.margin import OF_LOWER
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
-from privacyfunnel.proof.wide import certify_plan
+from privacyfunnel.protocols.wide.listed import Listed
 from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
-from privacyfunnel.protocols.wide.rule import plan_of
+from privacyfunnel.protocols.wide.rule import listed_plan, plan_of
 from privacyfunnel.tables.wide import marginals
 from privacyfunnel.tables.wide.fit import fit_wide
 from privacyfunnel.tables.wide.fitting import _Table, fitted_model
@@ -268,6 +266,31 @@ def test_rows_of_three_secrets_are_redrawn_with_the_probabilities_of_the_plan_an
     assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
 
 
+@pytest.mark.parametrize("wrong", [False, True])
+def test_rows_are_redrawn_as_a_list_says_and_not_otherwise(wrong):
+    """Half of each value is listed, at random; the rest goes through everything, which is left with what is lacking."""
+    rng = np.random.default_rng(9)
+    W = rng.integers(2**40, 2**41, 6) * np.array([1, 1, 1, 1, 1, 0])
+    x, z = (part.ravel() for part in np.indices((5, 5)))
+    listed = Listed.of(x, z, rng.integers(1, 2**38 // 6, 25))
+    plan = listed_plan(listed, np.stack([W - W // 3, W // 3]))
+    assert (plan.rest != plan.leaving).any()
+    expected = np.outer(plan.leaving / plan.leaving.sum(), plan.rest / np.maximum(plan.W, 1))
+    expected[:, 5] = plan.leaving / plan.leaving.sum()
+    np.add.at(expected, (listed.source, listed.target) if wrong else (listed.target, listed.source),
+              listed.mass / plan.W[listed.target if wrong else listed.source])  # fmt: skip
+    statistic, freedom, rows = 0.0, 0, 400_000
+    for value in range(6):
+        drawn = np.bincount(Redrawing(plan).drawn(np.full(rows, value), Randomness.seeded(value)), minlength=6)
+        likely = expected[:, value] * rows > 5
+        assert drawn[~likely].sum() < 30
+        statistic += float(
+            (((drawn - expected[:, value] * rows) ** 2)[likely] / (expected[:, value] * rows)[likely]).sum()
+        )
+        freedom += int(likely.sum()) - 1
+    assert bool(statistic > chi2.ppf(0.9999, freedom)) is wrong
+
+
 def test_values_that_the_model_gives_no_weight_are_drawn_like_everybody():
     plan = small_plan(pf.LIP(0.15))
     weights = plan.weights.copy()
@@ -295,23 +318,6 @@ def test_what_a_model_is_not_for_is_refused_before_anything_is_drawn():
     for secrets in (many[:13], many[:1]):
         with pytest.raises(InvalidInput, match="two to 12 values"):
             fit_wide(joint_with_columns(secrets), pf.LIP(0.5), 1.0)
-
-
-def test_groups_of_a_noisy_model_lie_further_inside_than_is_promised():
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 4, (6_000, 3))
-    ill = rng.random(6_000) < 0.05 + 0.1 * x[:, 0] + 0.05 * x[:, 1]
-    joint = pf.Joint.from_table(
-        pd.DataFrame(x, columns=["a", "b", "c"]).assign(ill=np.where(ill, "yes", "no")), "ill", ["a", "b", "c"]
-    )
-    for epsilon, share in ((None, 1.0), (5.0, OF_LOWER)):
-        protocol = fit_wide(joint, pf.LIP(0.4), epsilon)
-        weights = protocol.model.weights()
-        prior = weights[1].sum() / weights.sum()
-        assert protocol.rule.low == pytest.approx(prior * np.exp(-share * 0.4), rel=1e-5)
-        assert protocol.rule.high == pytest.approx(prior * np.exp(0.4), rel=1e-5)
-        assert certify_plan(protocol.plan, pf.LIP(0.4))
-        assert bool(certify_plan(protocol.plan, pf.ALIP(lower=0.4 * OF_LOWER + 1e-4, upper=0.4))) == (share < 1)
 
 
 def test_a_parity_that_no_pair_shows_is_seen_by_who_counts_three_columns():

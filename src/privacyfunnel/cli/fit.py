@@ -222,7 +222,7 @@ def fit(
         if model:
             from privacyfunnel.cli.wide import fit_model
 
-            fit_model(counted, cast(Notion, promise), counts, auto.columns, output, force, json)
+            fit_model(counted, cast(Notion, promise), counts, auto.columns, time_limit, output, force, json)
             return
         with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
             counted = counts.of(counted)

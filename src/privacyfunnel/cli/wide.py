@@ -16,6 +16,7 @@ from privacyfunnel.attacks.on_wide import Checked, checked_on
 from privacyfunnel.cli import show
 from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.sought import CountsAsked
+from privacyfunnel.cli.wide_redrawn import how_redrawn, ways_to_release
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
@@ -35,11 +36,9 @@ from privacyfunnel.tables.writing import check_output
 BESIDE_MODEL = {
     "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "delta",
     "exact_fit", "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force",
-    "json",
+    "json", "time_limit",
 }  # fmt: skip
 """What may be said beside --model."""
-TWO = 2
-"""Values of a secret, for which combinations are put in pairs; with more, in larger groups."""
 LEAST_LIFT = 1e-9
 """Stands in for a lift of 0."""
 MISFIT = 0.15
@@ -57,9 +56,16 @@ def check_options(context: typer.Context) -> None:
 
 
 def fit_model(
-    counted: Counted, promise: Notion, noise: CountsAsked, auto: bool, output: Path, force: bool, json: bool
+    counted: Counted,
+    promise: Notion,
+    noise: CountsAsked,
+    auto: bool,
+    seconds: float | None,
+    output: Path,
+    force: bool,
+    json: bool,
 ) -> None:
-    """Choose columns if that is asked for, fit, save and tell."""
+    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has so many seconds."""
     begun = time.monotonic()
     joint, chosen, private = counted.joint, None, noise.private
     if auto:
@@ -67,8 +73,8 @@ def fit_model(
             check_wide(joint)
             chosen = chosen_columns(joint, private)
             joint = joint.over(chosen.names)
-    with show.working("fitting a model and its groups"):
-        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0, noise.delta)
+    with show.working("fitting a model, and how rows are redrawn by it"):
+        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0, noise.delta, seconds)
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
         checked = checked_on(protocol, joint)
@@ -119,7 +125,7 @@ def sanitise_by_model(
     if cluster is None:
         check_output(output, force, (table, path))
     protocol = load_wide(path)
-    with show.working("recomputing all groups"):
+    with show.working("recomputing how rows are redrawn"):
         _ = protocol.plan
     release: Release
     if cluster is None:
@@ -148,12 +154,12 @@ def sanitise_by_model(
 
 
 def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None:
-    """Recompute all groups from the file, and prove the promise."""
+    """Recompute from the file how rows are redrawn, and prove the promise."""
     if table is not None or attack:
         raise InvalidInput("a protocol of a model is audited by itself: leave out --table and --attack")
     with show.working(f"reading {path.name}"):
         protocol = load_wide(path)
-    with show.working("recomputing all groups and checking each"):
+    with show.working("recomputing how rows are redrawn, and checking it"):
         certificate = certify_plan(protocol.plan, protocol.notion)
     if json:
         show.as_json({**_published(protocol), "certificate": asdict(certificate)})
@@ -162,10 +168,10 @@ def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None
         screen.print(f"Promise: {protocol.notion.words()} {protocol.whom()}", markup=False)
         n_s, plan = protocol.model.n_s, protocol.plan
         screen.print(f"Secret: {protocol.secret}, with {n_s} values as the protocol reads it.", markup=False)
-        groups = f"{len(plan.pairs.m):,} pairs" if n_s == TWO else f"{len(plan.groups):,} groups"
         screen.print("On the published model:", style="bold")
         verdict = "KEPT" if certificate else "BROKEN"
-        screen.print(f"{verdict}, for all {plan.W.size:,} combinations and {groups} of them: {certificate.reason}.")
+        ways = ways_to_release(protocol)
+        screen.print(f"{verdict}, for all {plan.W.size:,} combinations and {ways}: {certificate.reason}.", markup=False)
         screen.print(protocol.everything(), markup=False)
     if not certificate:
         raise typer.Exit(BROKEN)
@@ -178,6 +184,7 @@ def _published(protocol: WideProtocol) -> dict[str, Any]:
         "secret": protocol.secret,
         "attributes": list(protocol.attributes),
         "combinations": math.prod(protocol.model.sizes),
+        "redrawn_by": protocol.redrawn_by,
         "people": protocol.people,
         "promise": protocol.notion.words(),
         "epsilon": protocol.notion.epsilon,
@@ -260,6 +267,7 @@ def _lines(protocol: WideProtocol, checked: tuple[Checked, ...], expected: dict[
         protocol.everything(),
         f"All {counted:,} combinations of values are covered. By the model, {kept.information / kept.entropy:.1%} of "
         f"the information is kept, {kept.rows:.1%} of rows and {kept.cells:.1%} of cells stay as they are.",
+        how_redrawn(protocol),
         "Tried on the table, for your eyes only, since it depends on single people: "
         f"{one.rows_unchanged:.1%} of rows and {one.cells_unchanged:.1%} of cells stayed. Shares of single "
         f"values, counted as they stand, were off by {one.singles:.2f} standard errors of the original table in "

@@ -30,6 +30,8 @@ MOST_WEIGHT = 2.0**62
 """Of all weights, and of all parts of groups: differences of sums of them fit 64 bits."""
 TWO = 2
 """Secrets that pairs of values are for; with more of them, proof/wide_several.py has the groups."""
+MOST_LISTED_VALUES = 20_000
+"""Values of a list: as many terms as a sum may have in proof/wide_several.py."""
 TOO_MUCH = "a group of values tells more than is promised"
 MOST_FRACTIONS = 100_000
 """Groups that are checked in fractions; a plan with more that are as close to a limit is refused."""
@@ -82,7 +84,7 @@ def certify_plan(plan: Plan, notion: Notion) -> WideCertificate:
     flaw = _flaw_in_division(plan)
     if flaw is not None:
         return _refused(flaw)
-    if len(weights) > TWO:
+    if len(weights) > TWO or len(plan.listed):
         reached = several_reached(plan, notion.limits.granted(), totals)
         return _refused(TOO_MUCH) if reached is None else _proven(notion, reached)
     prior = Fraction(totals[1], sum(totals))
@@ -102,7 +104,7 @@ def _proven(notion: Notion, reached: Limits) -> WideCertificate:
 def _flaw_in_division(plan: Plan) -> str | None:
     """Σ_g m_g(x) = W(x), with no negative part, in whole numbers that do not overflow."""
     pairs = plan.pairs
-    parts = (pairs.m, pairs.n, plan.rest, plan.groups.mass)
+    parts = (pairs.m, pairs.n, plan.rest, plan.groups.mass, plan.listed.mass)
     if any((part < 0).any() for part in parts) or any((part > MOST_WEIGHT / 2).any() for part in parts):
         return "a part of a group is negative or too large"
     if sum(float(part.sum(dtype=np.float64)) for part in parts) > MOST_WEIGHT:
@@ -110,9 +112,26 @@ def _flaw_in_division(plan: Plan) -> str | None:
     if (pairs.first == pairs.second).any() or ((pairs.m == 0) & (pairs.n == 0)).any():
         return "a pair is none"
     cells = plan.groups.cells
+    if len(plan.listed) and not _is_list(plan):
+        return "what is listed is no list of positive weights of different pairs of values, or it is not all there is"
     if len(cells) and (len(plan.weights) == TWO or not 0 <= cells.min() <= cells.max() < len(plan.W)):
         return "a group of several values is none"
     return "the groups have more of a value than there is" if (plan.alone < 0).any() else None
+
+
+def _is_list(plan: Plan) -> bool:
+    """Whether a list and the group of everything are all there is, and each pair of values is listed once at most.
+
+    Since what is listed of x and r(x) are W(x), which is checked with the rest, the group of everything is left with as
+    much as it was entered; what is not to be negative is what it is left with for each value.
+    """
+    listed, values = plan.listed, plan.W.size
+    if len(plan.pairs.m) or len(plan.groups) or values > MOST_LISTED_VALUES or (listed.mass <= 0).any():
+        return False
+    if any(part.min() < 0 or part.max() >= values for part in (listed.source, listed.target)):
+        return False
+    different = len(np.unique(listed.source * values + listed.target)) == len(listed)
+    return bool(different and (plan.alone == 0).all() and (plan.leaving >= 0).all())
 
 
 def _pairs(plan: Plan, least: Fraction, most: Fraction) -> tuple[float, ...] | None:

@@ -1,8 +1,11 @@
-"""The proof for wide protocols about three secrets and more: every group keeps the promise, so every mixture does.
+"""The proof for wide protocols about three secrets and more, and for lists: every group keeps the promise.
 
 With lifts ℓ_s = P(s|g)/P(s), a promise asks for ℓ_s ≤ e^upper, ℓ_s ≥ e^−lower, and ℓ_s ≤ e^spread ℓ_t: planes, so that
 what is allowed is convex. P(s|g) is a quotient of sums of positive terms m·w(s,x)/W(x). In float64 each conversion,
 product, quotient and sum of two is off by at most one part in 2⁵³; what that leaves open is decided in fractions.
+
+A list (protocols/wide/listed.py) is for any number of secrets: all that it releases as one value is a group, and who
+sees that value sees a mixture of this group and of the group of everything.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.proof.exponentials import e_to
+from privacyfunnel.protocols.wide.groups import Groups
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.typing import Integers, Vector
 
@@ -23,8 +27,12 @@ MOST_MEMBERS = 16
 """Of a group: its lifts have at most 26 roundings, quotients of two of them at most 53."""
 FEW_ROUNDINGS = 2.0**-46
 """Of the lifts of a group or a single value, and of quotients of two: 128 roundings of one part in 2⁵³."""
+LIST_ROUNDINGS = 2.0**-36
+"""Of the same for what is listed as one value, a sum over at most 20,000 < 2¹⁵ positive terms: below 2·2¹⁵·2⁻⁵²."""
 MANY_ROUNDINGS = 2.0**-19
 """Of the same for a sum over at most 10⁷ < 2²⁴ positive terms, in any order: below 2·2²⁴·2⁻⁵² of it."""
+FINE_BITS = 96
+"""Where a list is in doubt, m·P(s|x) is a whole number of parts in 2⁹⁶, rounded down."""
 MOST_FRACTIONS = 100_000
 """Groups that are checked in fractions; a plan with more that are as close to a limit is refused."""
 
@@ -66,13 +74,23 @@ class _Allowed:
             and (self.apart is None or max(lifts) <= self.apart * min(lifts))
         )
 
+    def allows_between(self, least: list[int], most: list[int]) -> bool:
+        """Whether every measure is allowed that has at least and at most so much of each secret."""
+        low = [Fraction(one, sum(most)) / p for one, p in zip(least, self.prior, strict=True)]
+        high = [Fraction(one, max(1, sum(least))) / p for one, p in zip(most, self.prior, strict=True)]
+        return (
+            (self.most is None or max(high) <= self.most)
+            and (self.least is None or min(low) >= self.least)
+            and (self.apart is None or max(high) <= self.apart * min(low))
+        )
+
 
 def several_reached(plan: Plan, limits: Limits, totals: list[int]) -> Limits | None:
     """How far lifts go, if every group of a plan keeps these limits; None if one may not."""
     if not _is_sound(plan):
         return None
     allowed, widest = _Allowed.by(limits, totals), Limits(0.0, 0.0, 0.0)
-    for kind in (_groups, _single_values, _everything):
+    for kind in (_groups, _listed, _single_values, _everything):
         found = kind(plan, allowed)
         if found is None:
             return None
@@ -101,11 +119,31 @@ def _groups(plan: Plan, allowed: _Allowed) -> Limits | None:
     groups = plan.groups
     if not len(groups):
         return Limits(0.0, 0.0, 0.0)
-    W, total = plan.W[groups.cells], groups.total()
-    told = [np.add.reduceat(groups.mass * (row[groups.cells] / W), groups.start[:-1]) / total for row in plan.weights]
-    low, high = _lifts(told, allowed)
+    low, high = _lifts_of(groups, plan, allowed)
     doubtful = np.flatnonzero(allowed.doubtful(low, high, FEW_ROUNDINGS))
     return _if_all(plan, allowed, doubtful, groups.start, groups.cells, groups.mass, low, high)
+
+
+def _listed(plan: Plan, allowed: _Allowed) -> Limits | None:
+    """What is listed as released as each value; in doubt, whole numbers decide: fractions of so many get too long."""
+    groups = plan.listed.by_target()
+    if not len(groups):
+        return Limits(0.0, 0.0, 0.0)
+    low, high = _lifts_of(groups, plan, allowed)
+    for g in np.flatnonzero(allowed.doubtful(low, high, LIST_ROUNDINGS)).tolist():
+        own = slice(int(groups.start[g]), int(groups.start[g + 1]))
+        parts = list(zip(groups.cells[own].tolist(), groups.mass[own].tolist(), strict=True))
+        least = [sum((m * int(row[x]) << FINE_BITS) // int(plan.W[x]) for x, m in parts) for row in plan.weights]
+        if not allowed.allows_between(least, [told + len(parts) for told in least]):
+            return None
+    return _as_limits(low, high)
+
+
+def _lifts_of(groups: Groups, plan: Plan, allowed: _Allowed) -> tuple[Vector, Vector]:
+    """The least and the largest lift of each group, in float64."""
+    W, total = plan.W[groups.cells], groups.total()
+    told = [np.add.reduceat(groups.mass * (row[groups.cells] / W), groups.start[:-1]) / total for row in plan.weights]
+    return _lifts(told, allowed)
 
 
 def _single_values(plan: Plan, allowed: _Allowed) -> Limits | None:

@@ -38,8 +38,17 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def protocol(frame):
-    return fit_wide(pf.Joint.from_table(frame, "ill", COLUMNS), pf.LIP(0.5), None)
+def by_kind(frame):
+    """By groups, and by a list."""
+    joint = pf.Joint.from_table(frame, "ill", COLUMNS)
+    found = {kind: fit_wide(joint, pf.LIP(0.5), None, seconds=s) for kind, s in (("groups", 0), ("program", 60))}
+    assert all(protocol.redrawn_by == kind for kind, protocol in found.items())
+    return found
+
+
+@pytest.fixture(scope="module")
+def protocol(by_kind):
+    return by_kind["groups"]
 
 
 def counts(frame):
@@ -53,14 +62,18 @@ def alike(one, other):
     return chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue
 
 
-def test_what_is_sent_to_workers_has_no_groups_and_they_are_recomputed(protocol):
+@pytest.mark.parametrize("kind", ["groups", "program"])
+def test_what_is_sent_to_workers_has_no_groups_and_they_are_recomputed(by_kind, kind):
+    protocol = by_kind[kind]
     assert protocol.plan is not None
     sent = pickle.loads(pickle.dumps(protocol))  # noqa: S301 - our own
     assert "plan" not in sent.__dict__
     assert sent.plan.digest() == protocol.groups
 
 
-def test_rows_are_redrawn_as_on_one_machine_and_not_as_by_another_promise(session, frame, protocol):
+@pytest.mark.parametrize("kind", ["groups", "program"])
+def test_rows_are_redrawn_as_on_one_machine_and_not_as_by_another_promise(session, frame, by_kind, kind):
+    protocol = by_kind[kind]
     table = session.createDataFrame(frame).repartition(4)
     here = Counter(map(tuple, protocol.sanitise(frame)[COLUMNS].to_numpy().tolist()))
     there = counts(protocol.sanitise_spark(table))

@@ -70,12 +70,18 @@ def _completed(o: Integers, x: Integers, mass: Vector, p: Vector) -> tuple[Integ
 
 
 def _balanced(plan: Plan, p: Vector) -> tuple[Integers, Integers, Vector]:
-    """The pairs of the plan without dust, both marginals made p by scaling them in turn (Sinkhorn), that of x last."""
+    """The pairs of the plan without dust, both marginals made p (Sinkhorn), that of x last."""
     n = len(p)
     whole = plan.mass / max(DUST, 1 - plan.constant)
     big = whole > np.minimum(DUST, RARE * p[plan.keys % n])
     o, x = np.divmod(plan.keys[big], n)
     o, x, mass = _completed(o, x, whole[big], p)
+    return o, x, scaled(o, x, mass, p)
+
+
+def scaled(o: Integers, x: Integers, mass: Vector, p: Vector) -> Vector:
+    """Masses of pairs with both marginals made p by scaling them in turn, as far as these pairs can have them."""
+    n = len(p)
     for _ in range(SCALINGS):
         seen = np.bincount(o, weights=mass, minlength=n)
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[o]
@@ -83,7 +89,7 @@ def _balanced(plan: Plan, p: Vector) -> tuple[Integers, Integers, Vector]:
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[x]
         if np.abs(np.bincount(o, weights=mass, minlength=n) - p).max() < SCALED_UP_TO:
             break
-    return o, x, mass
+    return np.asarray(mass)
 
 
 def rounded_columns(Q: Vector, x: Integers, o: Integers, n: int, outputs: int | None = None) -> Channel:

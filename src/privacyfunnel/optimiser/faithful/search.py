@@ -118,7 +118,7 @@ def generate(
     """Column and row generation, from a plan that keeps the promise if there is one; what was done, in words."""
     limited = first_limits(program)
     if program.n_x > ALL_PAIRS and region is None:
-        _begin(program, limited, standing)
+        _begin(program, limited, standing, start)
     keys = first_pairs(program, joint)
     if start is not None:
         n = program.n_x
@@ -151,14 +151,18 @@ def generate(
     return f"{rounds} linear programs over {len(keys):,} of {program.n_x**2:,} pairs"
 
 
-def _begin(program: Program, limited: Limited, standing: Standing) -> None:
-    """Rows redrawn in parts; with many values, also the best plan over the same pairs, long before one over others."""
+def _begin(program: Program, limited: Limited, standing: Standing, start: Plan | None) -> None:
+    """Rows redrawn in parts; with many values, also the best plan over the same pairs, long before one over others.
+
+    If there is a plan to start from, over its pairs instead: those of parts are more, and no better.
+    """
     plan = standing.sparse = Plan(*redrawn_in_parts(program), 0.0)
     n = program.n_x
     standing.keep(plan, float(plan.mass @ program.similarity.at(plan.keys % n, plan.keys // n)))
     standing.report()
     if program.n_x > SLOWLY and not standing.stopped():
-        solved = _solve(program, plan.keys, limited, LOOSE, standing.left(), standing.stopped)
+        keys = plan.keys if start is None else start.keys
+        solved = _solve(program, keys, limited, LOOSE, standing.left(), standing.stopped)
         if solved is not None:
             mend(program, solved[0], standing, None)
             standing.report()

@@ -1,7 +1,8 @@
-"""The file of a wide protocol: columns, the model's tables, the rule, and the digest of what follows from them."""
+"""The file of a wide protocol: columns, the model's tables, the rule or the list, and the digest of what follows."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,6 +26,7 @@ from privacyfunnel.protocols.json_file import (
     valid,
     written,
 )
+from privacyfunnel.protocols.wide.listed import MOST_VALUES, ListRule, check_list
 from privacyfunnel.protocols.wide.mixing_rule import (
     ALL_SPARE,
     MOST_MEMBERS,
@@ -85,6 +87,14 @@ class _MixingRule(BaseModel):
     order: tuple[int, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
 
 
+class _ListRule(BaseModel):
+    model_config = STRICT
+
+    secrets: int = Field(ge=2, le=MOST_SECRETS)
+    targets: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    weights: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+
+
 class _Kept(BaseModel):
     model_config = STRICT
 
@@ -133,7 +143,7 @@ class _File(BaseModel):
     columns: tuple[Column, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     exponent: int
     tables: tuple[_Table, ...] = Field(min_length=1)
-    rule: _Rule | _MixingRule
+    rule: _Rule | _MixingRule | _ListRule
     kept: _Kept
     groups: str = Field(max_length=LONGEST_DIGEST)
     counts: tuple[_Counts, ...] = Field(max_length=MOST_COLUMNS)
@@ -192,11 +202,11 @@ def _to_protocol(file: _File) -> WideProtocol:
     if len(set(names)) < len(names) or len(file.kept.columns) != len(names):
         raise InvalidProtocol("an attribute is released twice, or too much is said of them")
     sizes = tuple(len(column) for column in file.columns)
-    rule = _rule(file.rule, len(names)) if isinstance(file.rule, _Rule) else _mixing_rule(file.rule, len(names))
+    rule = _any_rule(file.rule, sizes)
     return WideProtocol(
         notion,
         file.columns,
-        _model(file, sizes, len(rule.prior) if isinstance(rule, MixingRule) else 2),
+        _model(file, sizes, _secrets(rule)),
         rule,
         Kept(file.kept.entropy, file.kept.information, file.kept.rows, file.kept.columns),
         file.secret,
@@ -220,6 +230,21 @@ def _model(file: _File, sizes: tuple[int, ...], secrets: int) -> PairModel:
             raise InvalidProtocol("a table of the model does not fit its columns")
         tables.append(np.array(table.entries, dtype=np.int64).reshape(shape))
     return PairModel(sizes, tuple(table.columns for table in file.tables), tuple(tables), file.exponent)
+
+
+def _any_rule(rule: _Rule | _MixingRule | _ListRule, sizes: tuple[int, ...]) -> Rule | MixingRule | ListRule:
+    if isinstance(rule, _ListRule):
+        found = ListRule(rule.secrets, rule.targets, rule.weights)
+        check_list(found, math.prod(sizes))
+        return found
+    return _rule(rule, len(sizes)) if isinstance(rule, _Rule) else _mixing_rule(rule, len(sizes))
+
+
+def _secrets(rule: Rule | MixingRule | ListRule) -> int:
+    """How many values of the secret a rule is for."""
+    if isinstance(rule, ListRule):
+        return rule.secrets
+    return len(rule.prior) if isinstance(rule, MixingRule) else 2
 
 
 def _rule(rule: _Rule, columns: int) -> Rule:

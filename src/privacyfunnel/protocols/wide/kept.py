@@ -19,10 +19,12 @@ def kept_by(plan: Plan, sizes: tuple[int, ...]) -> Kept:
     group of everything, in which x and x′ are independent with the distribution r, and u(x, x′) the part of all
     other groups, H(π) ≤ −Σ u ln u − η ln η + 2 η H(r). Rows of that group count as changed, as nearly all are.
     """
+    if len(plan.listed):
+        return _kept_by_list(plan, sizes)
     total = float(plan.W.sum())
     p = plan.W / total
     entropy = _entropy(p)
-    first, second, moved = _moved(plan, total)
+    first, second, moved = moved_by(plan, total)
     stay = (plan.W - plan.rest) / total
     stay -= np.bincount(first, weights=moved, minlength=len(p)) + np.bincount(second, weights=moved, minlength=len(p))
     both = _entropy(np.maximum(stay, 0.0)) + 2 * _entropy(moved)
@@ -34,7 +36,21 @@ def kept_by(plan: Plan, sizes: tuple[int, ...]) -> Kept:
     return Kept(entropy, information, max(0.0, 1 - eta - changed), tuple(max(0.0, one) for one in columns))
 
 
-def _moved(plan: Plan, total: float) -> tuple[Integers, Integers, Vector]:
+def _kept_by_list(plan: Plan, sizes: tuple[int, ...]) -> Kept:
+    """The same for u(x, x′) = a(x, x′) / W as it is listed; the group of everything is left with a distribution l."""
+    total, listed = float(plan.W.sum()), plan.listed
+    entropy, u = _entropy(plan.W / total), listed.mass / total
+    eta, spare = float(plan.rest.sum()) / total, 0.0
+    if eta > 0:
+        ends = (part / float(part.sum()) for part in (plan.rest, plan.leaving))
+        spare = eta * (sum(_entropy(end) for end in ends) - math.log(eta))
+    information = min(entropy, max(0.0, 2 * entropy - _entropy(u) - spare))
+    same = [1 - eta - _differs(listed.source, listed.target, u, j, sizes) for j in range(len(sizes))]
+    rows = float(u[listed.source == listed.target].sum())
+    return Kept(entropy, information, min(1.0, rows), tuple(min(1.0, max(0.0, one)) for one in same))
+
+
+def moved_by(plan: Plan, total: float) -> tuple[Integers, Integers, Vector]:
     """π(x, x′) of different values, each two of them once."""
     pairs, cells = plan.pairs, plan.W.size
     moved = pairs.m / total * (pairs.n / (pairs.m + pairs.n))

@@ -74,18 +74,25 @@ class MixingRule:
 
 def planes(rule: MixingRule) -> tuple[Matrix, Matrix]:
     """P[f, s] and N[f, s], none negative: a measure v is inside if Σ_s P[f, s] v_s ≤ Σ_s N[f, s] v_s for every f."""
-    n_s, positive, negative = len(rule.prior), [], []
-    lift = np.diag([1.0 / p for p in rule.prior])
+    return planes_by(rule.prior, rule.up, rule.down, rule.apart)
+
+
+def planes_by(
+    prior: tuple[float, ...], up: float | None, down: float | None, apart: float | None
+) -> tuple[Matrix, Matrix]:
+    """The same for limits on lifts, and on the quotient of two."""
+    n_s, positive, negative = len(prior), [], []
+    lift = np.diag([1.0 / p for p in prior])
     for s in range(n_s):
-        if rule.up is not None:
+        if up is not None:
             positive.append(lift[s])
-            negative.append(np.full(n_s, rule.up))
-        if rule.down is not None:
-            positive.append(np.full(n_s, rule.down))
+            negative.append(np.full(n_s, up))
+        if down is not None:
+            positive.append(np.full(n_s, down))
             negative.append(lift[s])
-        if rule.apart is not None:
+        if apart is not None:
             positive += [lift[s] for t in range(n_s) if t != s]
-            negative += [lift[t] * rule.apart for t in range(n_s) if t != s]
+            negative += [lift[t] * apart for t in range(n_s) if t != s]
     return np.array(positive), np.array(negative)
 
 

@@ -22,8 +22,9 @@ MOST_CELLS = 2_000
 class Moves:
     """Combinations B of some columns' values: p[B] by the model, and E[A, B] = P(x′ in A | x in B) for its rows.
 
-    π(A, B) = E[A, B] p[B] is symmetric. With e_x = P(x′ in A | x), E[A, B] is the mean of e_x over the model's rows in
-    B, so that Σ_B p[B] E[A, B] (1 − E[A, B]) is at least Σ_x p_x e_x (1 − e_x): e(1 − e) is concave.
+    π(A, B) = E[A, B] p[B] has p as both marginals; groups make it symmetric, a list does not. E[A, B] is the mean of
+    e_x = P(x′ in A | x) over the model's rows in B, so that Σ_B p[B] E[A, B] (1 − E[A, B]) is at least
+    Σ_x p_x e_x (1 − e_x): e(1 − e) is concave.
     """
 
     sizes: tuple[int, ...]
@@ -50,7 +51,7 @@ def moves_of(plan: Plan, sizes: Sequence[int], columns: Sequence[int]) -> Moves:
             "a time"
         )
     total, pairs = float(plan.W.sum()), plan.pairs
-    p, rest = (marginal(weights / total, sizes, columns) for weights in (plan.W, plan.rest))
+    p, rest, leaving = (marginal(weights / total, sizes, columns) for weights in (plan.W, plan.rest, plan.leaving))
     first, second = (place_of(numbers, sizes, columns) for numbers in (pairs.first, pairs.second))
     moved = pairs.m / total * (pairs.n / (pairs.m + pairs.n))
     joint = np.bincount(first * cells + second, weights=moved, minlength=cells**2).astype(np.float64)
@@ -58,12 +59,16 @@ def moves_of(plan: Plan, sizes: Sequence[int], columns: Sequence[int]) -> Moves:
     if len(plan.groups):
         inside = _within_groups(plan.groups, place_of(plan.groups.cells, sizes, columns), cells)
         joint += (inside.T @ inside.multiply(1 / plan.groups.total()[:, None])).toarray() / total
-    joint[np.diag_indices(cells)] += np.maximum(p - rest - joint.sum(axis=0), 0.0)
+    if len(plan.listed):
+        at = [place_of(numbers, sizes, columns) for numbers in (plan.listed.target, plan.listed.source)]
+        np.add.at(joint, tuple(at), plan.listed.mass / total)
+    else:
+        joint[np.diag_indices(cells)] += np.maximum(p - rest - joint.sum(axis=0), 0.0)
     if rest.sum() > 0:
-        joint += np.outer(rest, rest / rest.sum())
+        joint += np.outer(leaving, rest / rest.sum())
     there = joint.sum(axis=0)
     nobody = there == 0  # of whom the model has none: they go through the group of everything
-    joint[:, nobody] = rest[:, None] if rest.sum() > 0 else np.eye(cells)[:, nobody]
+    joint[:, nobody] = leaving[:, None] if rest.sum() > 0 else np.eye(cells)[:, nobody]
     E = joint / joint.sum(axis=0)
     return Moves(own, p, E)
 
@@ -73,7 +78,7 @@ def expected_shares(
 ) -> Vector:
     """The expected share of released rows with each combination, for people[i] with the value x = numbers[i].
 
-    Σ_x p_x E(1[x′ in A] | x) = p(A) + what pairs and the group of everything move there − what they move away.
+    Σ_x p_x E(1[x′ in A] | x) = p(A) + what pairs, a list and the group of everything move there − what they move away.
     """
     cells = math.prod(sizes[j] for j in columns)
     share = people / people.sum()
@@ -93,10 +98,14 @@ def expected_shares(
         entered = np.bincount(groups.of(), weights=entering, minlength=len(groups)) / groups.total()
         leaving = entered[groups.of()] * groups.mass - entering
         found += np.bincount(place, weights=leaving, minlength=cells)
+    if len(plan.listed):
+        moved = plan.listed.mass * by_weight[plan.listed.source]
+        for own, sign in ((plan.listed.source, -1.0), (plan.listed.target, 1.0)):
+            found += sign * np.bincount(place_of(own, sizes, columns), weights=moved, minlength=cells)
     gone = np.where(plan.W[numbers] > 0, plan.rest[numbers] * by_weight[numbers], share)
     found -= np.bincount(place_of(numbers, sizes, columns), weights=gone, minlength=cells)
-    rest = marginal(plan.rest.astype(np.float64), sizes, columns)
-    return np.asarray(found + gone.sum() * rest / max(float(rest.sum()), 1.0))
+    left = marginal(plan.leaving.astype(np.float64), sizes, columns)
+    return np.asarray(found + gone.sum() * left / max(float(left.sum()), 1.0))
 
 
 def _within_groups(groups: Groups, place: Integers, cells: int) -> sparse.csr_matrix:

@@ -36,6 +36,11 @@ class Pairs:
         return Pairs(self.first[which], self.second[which], self.m[which], self.n[which])
 
     @classmethod
+    def none(cls) -> Pairs:
+        """No pairs."""
+        return cls(*(np.zeros(0, np.int64) for _ in range(4)))
+
+    @classmethod
     def together(cls, parts: Sequence[Pairs]) -> Pairs:
         """All of them."""
         return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("first", "second", "m", "n")))

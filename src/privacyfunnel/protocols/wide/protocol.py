@@ -15,8 +15,9 @@ from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import ExactFit, InvalidProtocol
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.everything import NO_BOUND, NOT_DECLARED
+from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
-from privacyfunnel.protocols.wide.rule import Plan, Rule, plan_of
+from privacyfunnel.protocols.wide.rule import Plan, Rule, listed_plan, plan_of
 from privacyfunnel.typing import Integers
 
 NOT_FOR_PUBLICATION = (
@@ -45,8 +46,10 @@ class Kept:
         return sum(self.columns) / len(self.columns)
 
 
-def plan_by(rule: Rule | MixingRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
-    """The groups that a rule of either kind makes of a model's weights."""
+def plan_by(rule: Rule | MixingRule | ListRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
+    """The groups that a rule of any kind makes of a model's weights."""
+    if isinstance(rule, ListRule):
+        return listed_plan(rule.listed(), weights)
     return mixed_plan_of(rule, weights, sizes) if isinstance(rule, MixingRule) else plan_of(rule, weights, sizes)
 
 
@@ -66,8 +69,8 @@ class WideProtocol:
     notion: Notion
     columns: tuple[Column, ...]
     model: PairModel
-    rule: Rule | MixingRule
-    """With two secrets, and with more."""
+    rule: Rule | MixingRule | ListRule
+    """With two secrets, with more, and with as few combinations that the file can list how each is released."""
     kept: Kept
     secret: str
     secret_readings: tuple[Reading, ...]
@@ -113,6 +116,11 @@ class WideProtocol:
     def released_columns(self) -> tuple[str, ...]:
         """The same: there is no column that tells outputs apart."""
         return self.attributes
+
+    @property
+    def redrawn_by(self) -> Literal["program", "groups"]:
+        """What says how rows are redrawn: a list that a program over all pairs of values found, or groups."""
+        return "program" if isinstance(self.rule, ListRule) else "groups"
 
     @cached_property
     def plan(self) -> Plan:

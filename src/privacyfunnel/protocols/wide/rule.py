@@ -4,7 +4,8 @@ Every value x has a whole weight W(x), which is divided among groups: m_g(x) wit
 x goes into group g with probability m_g(x) / W(x), and is released as a value x′ of it with probability m_g(x′) / M_g,
 M_g = Σ_x m_g(x). So the model's rows keep their distribution exactly, and what a released row tells is a mixture of
 what groups tell. There are three kinds of groups: values by themselves, which stay as they are; pairs; and one group of
-everything, in which every value has a small part: what is left over goes there, and values that are too rare.
+everything, in which every value has a small part: what is left over goes there, and values that are too rare. Where
+combinations are few, a list stands in the place of the rule (listed.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
+from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols.wide.groups import Groups
+from privacyfunnel.protocols.wide.listed import Listed
 from privacyfunnel.protocols.wide.partners import Pairs, partners
 from privacyfunnel.typing import Integers, Vector
 
@@ -50,7 +53,7 @@ class Rule:
 class Plan:
     """All groups: pairs (two secrets), groups of several values (more secrets), `rest` in the group of everything.
 
-    What is then left of each value stays by itself.
+    What is then left of each value stays by itself. Or, in their place, what is listed, and the rest.
     """
 
     weights: Integers
@@ -58,6 +61,7 @@ class Plan:
     pairs: Pairs
     rest: Integers
     groups: Groups = field(default_factory=Groups.none)
+    listed: Listed = field(default_factory=Listed.none)
 
     @cached_property
     def W(self) -> Integers:  # noqa: N802 - the letter of the formulas above
@@ -71,14 +75,23 @@ class Plan:
         np.subtract.at(alone, self.pairs.first, self.pairs.m)
         np.subtract.at(alone, self.pairs.second, self.pairs.n)
         np.subtract.at(alone, self.groups.cells, self.groups.mass)
+        np.subtract.at(alone, self.listed.source, self.listed.mass)
         return alone
+
+    @cached_property
+    def leaving(self) -> Integers:
+        """With which weights the group of everything is left: as it was entered, but for what a list has uneven."""
+        if not len(self.listed):
+            return self.rest
+        return self.rest + self.listed.taken(self.W.size) - self.listed.given(self.W.size)
 
     def digest(self) -> str:
         """Of all its numbers."""
         pairs = self.pairs
         whole = hashlib.sha256()
         several = (self.groups.start, self.groups.cells, self.groups.mass) if len(self.groups) else ()
-        for part in (self.weights, pairs.first, pairs.second, pairs.m, pairs.n, self.rest, *several):
+        listed = (self.listed.source, self.listed.target, self.listed.mass) if len(self.listed) else ()
+        for part in (self.weights, pairs.first, pairs.second, pairs.m, pairs.n, self.rest, *several, *listed):
             whole.update(np.ascontiguousarray(part, dtype="<i8").data)
         return f"sha256:{whole.hexdigest()}"
 
@@ -107,6 +120,17 @@ def plan_of(rule: Rule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
         rest += weight - need - give + left
         found.append(pairs)
     return _without_outliers(rule, Plan(weights, Pairs.together(found), rest), t)
+
+
+def listed_plan(listed: Listed, weights: Integers) -> Plan:
+    """The plan of a list; refused if more is listed of a value, or as a value, than there is."""
+    W = np.asarray(weights.sum(axis=0))
+    plan = Plan(weights, Pairs.none(), W - listed.taken(W.size), listed=listed)
+    if (plan.rest < 0).any() or (plan.leaving < 0).any():
+        raise InvalidProtocol("more is listed of a value, or as a value, than there is")
+    if not plan.rest.any() and not W.all():
+        raise InvalidProtocol("values of no weight have no group of everything to go through")
+    return plan
 
 
 def _share(part: Integers, shares: tuple[int, ...], of: Integers) -> Integers:

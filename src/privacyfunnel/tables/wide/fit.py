@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.gaussian import GaussianNoise
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.model import MOST_CELLS
@@ -11,16 +12,18 @@ from privacyfunnel.distribution.noise import MOST_PEOPLE
 from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput, NotCertified
-from privacyfunnel.optimiser.wide.margin import aimed_at
+from privacyfunnel.optimiser.wide.listing import SECONDS, listed_for
+from privacyfunnel.optimiser.wide.margin import aimed_at, lists_aim_at
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.wide.kept import kept_by
+from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
-from privacyfunnel.protocols.wide.rule import Rule
+from privacyfunnel.protocols.wide.rule import Plan, Rule
 from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
 from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.column_counts import column_counts
@@ -33,22 +36,26 @@ TWO = 2
 
 
 def fit_wide(
-    joint: Joint, notion: Notion, epsilon: float | None, spent: float = 0.0, delta: float | None = None
+    joint: Joint,
+    notion: Notion,
+    epsilon: float | None,
+    spent: float = 0.0,
+    delta: float | None = None,
+    seconds: float | None = SECONDS,
 ) -> WideProtocol:
     """The protocol for all combinations of the columns' values, by a model with ε₀ = `epsilon`, or without noise.
 
     What was `spent` of ε₀ on choosing columns is not spent on the model. Noise is Gaussian with `delta` as δ₀ (1e-6,
-    or 0 for few columns, unless it is given), and Laplace noise where that is 0.
+    or 0 for few columns, unless it is given), and Laplace noise where that is 0. Where combinations are few, a program
+    over all pairs of them has so many `seconds`; if it finds nothing better than groups in them, rows are redrawn by
+    groups.
     """
     _check(joint, notion)
+    if seconds is not None and not seconds >= 0:
+        raise InvalidInput(f"a time limit is a number of seconds that is at least 0; got {seconds!r}")
     marginals, noise = noisy_marginals(joint, notion, epsilon, spent, delta)
     model = fitted_model(marginals)
-    weights = model.weights()
-    rule = _rule_for(notion.limits if epsilon is None else aimed_at(notion.limits), weights, model.sizes)
-    plan = plan_by(rule, weights, model.sizes)
-    certificate = certify_plan(plan, notion)
-    if not certificate:
-        raise NotCertified(f"the groups of the model were not proven: {certificate.reason}; use a larger ε")
+    rule, plan = _redrawing_for(notion, epsilon is not None, model.weights(), joint.columns, seconds)
     return WideProtocol(
         notion,
         joint.columns,
@@ -77,6 +84,22 @@ def noisy_marginals(
     if noise is not None:
         return gaussian_marginals(joint, noise), noise
     return private_marginals(joint, checked_epsilon(epsilon * (1 - ROUNDINGS) - spent)), None
+
+
+def _redrawing_for(
+    notion: Notion, noisy: bool, weights: Integers, columns: tuple[Column, ...], seconds: float | None
+) -> tuple[Rule | MixingRule | ListRule, Plan]:
+    """How rows are redrawn: by a list, where one is found that is better than groups, and by groups elsewhere."""
+    sizes, limits = tuple(len(column) for column in columns), notion.limits
+    rule = _rule_for(aimed_at(limits) if noisy else limits, weights, sizes)
+    groups = plan_by(rule, weights, sizes)
+    certificate = certify_plan(groups, notion)
+    if not certificate:
+        raise NotCertified(f"the groups of the model were not proven: {certificate.reason}; use a larger ε")
+    listed = listed_for(notion, lists_aim_at(limits) if noisy else limits, groups, columns, seconds)
+    if listed is None:
+        return rule, groups
+    return ListRule.of(listed.listed, len(weights), math.prod(sizes)), listed
 
 
 def _rule_for(limits: Limits, weights: Integers, sizes: tuple[int, ...]) -> Rule | MixingRule:

@@ -23,7 +23,10 @@ from privacyfunnel.typing import Integers
 
 
 class Redrawing:
-    """Draws x′ for x: group g with probability m_g(x) / W(x), then x′ with probability m_g(x′) / M_g, exactly."""
+    """Draws x′ for x: group g with probability m_g(x) / W(x), then x′ with probability m_g(x′) / M_g, exactly.
+
+    What is listed is drawn at once: x′ with probability a(x, x′) / W(x).
+    """
 
     def __init__(self, plan: Plan) -> None:
         pairs = plan.pairs
@@ -35,8 +38,10 @@ class Redrawing:
         self._others = np.concatenate([pairs.n, pairs.m])[order]
         self._before = np.concatenate([[0], np.cumsum(self._own)])  # at most the total weight, below 2⁶¹
         self._rest, self._weight = plan.rest, plan.W
-        self._rest_before = np.concatenate([[0], np.cumsum(plan.rest)])
+        self._left_before = np.concatenate([[0], np.cumsum(plan.leaving)])
         self._several = _Several(plan.groups) if len(plan.groups) else None
+        self._listed = plan.listed if len(plan.listed) else None
+        self._listed_before = np.concatenate([[0], np.cumsum(plan.listed.mass)])
 
     def drawn(self, x: Integers, randomness: Randomness) -> Integers:
         """A value x′ for each of these."""
@@ -55,11 +60,16 @@ class Redrawing:
             u = u - paired - self._rest[x]
             more = np.flatnonzero((u >= 0) & (u < self._several.weight_of(x)) & (weight > 0))
             found[more] = self._several.drawn(x[more], u[more], randomness)
+        if self._listed is not None:  # beside the rest, all that a value has is listed
+            named = np.flatnonzero((u >= self._rest[x]) & (weight > 0))
+            first = self._listed_before[np.searchsorted(self._listed.source, x[named], side="left")]
+            place = np.searchsorted(self._listed_before, first + u[named] - self._rest[x[named]], side="right") - 1
+            found[named] = self._listed.target[place]
         return found
 
     def _from_everything(self, rows: int, randomness: Randomness) -> Integers:
-        u = below(np.full(rows, self._rest_before[-1]), randomness)
-        return np.searchsorted(self._rest_before, u, side="right") - 1
+        u = below(np.full(rows, self._left_before[-1]), randomness)
+        return np.searchsorted(self._left_before, u, side="right") - 1
 
 
 class _Several:
