@@ -71,11 +71,13 @@ class LoweredPrices:
             tree = Tree.of(self.oracle, y, self.upper, tolerance)
             prices = _stages(tree, y, self.p_x, self.scale, there_is, self.proven, self.stopped)
             improving = polished(self.oracle, prices, tree, tolerance)
-            if len(improving) or self.stopped() or len(self.shares) == 1:
+            if len(improving) or self.stopped():
                 return improving
-            self.shares.pop(0)
             if time.monotonic() - begun < there_is / 2:
                 self.scale /= FINER
+            if len(self.shares) == 1:
+                return improving
+            self.shares.pop(0)
 
 
 def _stages(
