@@ -35,7 +35,7 @@ REPEATS = 3
 REAL = (
     ("adult.csv.gz", "income", ("sex", "education")),
     ("adult.csv.gz", "income", ("sex", "race", "education")),
-    ("compas.csv.gz", "two_year_recid", ("sex", "age_cat", "race", "c_charge_degree")),
+    ("compas.csv.gz", "two_year_recid", ("sex", "race", "age_cat", "score_text")),
 )
 METHODS: tuple[Method, ...] = ("paper", "chained", "tuned", "adaptive")
 FIVE = ["sex", "race", "marital_status", "education", "occupation"]

@@ -37,6 +37,15 @@ class Mutation:
 
 FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouring_tables_are_alike",)
 MUTATIONS = {
+    "a bound at prices that were not lowered": Mutation(
+        "optimiser/generation/lowered_prices.py",
+        "y, allowance, begun, is_open = y - first, STAGE_SHARE * self",
+        "y, allowance, begun, is_open = y, STAGE_SHARE * self",
+        (
+            "optimiser/generation/test_lowered_prices.py"
+            "::test_what_is_told_of_lowered_prices_is_true_of_every_posterior",
+        ),
+    ),
     "pairs of a wide protocol that nobody checks": Mutation(
         "proof/wide.py",
         "doubtful = np.flatnonzero(_doubtful(found, least, most, FEW_ROUNDINGS))",

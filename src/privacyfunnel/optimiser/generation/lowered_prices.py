@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.branch import Tree, polished
 from privacyfunnel.optimiser.generation.pricing import Programs
@@ -29,6 +30,8 @@ STAGE_SHARE = 5e-4
 """Of H(X), what the first stage may lower prices by."""
 GROWS = 1.15
 """By this factor each stage may cost more than the one before: the last one 25 times as much as the first."""
+GROWS_FAST = 1.3
+"""The same after a proof that did not come to an end in its time."""
 STAGES = 24
 """In the time there is for a proof."""
 TOLERANCE_SHARE = 1e-3
@@ -61,6 +64,7 @@ class LoweredPrices:
     """Is told of prices, and what r(v) is at least at them."""
     stopped: Callable[[], bool]
     shares: list[float] = field(default_factory=lambda: list(SHARES))
+    grows: float = GROWS
 
     def prove(self, y: Vector, seconds: float) -> Matrix:
         """Prove what can be proven at prices below y; posteriors that were met and would improve the mixture."""
@@ -69,43 +73,37 @@ class LoweredPrices:
             begun = time.monotonic()
             there_is, tolerance = self.shares[0] * (until - begun), TOLERANCE_SHARE * self.scale
             tree = Tree.of(self.oracle, y, self.upper, tolerance)
-            prices = _stages(tree, y, self.p_x, self.scale, there_is, self.proven, self.stopped)
+            prices = self._stages(tree, y, there_is)
             improving = polished(self.oracle, prices, tree, tolerance)
             if len(improving) or self.stopped():
                 return improving
-            if time.monotonic() - begun < there_is / 2:
+            if tree.bound < -tolerance:
+                self.grows = GROWS_FAST
+            elif time.monotonic() - begun < there_is / 2:
                 self.scale /= FINER
             if len(self.shares) == 1:
                 return improving
             self.shares.pop(0)
 
-
-def _stages(
-    tree: Tree,
-    y: Vector,
-    p_x: Vector,
-    scale: float,
-    seconds: float,
-    proven: Callable[[Vector, float], None],
-    stopped: Callable[[], bool],
-) -> Vector:
-    """Branch and bound on the tree, prices lowered before and between stages; the prices at the end."""
-    first = np.minimum(MOST_LOWERED, FIRST_SHARE * scale / (len(p_x) * p_x))
-    tree.lower(first)
-    y, allowance, begun, is_open = y - first, STAGE_SHARE * scale, time.monotonic(), True
-    for stage in range(1, STAGES + 1):
-        until, before = begun + seconds * stage / STAGES, tree.cut
-        while is_open and not stopped() and time.monotonic() < until:
-            is_open = tree.grow(tree.step)
-        proven(y, tree.bound)
-        if not is_open or stopped() or (stage == 1 and tree.n_found):
-            break
-        if stage < STAGES:
-            asked = int(min(MOST, max(FEWEST, OF_CUTS * (tree.cut - before))))
-            less = _lift(tree, asked, p_x, allowance)
-            tree.lower(less)
-            y, allowance = y - less, GROWS * allowance
-    return y
+    def _stages(self, tree: Tree, y: Vector, seconds: float) -> Vector:
+        """Branch and bound on the tree, prices lowered before and between stages; the prices at the end."""
+        p_x, stopped = self.p_x, self.stopped
+        first = np.minimum(MOST_LOWERED, FIRST_SHARE * self.scale / (len(p_x) * p_x))
+        tree.lower(first)
+        y, allowance, begun, is_open = y - first, STAGE_SHARE * self.scale, time.monotonic(), True
+        for stage in range(1, STAGES + 1):
+            until, before = begun + seconds * stage / STAGES, tree.cut
+            while is_open and not stopped() and time.monotonic() < until:
+                is_open = tree.grow(tree.step)
+            self.proven(y, tree.bound)
+            if not is_open or stopped() or (stage == 1 and tree.n_found):
+                break
+            if stage < STAGES:
+                asked = int(min(MOST, max(FEWEST, OF_CUTS * (tree.cut - before))))
+                less = _lift(tree, asked, p_x, allowance)
+                tree.lower(less)
+                y, allowance = y - less, self.grows * allowance
+        return y
 
 
 def _lift(tree: Tree, asked: int, p_x: Vector, allowance: float) -> Vector:
@@ -118,5 +116,8 @@ def _lift(tree: Tree, asked: int, p_x: Vector, allowance: float) -> Vector:
     least, most = np.append(-r, -np.inf), np.append(np.full(len(r), np.inf), allowance)
     program = LinearProgram(A, least, most, upper=np.append(np.full(n, MOST_LOWERED), np.inf))
     program.set_costs(np.append(TIE * p_x, 1.0))
-    less = np.asarray(program.solve()[0][:n].clip(0))
+    try:
+        less = np.asarray(program.solve()[0][:n].clip(0))
+    except SolverFailure:  # prices stay as they are, and the proof goes on
+        return np.zeros(n)
     return less * min(1.0, allowance / max(float(less @ p_x), allowance))
