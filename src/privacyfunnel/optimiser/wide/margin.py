@@ -12,7 +12,7 @@ from __future__ import annotations
 from privacyfunnel.promises.limits import Limits
 
 OF_LOWER = 0.85
-"""Of ln lift on the lower side, for groups: on Adult, learned attackers find 0.55 to 0.58 with this (0.52 and 0.53
+"""Of ln lift on the lower side, for groups: on Adult, learned attackers find 0.55 to 0.59 with this (0.52 and 0.53
 without, 0.54 to 0.77 at 0.7), for half a point of cells; at 0.7 the Dutch census kept less than nine tenths
 (docs/wide.md)."""
 OF_LOWER_IN_LISTS = 0.6
