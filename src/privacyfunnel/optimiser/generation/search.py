@@ -59,7 +59,7 @@ class Otherwise(Protocol):
 def generate(state: Search, first: Columns | None, otherwise: Otherwise | None = None) -> str:
     """Posteriors are generated where they undercut their price, until none can.
 
-    `otherwise` is called once, if the first proof takes too long or time is running out.
+    If the first proof takes too long or time is running out, there are proofs at lowered prices, or `otherwise`, once.
     """
     polytope = Polytope(essential(state.polytope.G), state.polytope.p_x)
     oracle = Oracle(polytope)
