@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privacyfunnel.advice.advise import Advice, Subset, advise
     from privacyfunnel.advice.attackers import KnownCost, known_costs
+    from privacyfunnel.advice.merging import Coarsening, coarsen
     from privacyfunnel.advice.carriers import Carrier
     from privacyfunnel.attacks.attack import Attack, attack
     from privacyfunnel.attacks.bayes import Attacker
@@ -67,6 +68,7 @@ __all__ = [
     "Belief",
     "Carrier",
     "Certificate",
+    "Coarsening",
     "Comparison",
     "Domain",
     "Estimates",
@@ -100,6 +102,7 @@ __all__ = [
     "attack",
     "certify",
     "certify_together",
+    "coarsen",
     "compare",
     "compose",
     "epsilon_for",
@@ -122,6 +125,7 @@ __all__ = [
 _HOMES = {
     "advice.advise": ("Advice", "Subset", "advise"),
     "advice.attackers": ("KnownCost", "known_costs"),
+    "advice.merging": ("Coarsening", "coarsen"),
     "advice.carriers": ("Carrier",),
     "attacks.attack": ("Attack", "attack"),
     "attacks.bayes": ("Attacker",),

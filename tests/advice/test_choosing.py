@@ -18,9 +18,9 @@ from privacyfunnel.advice.choosing import (
     _additions,
     _refinements,
     choose,
-    coarsen,
     room_for_noise,
     room_for_people,
+    until_there_is_room,
 )
 from privacyfunnel.advice.people import People
 from privacyfunnel.drawing.noisy_max import UNIT, noisy_largest
@@ -167,10 +167,10 @@ def test_the_noisy_largest_keeps_its_promise_and_finds_large_ones():
 def test_coarsening_alone_goes_by_the_numbers_of_values_and_says_when_it_is_not_enough(counted):
     few = count_table(wide(), "ill", ["c0", "c1", "fine"])
     people = People.of(few, True)
-    assert coarsen(people, room_for_noise(people)) == [(0, 0), (1, 0), (2, 0)]
+    assert until_there_is_room(people, room_for_noise(people)) == [(0, 0), (1, 0), (2, 0)]
     many = count_table(wide(), "ill", ["c0", "c1", "c2", "fine"])
     people = People.of(many, True)
-    assert coarsen(people, room_for_noise(people)) is None
+    assert until_there_is_room(people, room_for_noise(people)) is None
     with pytest.raises(InvalidInput, match="--columns auto"):
         accepted(many, False, True, 1.0)
     with pytest.raises(InvalidInput, match="no column can be released"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from privacyfunnel.advice.choosing import PrivateDraws, choose, coarsen, room_for_noise, room_for_people
+from privacyfunnel.advice.choosing import PrivateDraws, choose, room_for_noise, room_for_people, until_there_is_room
 from privacyfunnel.advice.people import People, Place
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
@@ -27,7 +27,7 @@ def accepted(counted: Counted, columns: bool, coarser: bool, private: float | No
     people = People.of(counted, coarser)
     fits = room_for_people(people) if private is None else room_for_noise(people)
     if not columns:
-        return picked(counted, people, _all_of_them(people, coarsen(people, fits))), 0.0
+        return picked(counted, people, _all_of_them(people, until_there_is_room(people, fits))), 0.0
     if private is None:
         return picked(counted, people, _some(choose(people, fits))), 0.0
     spent = CHOOSING * private
@@ -58,8 +58,8 @@ def picked(counted: Counted, people: People, places: Sequence[Place]) -> Counted
     joint = counted.joint
     codes = np.stack([people.level(place).of[joint.codes[:, place[0]]] for place in places], axis=1)
     different, of = unique_rows(codes)
-    weights = np.zeros((joint.n_s, len(different)), dtype=np.int64)
-    np.add.at(weights.T, of, joint.weights.T.astype(np.int64))
+    weights = np.zeros((joint.n_s, len(different)), dtype=joint.weights.dtype)
+    np.add.at(weights.T, of, joint.weights.T)
     fitted = tuple(people.level(place).fitted for place in places)
     smaller = Joint.from_codes(
         weights,
@@ -69,7 +69,7 @@ def picked(counted: Counted, people: People, places: Sequence[Place]) -> Counted
         joint.secret_values,
         joint.secret_columns,
     )
-    smaller.declared = joint.declared
+    smaller.counted, smaller.declared = joint.counted, joint.declared
     smaller.chosen = tuple(one.column.name for one in (*counted.secrets, *fitted) if one.chosen)
     gone = [name for name in joint.attributes if name not in smaller.attributes]
     return replace(counted, joint=smaller, attributes=fitted, dropped=(*counted.dropped, *gone))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from privacyfunnel.advice.accepting import picked
 from privacyfunnel.advice.carriers import Carrier, carriers
-from privacyfunnel.advice.choosing import Fits, choose, coarsen, room_for_noise, room_for_people
+from privacyfunnel.advice.choosing import Fits, choose, room_for_noise, room_for_people, until_there_is_room
 from privacyfunnel.advice.levels import argument
 from privacyfunnel.advice.people import People, Place
 from privacyfunnel.distribution.joint import Joint
@@ -177,7 +177,11 @@ def advice_on(counted: Counted, asked: Asked, private: bool, seconds: float = US
     fits = (room_for_noise if private else room_for_people)(whole)
     best = choose(whole, fits)
     told = carriers(whole, best)
-    found = [(BOTH, best), ("--columns auto", choose(as_read, fits)), ("--coarsen auto", coarsen(whole, fits) or [])]
+    found = [
+        (BOTH, best),
+        ("--columns auto", choose(as_read, fits)),
+        ("--coarsen auto", until_there_is_room(whole, fits) or []),
+    ]
     found.append(_without_the_first(whole, told, best, fits))
     different: dict[tuple[Place, ...], str] = {}
     for option, places in found:

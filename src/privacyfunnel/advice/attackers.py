@@ -73,7 +73,7 @@ def known_costs(joint: Joint, notion: Notion, *, seconds: float = SECONDS) -> li
     found: dict[Known, tuple[float | None, float]] = {}
     with interruptible() as interrupted:
         for known in [*chain, *others]:
-            found[known] = _figures(joint, _with(notion, known), share, interrupted)
+            found[known] = quick_figures(joint, _with(notion, known), share, interrupted)
     return [
         KnownCost(known, _words(known), *_settled(known, chain, found), joint.entropy, known == _known(notion))
         for known in [*chain, *others]
@@ -110,7 +110,9 @@ def _words(known: Known) -> str:
     return f"any of {', '.join(known)}" if len(known) > 1 else ", ".join(known) or "nothing"
 
 
-def _figures(joint: Joint, notion: Notion, seconds: float, interrupted: threading.Event) -> tuple[float | None, float]:
+def quick_figures(
+    joint: Joint, notion: Notion, seconds: float, interrupted: threading.Event
+) -> tuple[float | None, float]:
     """What a protocol keeps that is found quickly, and what none exceeds."""
     try:
         protocol = _quickly(joint, notion, seconds, interrupted)

@@ -140,7 +140,7 @@ def _refinements(people: People, chosen: list[Place]) -> Candidates:
     return found
 
 
-def coarsen(people: People, fits: Fits) -> list[Place] | None:
+def until_there_is_room(people: People, fits: Fits) -> list[Place] | None:
     """All columns, the one with the most values coarsened again and again until there is room; None if there is none.
 
     The order goes by the numbers of values alone.

@@ -1,16 +1,19 @@
-"""Levels: a column as it is read, and half and a quarter as fine, by rules that look at no secret."""
+"""Levels: a column as it is read, and half and a quarter as fine, by rules that look at no secret.
+
+Or with groups of its texts merged, where some were declared.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from privacyfunnel.distribution import raw
-from privacyfunnel.distribution.column import OPEN, OTHER, Column, Label, bin_labels, short
+from privacyfunnel.distribution.column import OPEN, OTHER, Column, Label, bin_labels, grouped, short
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.tables.fitting import FittedColumn
 from privacyfunnel.tables.too_fine import TRIED_DOWN_TO
@@ -29,7 +32,7 @@ class Coarsened:
     """of[code]: the code here of what has `code` in the column as it is read."""
     words: str = ""
     """What was merged; nothing for the column as it is read."""
-    wish: tuple[Literal["bins", "top", "dates"], Any] | None = None
+    wish: tuple[Literal["bins", "top", "dates", "groups"], Any] | None = None
     """How a steward would ask for it: "top", 20."""
 
     @property
@@ -43,6 +46,10 @@ class Coarsened:
         if self.wish is None:
             return ()
         kind, value = self.wish
+        if kind == "groups":
+            each = ((argument(label), ",".join(map(argument, texts))) for label, texts in value.items())
+            asked = (f"{argument(self.column.name)}:{label}={texts}" for label, texts in each)
+            return tuple(word for one in asked for word in ("--group", one))
         listed = ",".join(map(_edge, value)) if isinstance(value, tuple) else str(value)
         return f"--{kind}", f"{argument(self.column.name)}={listed}"
 
@@ -55,8 +62,8 @@ def argument(name: str) -> str:
     return f'"{name}"' if "," in name or name != name.strip() else name
 
 
-def levels(fitted: FittedColumn, people: Vector, declared: bool) -> tuple[Coarsened, ...]:
-    """The column as it is read, then coarser ones; people[code] have each value.
+def levels(fitted: FittedColumn, people: Vector, declared: bool, down_to: int = TRIED_DOWN_TO) -> tuple[Coarsened, ...]:
+    """The column as it is read, then coarser ones; people[code] have each value, and `down_to` values are left.
 
     Which texts are kept goes by how many people have them, as with --top. So texts of a `declared` column are left as
     they are: nothing that is said to be declared may come from the table.
@@ -64,35 +71,48 @@ def levels(fitted: FittedColumn, people: Vector, declared: bool) -> tuple[Coarse
     column = fitted.column
     first = Coarsened(fitted, np.arange(len(column)))
     if column.kind == "text":
-        return (first, *([] if declared else _fewer_texts(fitted, people)))
+        fewer = [] if declared else _fewer_texts(fitted, people, down_to)
+        return (first, *_groupings(fitted), *fewer)
     if column.kind in COARSER:
         return (first, *_shorter_dates(fitted))
-    return (first, *_wider_ranges(fitted))
+    return (first, *_wider_ranges(fitted, down_to))
 
 
-def _halves(values: int) -> Iterator[int]:
+def _halves(values: int, down_to: int) -> Iterator[int]:
     """How many values are left of so many, halved and halved again."""
-    while (values := math.ceil(values / 2)) >= TRIED_DOWN_TO:
+    while values > 1 and (values := math.ceil(values / 2)) >= down_to:
         yield values
 
 
-def _fewer_texts(fitted: FittedColumn, people: Vector) -> Iterator[Coarsened]:
+def _groupings(fitted: FittedColumn) -> Iterator[Coarsened]:
+    """Groups of texts that may be merged: all of them and, if there are several, each."""
+    each: list[Mapping[str, Sequence[str]]] = [{label: fitted.groups[label]} for label in fitted.groups]
+    for groups in [fitted.groups, *each] if len(each) > 1 else each:
+        column, of = grouped(fitted.column, groups)
+        words = f"grouped as {', '.join(groups)}"
+        yield Coarsened(replace(fitted, column=column, notice=words, groups={}), of, words, ("groups", groups))
+
+
+def _fewer_texts(fitted: FittedColumn, people: Vector, down_to: int) -> Iterator[Coarsened]:
     column = fitted.column
     own = [i for i, label in enumerate(column.labels) if label is not None and label != OTHER]
     frequent = sorted(own, key=lambda i: (-people[i], str(column.labels[i])))
-    for kept in _halves(len(own)):
+    for kept in _halves(len(own), down_to):
+        if len(own) - kept < 2 and OTHER not in column.labels:
+            continue  # a single value would get another name
         labels: list[Label] = [*sorted(str(column.labels[i]) for i in frequent[:kept]), OTHER]
         if None in column.labels:
             labels.append(None)
         place = {label: i for i, label in enumerate(labels)}
         of = np.array([place.get(label, place[OTHER]) for label in column.labels])
-        coarse = Column(**column.reading().model_dump(), labels=tuple(labels), other=True)
+        groups = tuple(group for group in column.groups if group.label in labels)
+        coarse = Column(**column.reading().model_dump(), labels=tuple(labels), other=True, groups=groups)
         notice = f"the {kept} most frequent of {len(own)} values kept, the rest is {OTHER!r}"
         words = f"top {kept}"
         yield Coarsened(replace(fitted, column=coarse, notice=notice, chosen=True), of, words, ("top", kept))
 
 
-def _wider_ranges(fitted: FittedColumn) -> Iterator[Coarsened]:
+def _wider_ranges(fitted: FittedColumn, down_to: int) -> Iterator[Coarsened]:
     """Neighbouring ranges, or numbers, merged by two, four …; missing stays apart."""
     column = fitted.column
     present = [label for label in column.labels if label is not None]
@@ -101,7 +121,7 @@ def _wider_ranges(fitted: FittedColumn) -> Iterator[Coarsened]:
     if column.kind != "bins" and not listed:
         return
     borders = column.edges if column.kind == "bins" else (-OPEN, *map(float, numbers[1:]), OPEN)
-    for step, _ in zip((2, 4, 8, 16), _halves(len(present)), strict=False):
+    for step, _ in zip((2, 4, 8, 16), _halves(len(present), down_to), strict=False):
         edges = (*borders[:-1:step], borders[-1])
         labels: list[Label] = [*bin_labels(edges)]
         of = np.array([0 if label is None else i // step for i, label in enumerate(column.labels)])

@@ -11,7 +11,7 @@ import numpy as np
 
 from privacyfunnel.advice.levels import Coarsened, levels
 from privacyfunnel.tables.counting import Counted
-from privacyfunnel.tables.too_fine import FEW
+from privacyfunnel.tables.too_fine import FEW, TRIED_DOWN_TO
 from privacyfunnel.typing import Integers, Vector
 
 MOST_KEYS = 1 << 22
@@ -40,13 +40,13 @@ class People:
     _entropies: dict[tuple[tuple[Place, ...], bool], tuple[float, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counted: Counted, coarser: bool) -> People:
+    def of(cls, counted: Counted, coarser: bool, down_to: int = TRIED_DOWN_TO) -> People:
         """Everybody in a table that was counted, with columns as they are read or `coarser`, too."""
         joint = counted.joint
         s, x = np.nonzero(joint.weights)
         people, codes = joint.weights[s, x].astype(np.float64), joint.codes[x]
         found = [
-            levels(fitted, _people_of(codes[:, j], people, len(fitted.column)), joint.declared)
+            levels(fitted, _people_of(codes[:, j], people, len(fitted.column)), joint.declared, down_to)
             for j, fitted in enumerate(counted.attributes)
         ]
         secrets = math.prod(len(column) for column in joint.secret_columns) or joint.n_s

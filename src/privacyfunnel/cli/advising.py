@@ -23,7 +23,12 @@ ColumnsOption = Annotated[
     ),
 ]
 CoarsenOption = Annotated[
-    str | None, typer.Option("--coarsen", help="auto: wider ranges and fewer values where columns are too fine.")
+    str | None,
+    typer.Option(
+        "--coarsen",
+        help="auto: wider ranges and fewer values where columns are too fine. search, for srlip and srldp: whatever "
+        "keeps the most for people who know columns as they are then read.",
+    ),
 ]
 WIDE = 6
 """Columns: with more, advice comes before the search."""
@@ -37,18 +42,23 @@ class Auto:
 
     columns: bool
     coarser: bool
+    search: bool = False
+    """Whether ranges, groups and columns are chosen for side channels: cli/merging.py."""
 
     @classmethod
     def asked(cls, columns: str | None, coarsen: str | None, confidence: float | None, blocks: str | None) -> Auto:
         """As typed. Refuses what does not go together."""
-        for option, text in (("--columns", columns), ("--coarsen", coarsen)):
-            if text not in (None, "auto"):
-                raise InvalidInput(f"{option} takes auto; got {text!r}; name columns with --attributes")
-        auto = cls(columns is not None, coarsen is not None)
-        if auto and confidence is not None:
+        if columns not in (None, "auto"):
+            raise InvalidInput(f"--columns takes auto; got {columns!r}; name columns with --attributes")
+        if coarsen not in (None, "auto", "search"):
+            raise InvalidInput(f"--coarsen takes auto or search; got {coarsen!r}; say how to cut columns with --bins")
+        auto = cls(columns is not None, coarsen == "auto", coarsen == "search")
+        if auto.search and auto.columns:
+            raise InvalidInput("--coarsen search chooses columns, too, so it goes without --columns auto")
+        if (auto or auto.search) and confidence is not None:
             raise InvalidInput(
                 "--confidence holds for columns and ranges that are fixed beforehand, so it goes without --columns "
-                "auto and --coarsen auto; name columns with --attributes and ranges with --bins"
+                "auto and --coarsen; name columns with --attributes and ranges with --bins"
             )
         if auto.columns and blocks is not None:
             raise InvalidInput("--blocks names columns, so it goes without --columns auto")

@@ -10,7 +10,7 @@ from typing import Annotated, cast
 
 import typer
 
-from privacyfunnel.cli import advising, following, knowing, options, show
+from privacyfunnel.cli import advising, following, knowing, merging, options, show
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.cli.sought import CountsAsked, Sought, as_fitted, for_population, to_improve, without_threshold
@@ -118,6 +118,7 @@ def fit(
     bins: options.BinsOption = None,
     top: options.TopOption = None,
     dates: options.DatesOption = None,
+    group: options.GroupOption = None,
     missing: options.Missing = None,
     domain: options.DomainFile = None,
     allow_secret_attribute: options.AllowSecret = False,
@@ -152,7 +153,7 @@ def fit(
     --epsilon 0.8 --after protocol.json -o second.json
     """
     check_output(output, force, (table, domain, improve, after, *(released or ()), *(was or ())))
-    past = advice = None
+    past = advice = coarser = None
     if model:
         from privacyfunnel.cli.wide import check_options
 
@@ -195,7 +196,7 @@ def fit(
         counts = CountsAsked.asked(private, exact_fit, delta, at_least, without, within, model)
         auto = advising.Auto.asked(columns, coarsen, confidence, blocks)
         cluster = options.cluster(engine, master)
-        wishes = options.wishes(bins, top, dates, missing)
+        wishes = options.wishes(bins, top, dates, missing, group, auto.search)
         with show.working(f"counting {table.name}"):
             source, names, which = cast(Path | Source, table), cast(str | list[str] | None, attributes), where
             if past is not None and was and cluster is None:
@@ -213,12 +214,17 @@ def fit(
         if auto and not model:
             counted, spent = auto.of(counted, counts.private)
             counts = counts.less(spent)
+        elif auto.search:
+            counted, coarser, spent = merging.merged_for(counted, asked.known_of(), counts.private, time_limit)
+            counts, asked = counts.less(spent), asked.with_the_rest_of(time_limit, merging.SHARE)
         elif past is None and not model:
             advice = advising.advice_for(counted, asked.for_advice(counts.at_least), counts.private is not None)
         if not json:
             show.console().print(show.columns_table(counted))
             if advice is not None:
                 advising.say(advice)
+            if coarser is not None:
+                merging.say(coarser)
         if model:
             from privacyfunnel.cli.wide import fit_model
 
@@ -235,16 +241,18 @@ def fit(
     if not json:
         knowing.say(costs)
     found = _search(asked, counted)
+    finer = merging.level_for_finer(coarser, found.protocol)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         found.protocol.save(output, force=force)
     if json:
-        show.as_json({"protocol": str(output), **data(found), **advising.data(advice), **knowing.data(costs)})
+        advised = {**advising.data(advice), **knowing.data(costs), **merging.data(coarser, finer)}
+        show.as_json({"protocol": str(output), **data(found), **advised})
         return
     some = ["--where", where] if where is not None else []
     again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
     screen = show.console()
-    for part in told(found):
+    for part in (*told(found), *filter(None, [merging.level_words(finer)])):
         screen.print(part, markup=False)
     screen.print(f"Written: {output}. Next:", markup=False)
     screen.print(again, markup=False, soft_wrap=True)  # a line that can be copied

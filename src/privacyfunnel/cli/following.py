@@ -118,7 +118,7 @@ class Past:
         own = {column.name: column for column in self.protocol.columns}
         if self.changes is None:
             return own
-        cut = [column for column in own.values() if column.edges or column.other]
+        cut = [column for column in own.values() if column.edges or column.other or column.groups]
         return {**{later(c.name): c.model_copy(update={"name": later(c.name)}) for c in cut}, **own}
 
     def changing(

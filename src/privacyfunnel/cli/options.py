@@ -83,6 +83,14 @@ TopOption = Annotated[
 DatesOption = Annotated[
     list[str] | None, typer.Option("--dates", help="Keep dates by year, month or day: born=year. Repeatable.")
 ]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        help="Read some texts of a column as one value: town:north=Ashford,Birch. With --coarsen search, if that keeps "
+        "more. Repeatable.",
+    ),
+]
 DomainFile = Annotated[
     Path | None,
     typer.Option(
@@ -200,7 +208,33 @@ def weights(texts: list[str] | None) -> dict[str, float] | None:
         raise InvalidInput("--weight takes column=number, such as town=3") from None
 
 
-def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | None, missing: list[str] | None) -> Wishes:
+def groups(typed: list[str] | None) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Texts that are read as one value, by column and name, as typed.
+
+    >>> groups(['town:north=Ashford,"Birch, Upper"'])
+    {'town': {'north': ('Ashford', 'Birch, Upper')}}
+    """
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for text in typed or []:
+        who, _, listed = text.partition("=")
+        column, colon, label = who.rpartition(":")
+        column, label, values = unquoted(column), unquoted(label), texts([listed])
+        if not (colon and column and label and values):
+            raise InvalidTable(f"--group takes column:name=value,value, such as town:north=Ashford,Birch; got {text!r}")
+        if label in found.setdefault(column, {}):
+            raise InvalidTable(f"--group names the group {label!r} of {column!r} twice; once will do")
+        found[column][label] = values
+    return found
+
+
+def wishes(
+    bins: list[str] | None,
+    top: list[str] | None,
+    dates: list[str] | None,
+    missing: list[str] | None,
+    group: list[str] | None = None,
+    open_groups: bool = False,
+) -> Wishes:
     """What the steward asked for, as typed."""
     by_date = pairs(dates, "--dates")
     for column, by in by_date.items():
@@ -211,6 +245,8 @@ def wishes(bins: list[str] | None, top: list[str] | None, dates: list[str] | Non
         {column: whole_number(text, f"--top {column}") for column, text in pairs(top, "--top").items()},
         cast(Any, by_date),
         texts(missing),
+        groups(group),
+        open_groups,
     )
 
 

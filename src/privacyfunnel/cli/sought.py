@@ -88,6 +88,10 @@ class Sought:
         promise = cast(Notion, self.promise) if plain else None
         return Asked(promise, self.objective, self.weights, at_least)
 
+    def with_the_rest_of(self, seconds: float | None, share: float) -> Sought:
+        """The same when a share of the time is spent."""
+        return replace(self, time_limit=None if seconds is None else (1 - share) * seconds)
+
     def known_of(self) -> Notion | None:
         """The promise whose assumption about attackers is weighed: one for all columns, sought anew."""
         plain = isinstance(self.promise, Notion) and self.start is None and not self.blocks and not self.exact

@@ -7,14 +7,14 @@ the label of a missing value is None. Encoding works on Arrow arrays, whatever t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from privacyfunnel.distribution import raw
 from privacyfunnel.distribution.raw import Kind
@@ -63,12 +63,23 @@ class Reading(BaseModel):
         return raw.as_kind(array, self.kind), array.is_null().to_numpy(zero_copy_only=False)
 
 
+class Group(BaseModel):
+    """Texts that are read as one value, which has a name of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    label: str
+    values: tuple[str, ...] = Field(min_length=1, max_length=MOST_LABELS)
+
+
 class Column(Reading):
     """One column: its kind, its possible released values in order, and how raw values find theirs."""
 
     labels: tuple[Label, ...] = Field(max_length=MOST_LABELS)
     other: bool = False
     """Whether values without a label of their own count as OTHER."""
+    groups: tuple[Group, ...] = Field(default=(), max_length=MOST_LABELS)
+    """Text only: labels that stand for several texts."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Column:
@@ -88,7 +99,28 @@ class Column(Reading):
                 raise ValueError("bins come before the missing value")
         if self.other and OTHER not in self.labels:
             raise ValueError(f"a column that has other values needs the label {OTHER!r}")
+        if self.groups:
+            self._check_groups()
         return self
+
+    def _check_groups(self) -> None:
+        """What a text is read as must not be a matter of opinion."""
+        if self.kind != "text":
+            raise ValueError("only texts can be read as one value of a group")
+        names = [group.label for group in self.groups]
+        members = [value for group in self.groups for value in group.values]
+        if len({*names, *members}) < len(names) + len(members):
+            raise ValueError("a value is in two groups, twice in one, or is the name of one")
+        if not {*names} <= {*self.labels} or (self.other and OTHER in names):
+            raise ValueError("a group has no label of its own")
+        if {*members} & {*self.labels, *self.missing, "", *([OTHER] if self.other else [])}:
+            raise ValueError("a value of a group has a label of its own, or means that it is missing")
+
+    @model_serializer(mode="wrap")
+    def _plain(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A column without groups is written as it was before there were any: digests of files stay what they are."""
+        content: dict[str, Any] = plain(self)
+        return content if self.groups else {name: value for name, value in content.items() if name != "groups"}
 
     def _fits(self, label: Label) -> bool:
         return label is None or (self.other and label == OTHER) or is_of(self.kind, label)
@@ -134,7 +166,11 @@ class Column(Reading):
         import pyarrow.compute as pc
 
         own = [i for i, label in enumerate(self.labels) if label is not None and not (self.other and label == OTHER)]
-        known = pa.array([self.labels[i] for i in own], type=values.type)
+        named = [self.labels[i] for i in own]
+        for group in self.groups:
+            own += [self.labels.index(group.label)] * len(group.values)
+            named += group.values
+        known = pa.array(named, type=values.type)
         if self.kind == "number":
             known = raw.as_kind(known, self.kind)
         places = pc.index_in(values, value_set=known).fill_null(len(own)).to_numpy(zero_copy_only=False)
@@ -153,6 +189,34 @@ class Column(Reading):
         if self.kind == "boolean":
             return pa.array(present, pa.bool_())
         return pa.array([str(label) for label in present], pa.string())
+
+
+def grouped(column: Column, groups: Mapping[str, Sequence[str]]) -> tuple[Column, Integers]:
+    """The column with groups of its texts read as one value each; and of[code], what each code is there.
+
+    Labels stay in order, a group in the place of its first; values that do not occur are read as their group, too.
+
+    >>> town = Column(name="town", kind="text", labels=("Ash", "Birch", "Clay"))
+    >>> coarse, of = grouped(town, {"north": ["Ash", "Clay"]})
+    >>> coarse.labels, of.tolist()
+    (('north', 'Birch'), [0, 1, 0])
+    """
+    if {*groups} & {*column.labels}:
+        raise ValueError("a value that has a place of its own cannot be the name of a group")
+    name_of = {value: label for label, values in groups.items() for value in values}
+    name_of |= {old.label: name_of.get(old.label, old.label) for old in column.groups}
+    read = [label if label is None else name_of.get(str(label), label) for label in column.labels]
+    labels = tuple(dict.fromkeys([*(one for one in read if one is not None), *groups, *([None] * (None in read))]))
+    labels = tuple(sorted(labels, key=lambda one: (one is None, column.other and one == OTHER)))
+    before = [old for old in column.groups if name_of[old.label] == old.label]
+    inside = {old.label: old.values for old in column.groups}
+    now = [
+        Group(label=label, values=tuple(text for value in values for text in inside.get(value, (value,))))
+        for label, values in groups.items()
+    ]
+    content = column.reading().model_dump()
+    coarse = Column(**content, labels=labels, other=column.other, groups=(*before, *now))
+    return coarse, np.array([labels.index(one) for one in read], dtype=np.int64)
 
 
 def is_of(kind: Kind, label: Label) -> bool:

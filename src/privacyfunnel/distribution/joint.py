@@ -152,6 +152,7 @@ class Joint(Shown):
         bins: Mapping[str, Sequence[float] | int | str] | None = None,
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         missing: str | Sequence[str] = (),
         private: float | None = None,
         delta: float | None = None,
@@ -164,7 +165,8 @@ class Joint(Shown):
         Without `attributes`, every column but the secret is one. Numbers are cut into bins of about
         equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
         `top` keeps the most frequent values of a column and calls the rest "other", `dates` says how
-        precisely dates are kept, `missing` lists texts that mean "missing" beside empty ones. With a
+        precisely dates are kept, `groups` reads some texts of a column as one value ({"town": {"north": ["Ashford",
+        "Birch"]}}), `missing` lists texts that mean "missing" beside empty ones. With a
         `domain`, or the path of its file, no value or border is taken from the table: columns have
         the values that are declared, and by default the attributes are the declared columns.
 
@@ -175,7 +177,7 @@ class Joint(Shown):
         from privacyfunnel.tables.counting import count_table
         from privacyfunnel.tables.fitting import Wishes
 
-        wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {})
         counted = count_table(table, secret, attributes, wishes=wishes, domain=domain)
         return counted.safely(private, delta=delta, at_least=at_least).joint
 
@@ -189,6 +191,7 @@ class Joint(Shown):
         bins: Mapping[str, Sequence[float] | int | str] | None = None,
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         missing: str | Sequence[str] = (),
         private: float | None = None,
         delta: float | None = None,
@@ -199,7 +202,7 @@ class Joint(Shown):
         from privacyfunnel.tables.fitting import Wishes
         from privacyfunnel.tables.spark.source import count_spark
 
-        wishes = Wishes(bins or {}, top or {}, dates or {}, missing)
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {})
         counted = count_spark(frame, secret, attributes, wishes=wishes, domain=domain)
         return counted.safely(private, delta=delta, at_least=at_least).joint
 

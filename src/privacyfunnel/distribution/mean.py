@@ -42,7 +42,8 @@ def mean_of(joints: Sequence[Joint]) -> tuple[Joint, list[Integers]]:
 def _union(columns: list[Column]) -> Column:
     """One column with the labels of all, the missing value last."""
     first = columns[0]
-    if any(column.reading() != first.reading() or column.other != first.other for column in columns):
+    read = (first.reading(), first.other, first.groups)
+    if any((column.reading(), column.other, column.groups) != read for column in columns):
         raise InvalidJoint(
             f"the distributions read column {first.name!r} differently; give all of them the same bins, top and dates"
         )

@@ -24,7 +24,7 @@ def read_from(fine: Column, coarse: Column) -> Integers:
     >>> read_from(finer, ages).tolist()
     [0, 0, 1]
     """
-    if fine.labels == coarse.labels and fine.edges == coarse.edges and fine.other == coarse.other:
+    if fine.model_copy(update={"missing": coarse.missing}) == coarse:
         return np.arange(len(fine))
     if fine.kind == "bins" and coarse.kind != "bins":
         raise InvalidInput(_apart(fine.name))
@@ -49,9 +49,23 @@ def _place(label: Label, fine: Column, coarse: Column) -> int:
         if DATES.index(fine.kind) < DATES.index(coarse.kind):
             raise InvalidInput(_apart(fine.name))
         label = str(label).rsplit("-", DATES.index(fine.kind) - DATES.index(coarse.kind))[0]
+    if coarse.groups or fine.groups:
+        return _group_of(label, fine, coarse)
     if label in coarse.labels and not (coarse.other and label == OTHER):
         return coarse.labels.index(label)
     return coarse.labels.index(OTHER) if coarse.other else UNSEEN
+
+
+def _group_of(label: Label, fine: Column, coarse: Column) -> int:
+    """Where a text belongs, or a group of texts: all of them to one value."""
+    import pyarrow as pa
+
+    texts = [label, *(text for group in fine.groups if group.label == label for text in group.values)]
+    own = next((group.values for group in coarse.groups if group.label == label), ())
+    places = set(coarse.encode(pa.array(texts[1:] if len(texts) > 1 and not own else texts, pa.string())).tolist())
+    if len(places) > 1:
+        raise InvalidInput(_apart(fine.name))
+    return int(places.pop())
 
 
 def _others(fine: Column, coarse: Column) -> int:

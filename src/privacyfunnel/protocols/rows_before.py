@@ -94,7 +94,7 @@ class RowsBefore:
                 f"of them, such as 'town' and 'town now', and {what}: let all rows be drawn instead"
             )
         for name, column in ((name, columns[names.index(name)]) for name in released):
-            if column.labels != released[name].labels or column.edges != released[name].edges:
+            if _cut(column) != _cut(released[name]):
                 raise InvalidInput(f"rows can stay what they were if column {name!r} is cut as it was before")
         place = {name: j for j, name in enumerate(names)}
         pairs = {today: _pair(columns[place[was]], columns[place[today]]) for today, was in todays.items()}
@@ -119,8 +119,13 @@ class RowsBefore:
             return None
 
 
+def _cut(column: Column) -> tuple[object, ...]:
+    """How a column is cut."""
+    return column.labels, column.edges, column.groups
+
+
 def _pair(was: Column, today: Column) -> Pair:
-    if was.edges != today.edges:
+    if was.edges != today.edges or was.groups != today.groups:
         return Pair(was, today, np.full(len(was), -1))
     place = {(type(label), label): i for i, label in enumerate(today.labels)}
     same = np.array([place.get((type(label), label), -1) for label in was.labels], dtype=np.int64)

@@ -127,6 +127,8 @@ class Fit(BaseModel):
     bins: dict[str, Annotated[Any, AfterValidator(_bins)]] | None = None
     top: dict[str, int] | None = None
     dates: dict[str, Literal["year", "month", "day"]] | None = None
+    group: dict[str, dict[str, Annotated[list[str], Field(min_length=1)]]] | None = None
+    """By column and name of the group, the texts that are read as it."""
     missing: list[str] | None = None
     domain: Name | None = None
     allow_secret_attribute: bool | None = None

@@ -105,6 +105,12 @@ def _fit(recipe: Recipe, place: Path) -> list[str]:
         said["chain"] = [_joined(one, "fit.chain") for one in fit.chain]
     if fit.exact is not None:
         said["exact"] = [_typed(name, "fit.exact") for name in fit.exact]
+    if fit.group is not None:
+        said["group"] = [
+            f"{_typed(name, 'fit.group')}:{_typed(label, 'fit.group')}={_joined(texts, 'fit.group')}"
+            for name, each in fit.group.items()
+            for label, texts in each.items()
+        ]
     if fit.missing is not None:
         said["missing"] = [_typed(text, "fit.missing") for text in fit.missing]
     if fit.error is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privacyfunnel.distribution.column import UNSEEN, Column
+from privacyfunnel.distribution.column import UNSEEN, Column, Group
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
 from privacyfunnel.numeric.plain import finite
@@ -259,6 +259,8 @@ def _pairs(block: Block, j: int, values: Integers, inputs: Integers, p: Vector) 
 def encoder_of(column: Column) -> Encoder:
     """What was done to a column, from what the protocol records of it."""
     content = KINDS_IN_WORDS.get(column.kind, column.kind)
+    if column.groups:
+        content += f"; {len(column.groups)} stand for several: {', '.join(_members(group) for group in column.groups)}"
     if column.other:
         content += "; the rest is “other”"
     if None in column.labels:
@@ -266,6 +268,10 @@ def encoder_of(column: Column) -> Encoder:
     if column.missing:
         content += f"; read as missing: {', '.join(column.missing)}"
     return Encoder(column.name, column.kind, len(column), content)
+
+
+def _members(group: Group) -> str:
+    return f"{group.label} for {' or '.join(group.values)}"
 
 
 KINDS_IN_WORDS: Mapping[str, str] = {

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from privacyfunnel.advice.levels import argument
 from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
@@ -89,6 +90,15 @@ def _wishes(protocol: Protocol) -> dict[str, dict[str, Any]]:
     return asked
 
 
+def _groups(protocol: Protocol) -> dict[str, dict[str, list[str]]]:
+    """Texts that are read as one value, by column and name."""
+    return {
+        column.name: {group.label: list(group.values) for group in column.groups}
+        for column in _columns(protocol)
+        if column.groups
+    }
+
+
 def _fit(protocol: Protocol, table: str, file: str) -> str:
     plain = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
     said = plain.asked()
@@ -109,6 +119,9 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     words += ["--objective", protocol.objective]
     for name, weight in _weights(protocol).items():
         words += ["--weight", f"{name}={_plain(weight)}"]
+    for column, groups in _groups(protocol).items():
+        for label, texts in groups.items():
+            words += ["--group", f"{argument(column)}:{argument(label)}={','.join(map(argument, texts))}"]
     if _declared(protocol):
         return shlex.join([*words, "--domain", DOMAIN, *_blocks(protocol), "-o", file])
     for option, wishes in _wishes(protocol).items():
@@ -214,6 +227,8 @@ def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
         given.append(f"    domain={DOMAIN!r},")
     else:
         given += [f"    {name}={asked!r}," for name, asked in _wishes(protocol).items() if asked]
+    if groups := _groups(protocol):
+        given.append(f"    groups={groups!r},")
     if _missing(protocol) and not _declared(protocol):
         given.append(f"    missing={_missing(protocol)!r},")
     given += [f"    {name}={value!r}," for name, value in _counts_in_python(protocol).items()]

@@ -14,7 +14,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.tables.domain import Domain, opened
-from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at
+from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at, with_groups
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.private_counts import at_threshold, private
@@ -109,9 +109,12 @@ def count_table(
     idle = sorted(wishes.columns() - used)
     if idle:
         raise InvalidTable(f"there are wishes for column {idle[0]!r}, which is neither secret nor attribute")
-    hidden = sorted(set(wishes.top) & set(secrets))
+    hidden = sorted({*wishes.top, *wishes.groups} & set(secrets))
     if hidden:
-        raise InvalidTable(f"the secret {hidden[0]!r} cannot keep only its most frequent values; merge them beforehand")
+        raise InvalidTable(
+            f"the secret {hidden[0]!r} cannot keep only its most frequent values, or groups of them; merge them "
+            "beforehand"
+        )
     if domain is not None:  # the table is read once, to be counted
         fitted_secrets, fitted = _declared_secrets(domain, secrets), _declared(domain, attributes)
     else:
@@ -120,6 +123,7 @@ def count_table(
         fitted_secrets, fitted = fitted_in(look, secrets, secret=True), fitted_in(look, attributes)
     if domain is None and as_before:
         fitted = tuple(_as_before(f, as_before, wishes) for f in fitted)
+    fitted = tuple(with_groups(f, wishes) for f in fitted)
     kept = fitted if with_identifiers else _without_identifiers(fitted, wishes)
     lacking = NOT_FITTED if domain is None else NOT_DECLARED
     joint = count(source, [f.column for f in fitted_secrets], [f.column for f in kept], lacking)
@@ -165,7 +169,7 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
 
 
 def _check_wishes(wishes: Wishes) -> None:
-    if wishes.columns():
+    if {*wishes.bins, *wishes.top, *wishes.dates}:
         raise InvalidTable(
             "a domain declares the values of columns, so it goes without --bins, --top and --dates; edit the domain"
         )

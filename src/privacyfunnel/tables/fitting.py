@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution import raw
-from privacyfunnel.distribution.column import MOST_LABELS, OTHER, Column, Label, Reading, bin_labels, short
+from privacyfunnel.distribution.column import MOST_LABELS, OTHER, Column, Label, Reading, bin_labels, grouped, short
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.cutting import Bins, edges_for
@@ -41,6 +41,10 @@ class Wishes:
     top: Mapping[str, int] = field(default_factory=dict)
     dates: Mapping[str, Precision] = field(default_factory=dict)
     missing: str | Sequence[str] = ()
+    groups: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """By column, texts that are read as one value, by its name."""
+    open_groups: bool = False
+    """Whether it is left open which groups are merged."""
     also_missing: tuple[str, ...] = ()
     """Texts that can only mean "missing" in some column, so that they do in all of them."""
 
@@ -52,7 +56,7 @@ class Wishes:
 
     def columns(self) -> set[str]:
         """The columns that are mentioned."""
-        return {*self.bins, *self.top, *self.dates}
+        return {*self.bins, *self.top, *self.dates, *self.groups}
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,8 @@ class FittedColumn:
     """Whether its ranges, or the values that are kept, were chosen by how often they occur in the table."""
     identifier: bool = False
     """Whether it looks like a name or number of people."""
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Groups of its texts that may be merged, by name."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def _all_but_markers(name: str, profile: Profile, wishes: Wishes) -> bool:
         return profile.numbers > 0
     if name in wishes.dates:
         return profile.dates > 0
-    return name not in wishes.top and profile.way in ("numbers", "dates")
+    return name not in wishes.top and name not in wishes.groups and profile.way in ("numbers", "dates")
 
 
 def fit_columns(
@@ -200,6 +206,8 @@ def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
         return _fit_dates(source, name, profile, wishes, wishes.dates[name])
     if name in wishes.top:
         return _fit_top(source, name, profile, wishes, wishes.top[name])
+    if name in wishes.groups:
+        return _fit_texts(source, name, profile, wishes)
     if profile.way == "boolean":
         return FittedColumn(_labelled(source, name, "boolean", wishes.markers), "true or false")
     if profile.way == "numbers":
@@ -208,8 +216,38 @@ def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
         return _fit_dates(source, name, profile, wishes, None)
     if merge and profile.distinct > MOST_CATEGORIES:
         return _fit_top(source, name, profile, wishes, None)
+    return _fit_texts(source, name, profile, wishes)
+
+
+def _fit_texts(source: Grouping, name: str, profile: Profile, wishes: Wishes) -> FittedColumn:
     kept = f"{profile.distinct} values kept as they are" if profile.distinct != 1 else "its one value kept as it is"
     return FittedColumn(_labelled(source, name, "text", wishes.markers), kept + look_alikes(profile))
+
+
+def with_groups(fitted: FittedColumn, wishes: Wishes) -> FittedColumn:
+    """The column with the groups of its texts that were asked for, merged unless that is left open."""
+    asked = {label: tuple(values) for label, values in wishes.groups.get(fitted.column.name, {}).items()}
+    checked = checked_groups(replace(fitted, groups=asked))
+    if wishes.open_groups or not asked:
+        return checked
+    merged, of = grouped(fitted.column, asked)
+    own = len(np.unique(of))
+    return replace(fitted, column=merged, notice=f"{fitted.notice}; groups make {own} values of them")
+
+
+def checked_groups(fitted: FittedColumn) -> FittedColumn:
+    """The column, unless the groups of its texts make no sense."""
+    column = fitted.column
+    if fitted.groups and column.kind != "text":
+        raise InvalidTable(f"column {column.name!r} is not one of texts, so it has no groups; cut numbers with --bins")
+    try:
+        grouped(column, fitted.groups)
+    except ValueError:
+        raise InvalidTable(
+            f"the groups of column {column.name!r} contradict each other or its values: each value can be in one "
+            "group, and a group needs a name that no value has"
+        ) from None
+    return fitted
 
 
 def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:

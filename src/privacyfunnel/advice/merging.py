@@ -1,0 +1,279 @@
+"""Merging for side channels: how finely to release columns so that most is kept for people who know columns as finely.
+
+A promise to people who know columns holds for those who know them as they are read. Read finely, thin cells tell nearly
+everything and little can be kept; read coarsely, there is little to keep. In between lies the best, and a search goes
+there: from no column at all, one step after the other, where a step reads one column otherwise, adds it or leaves it
+out. So what all columns keep is no less than what was found for some of them on the way.
+
+Two bounds make it short. A way keeps at most H(X), so that one with less than the best has kept is not measured. And if
+X′ has a column more than X, or one that is finer, whoever is protected by a release of X′ is protected if it is seen
+as one of X, I(X;Y) is at most what is kept of X at best, and I(X′;Y) ≤ I(X;Y) + H(X′|X).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
+
+from privacyfunnel.advice.accepting import picked
+from privacyfunnel.advice.attackers import quick_figures, takes_known
+from privacyfunnel.advice.levels import argument
+from privacyfunnel.advice.people import People, Place
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.optimiser.program.state import interruptible
+from privacyfunnel.optimiser.program.task import check_task
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.finer import level_for_finer
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.fitting import FittedColumn, checked_groups
+
+USUAL_SECONDS = 30.0
+"""For a search."""
+DOWN_TO = 1
+"""Texts that are kept beside "other", or ranges, of a column that is released: fewer are none."""
+PARTS = 40
+"""Of the time there is, one part for each way to release columns: some of them take much less."""
+LEAST_SECONDS = 0.2
+"""For one way, however many there are."""
+AGAIN = 3
+"""Ways that are measured again, for longer, at the end: what is found of large ones grows with time."""
+AGAIN_SHARE = 0.4
+"""Of the time, for that."""
+GAINS = 1e-3
+"""Of H(X) of all columns: a step that keeps no more than this is none."""
+
+Places = tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Way:
+    """Columns read in some way, and what a promise to people who know them so keeps of them."""
+
+    columns: tuple[str, ...]
+    coarser: Mapping[str, str]
+    """What is merged, by column."""
+    combinations: int
+    entropy: float
+    """Nats in the columns, read so."""
+    kept: float | None
+    """Nats that a certified protocol keeps, found quickly: a longer search may keep more. None: too many attackers."""
+    at_most: float
+    """Nats: no protocol keeps more."""
+    options: tuple[str, ...]
+    """How the command line asks for it."""
+    arguments: Mapping[str, Any]
+    """How `Joint.from_table` does."""
+
+    def words(self) -> str:
+        """Its columns, with what is merged."""
+        return ", ".join(f"{name} ({self.coarser[name]})" if name in self.coarser else name for name in self.columns)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Coarsening:
+    """The way to release columns that keeps the most, of those that were tried."""
+
+    joint: Joint
+    """The distribution of the columns as they are to be read."""
+    finer: Joint
+    """Of all columns as finely as they are read now."""
+    notion: Notion
+    best: Way
+    as_read: Way
+    """All columns as finely as they are read."""
+    tried: tuple[Way, ...]
+    """What keeps most first."""
+    left_out: tuple[str, ...]
+    """Columns that are not released."""
+
+    @property
+    def merged(self) -> bool:
+        """Whether anything is read otherwise."""
+        return bool(self.best.coarser or self.left_out)
+
+    def words(self) -> str:
+        """What was merged, and who is not covered for it."""
+        if not self.merged:
+            return "Nothing is merged: the columns keep most as finely as they are read."
+        parts = [f"{name}: {what}" for name, what in self.best.coarser.items()]
+        parts += [f"{name}: left out" for name in self.left_out]
+        return (
+            f"Merged, so that more is kept: {'; '.join(parts)}. The promise does not cover people who know these "
+            "columns more finely than that."
+        )
+
+    def level_for_finer(self, protocol: Protocol) -> float:
+        """The level of a protocol for people who know all columns as finely as they are read now; ∞ if there is none.
+
+        They are not covered: this is for the steward, who knows what people may know.
+        """
+        return level_for_finer(protocol, self.finer, self.notion)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        tried = [way.as_dict() for way in self.tried]
+        return {"best": self.best.as_dict(), "as_read": self.as_read.as_dict(), "tried": tried, "words": self.words()}
+
+
+def coarsen(
+    joint: Joint,
+    notion: Notion,
+    *,
+    groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+    seconds: float = USUAL_SECONDS,
+) -> Coarsening:
+    """How finely to read the columns of `joint` so that `notion`, SRLIP or SRLDP, keeps the most of them.
+
+    Neighbouring ranges, the rarest texts, parts of dates, and `groups` of texts (by column and name of the group) may
+    be merged, and columns left out. The promise is then to people who know the columns as they are read: somebody who
+    knows them more finely is not covered. Figures are found quickly and certified; fit on `.joint`.
+
+    >>> joint = Joint([[[30, 10], [5, 5]], [[10, 10], [5, 25]]], attributes=["a", "b"])
+    >>> found = coarsen(joint, SRLIP(0.5))
+    >>> found.best.kept >= found.as_read.kept
+    True
+    """
+    if joint.noise is not None:
+        raise InvalidInput("counts with noise are of the columns as they are: merge before noise is added")
+    given = groups or {}
+    absent = sorted(set(given) - set(joint.attributes))
+    if absent:
+        raise InvalidInput(f"there are groups for {absent[0]!r}, which is not an attribute")
+    fitted = [FittedColumn(column, "", groups=given.get(column.name, {})) for column in joint.columns]
+    counted = Counted(joint, (), tuple(map(checked_groups, fitted)), ())
+    return merged(counted, counted, notion, seconds)[1]
+
+
+def merged(counted: Counted, seen: Counted, notion: Notion, seconds: float) -> tuple[Counted, Coarsening]:
+    """The table with columns read so that most is kept, by what is `seen` of it: the same counts, or noisy ones."""
+    check_task(seen.joint, notion, 1.0, seconds, None)
+    if not takes_known(notion):
+        raise InvalidPromise("merging is for srlip and srldp: other promises are to people who know no column")
+    people = People.of(seen, True, DOWN_TO)
+    with interruptible() as interrupted:
+        climb = Climb(seen, people, notion, interrupted)
+        best = climb.run(seconds)
+    chosen = picked(counted, people, best)
+    names = chosen.joint.attributes
+    gone = tuple(name for name in counted.joint.attributes if name not in names)
+    ways = sorted(climb.measured.values(), key=lambda way: -(way.kept or 0.0))
+    kept, as_read = climb.measured[best], climb.measured[climb.as_read]
+    return chosen, Coarsening(chosen.joint, counted.joint, notion, kept, as_read, tuple(ways), gone)
+
+
+@dataclass(eq=False)
+class Climb:
+    """A search for the best way to read columns, and what was measured on the way."""
+
+    seen: Counted
+    people: People
+    notion: Notion
+    interrupted: threading.Event
+    measured: dict[Places, Way] = field(default_factory=dict)
+
+    @property
+    def as_read(self) -> Places:
+        """All columns as finely as they are read."""
+        return tuple((j, 0) for j in range(len(self.people.levels)))
+
+    def run(self, seconds: float) -> Places:
+        """The best way that is found in so many seconds, with a few more for rounding and proofs."""
+        begun, each = time.monotonic(), max(LEAST_SECONDS, seconds / PARTS)
+        self._measure(self.as_read, each)
+        self._up(begun + (1 - AGAIN_SHARE) * seconds, each)
+        ranked = sorted(self.measured, key=self._kept, reverse=True)
+        for i, places in enumerate(again := ranked[:AGAIN]):
+            left = begun + seconds - time.monotonic()
+            if left > each:
+                self._measure(places, left / (len(again) - i))
+        return max(self.measured, key=lambda places: (self._kept(places), -self.measured[places].combinations))
+
+    def _up(self, until: float, each: float) -> None:
+        """From the columns that attackers are named to know on, the best step after the other."""
+        now = tuple((j, 0) for j in range(len(self.people.levels)) if j in self._named)
+        if now:
+            self._measure(now, each)
+        least = GAINS * self.people.entropy(*self.as_read)[0]
+        while (best := self._step(now, least, until, each)) is not None:
+            now = best
+
+    def _step(self, now: Places, least: float, until: float, each: float) -> Places | None:
+        """The best way that is one step from here, if it keeps more; what cannot be better is not measured."""
+        best, enough = None, self._kept(now) + least
+        for places in sorted(self._beside(now), key=lambda one: -self._at_most(one, now)):
+            if self._at_most(places, now) <= enough:
+                break
+            if places not in self.measured:
+                if time.monotonic() >= until or self.interrupted.is_set():
+                    break
+                self._measure(places, each)
+            if self._kept(places) > enough:
+                best, enough = places, self._kept(places)
+        return best
+
+    def _beside(self, now: Places) -> Iterator[Places]:
+        """The ways in which one column is read otherwise, added, or left out."""
+        level_of = dict(now)
+        for j, levels in enumerate(self.people.levels):
+            others = [place for place in now if place[0] != j]
+            for fineness in range(len(levels)):
+                if fineness != level_of.get(j):
+                    yield tuple(sorted([*others, (j, fineness)]))
+            if j in level_of and j not in self._named and others:
+                yield tuple(others)
+
+    def _at_most(self, places: Places, now: Places) -> float:
+        """What a way keeps at most, by its entropy and by what a step adds to that of the one before."""
+        most = self.people.entropy(*places)[0]
+        if set(now) < set(places):
+            before = self.measured[now].at_most if now else 0.0
+            most = min(most, before + most - (self.people.entropy(*now)[0] if now else 0.0))
+        return min(most, self.measured[places].at_most) if places in self.measured else most
+
+    def _kept(self, places: Places) -> float:
+        way = self.measured.get(places)
+        return 0.0 if way is None or way.kept is None else way.kept
+
+    def _measure(self, places: Places, seconds: float) -> None:
+        """What is kept, found in so many seconds; the better figures, if it was measured before."""
+        joint, before = picked(self.seen, self.people, places).joint, self.measured.get(places)
+        kept, at_most = quick_figures(joint, self.notion, seconds, self.interrupted)
+        if before is not None:
+            kept = max((one for one in (kept, before.kept) if one is not None), default=None)
+            at_most = min(at_most, before.at_most)
+        self.measured[places] = self._way(places, joint, kept, at_most)
+
+    def _way(self, places: Places, joint: Joint, kept: float | None, at_most: float) -> Way:
+        levels = [self.people.level(place) for place in places]
+        arguments: dict[str, Any] = {"attributes": list(joint.attributes), "bins": {}, "top": {}, "dates": {}}
+        arguments["groups"] = {}
+        for level in levels:
+            if level.wish is not None:
+                arguments[level.wish[0]][level.column.name] = level.wish[1]
+        options = ["--attributes", ",".join(map(argument, joint.attributes))]
+        return Way(
+            joint.attributes,
+            {level.column.name: level.words for level in levels if level.words},
+            joint.n_x,
+            joint.entropy,
+            kept,
+            at_most,
+            (*options, *(word for level in levels for word in level.option)),
+            arguments,
+        )
+
+    @property
+    def _named(self) -> set[int]:
+        """Columns that attackers are named to know: these are released, if coarsely."""
+        known = cast(Any, self.notion).known
+        names = known if isinstance(known, tuple) else ()
+        return {j for j, levels in enumerate(self.people.levels) if levels[0].column.name in names}

@@ -1,0 +1,173 @@
+"""Merging for side channels: what is chosen keeps the most of what was tried, and says whom it does not cover."""
+
+import math
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+import privacyfunnel as pf
+from optimiser.test_side_channels import tables
+from privacyfunnel.advice.accepting import CHOOSING, picked
+from privacyfunnel.advice.merging import DOWN_TO, Climb, merged
+from privacyfunnel.advice.people import People
+from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
+from privacyfunnel.proof.finer import level_for_finer
+from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.fitting import FittedColumn
+
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+CLOSE = 0.02
+"""Quick figures are within this share of H(X) of the best on small tables."""
+
+
+def parity() -> pf.Joint:
+    """S is the parity of a and b: released as they are, one tells the secret to who knows the other."""
+    p = np.zeros((2, 8, 4), dtype=int)
+    for a, b in np.ndindex(8, 4):
+        p[(a + b) % 2, a, b] = 100
+    return pf.Joint(p, attributes=["a", "b"])
+
+
+def alone(joint: pf.Joint, name: str) -> pf.Joint:
+    """One of its columns."""
+    counted = counted_of(joint)
+    return picked(counted, People.of(counted, False), [(joint.attributes.index(name), 0)]).joint
+
+
+@given(tables(most=2))
+@settings(max_examples=5)
+def test_the_choice_keeps_no_less_than_all_columns_and_than_any_single_one(p):
+    joint = pf.Joint(p)
+    found = pf.coarsen(joint, pf.SRLIP(0.4), seconds=2)
+    assert found.best.kept >= found.as_read.kept
+    for one in joint.attributes:
+        kept = pf.optimise(alone(joint, one), pf.SRLIP(0.4), gap=1e-3).utility
+        assert found.best.kept >= kept - CLOSE * joint.entropy
+    assert all(way.kept <= way.at_most + 1e-9 for way in found.tried)
+    best = pf.optimise(found.joint, pf.SRLIP(0.4), gap=1e-3, time_limit=10)
+    assert found.best.kept <= best.upper_bound
+    assert best.utility <= found.best.at_most
+
+
+def test_between_the_extremes_more_is_kept_than_at_either():
+    joint = parity()
+    found = pf.coarsen(joint, pf.SRLIP(0.5), seconds=5)
+    assert found.best.coarser == {"b": "2 ranges"}
+    assert found.best.kept == pytest.approx(math.log(16), abs=1e-2)
+    assert found.as_read.kept < math.log(16) - 0.1
+    assert max(pf.optimise(alone(joint, name), pf.SRLIP(0.5)).utility for name in "ab") < math.log(16) - 0.1
+    assert "b: 2 ranges" in found.words()
+    protocol = pf.optimise(found.joint, pf.SRLIP(0.5))
+    assert pf.certify(protocol, found.joint).holds
+    assert protocol.columns[1].edges[1:-1] == (2.0,)
+
+
+def test_who_knows_columns_more_finely_may_learn_everything_and_the_steward_is_told():
+    found = pf.coarsen(parity(), pf.SRLIP(0.5), seconds=5)
+    protocol = pf.optimise(found.joint, pf.SRLIP(0.5))
+    assert found.level_for_finer(protocol) == math.inf
+
+
+def test_the_level_for_finer_people_is_that_of_the_channel_on_fine_values():
+    rng = np.random.default_rng(4)
+    fine = pf.Joint(rng.integers(1, 40, (2, 8, 3)), attributes=["age", "town"])
+    counted = counted_of(fine)
+    joint = picked(counted, People.of(counted, True, DOWN_TO), [(0, 1)]).joint  # ages by two, no town
+    protocol = pf.optimise(joint, pf.SRLIP(0.1))
+    level = level_for_finer(protocol, fine, pf.SRLIP(0.1))
+    p, Q = np.asarray(fine.p), np.asarray(protocol.channel)[:, fine.codes[:, 0] // 2]
+    worst = 0.0
+    for known in ([], [0], [1], [0, 1]):
+        for values in {tuple(row) for row in fine.codes[:, known].tolist()}:
+            inside = (fine.codes[:, known] == values).all(axis=1)
+            belief = p[:, inside].sum(axis=1) / p[:, inside].sum()
+            seen = Q[:, inside] @ p[:, inside].T
+            seen = seen[seen.sum(axis=1) > 0]
+            lift = seen / seen.sum(axis=1, keepdims=True) / belief
+            worst = max(worst, float(np.abs(np.log(lift)).max()))
+    assert worst > 0.1
+    assert level == pytest.approx(worst, rel=1e-6)
+
+
+def test_columns_that_attackers_are_named_to_know_are_not_left_out():
+    p = np.zeros((2, 2, 2), dtype=int)
+    for a, b in np.ndindex(2, 2):
+        p[a ^ b, a, b] = 50
+    joint = pf.Joint(p, attributes=["a", "b"])
+    assert len(pf.coarsen(joint, pf.SRLIP(0.5), seconds=2).best.columns) == 1
+    named = pf.coarsen(joint, pf.SRLIP(0.5, known=["b"]), seconds=2)
+    assert "b" in named.best.columns
+
+
+def test_more_columns_keep_no_less():
+    """Even one that only makes cells thin."""
+    p = np.ceil(4 / np.random.default_rng(9).random((2, 3, 4, 5))).astype(int)
+    few = pf.coarsen(pf.Joint(p.sum(axis=3), attributes=["a", "b"]), pf.SRLIP(0.3), seconds=3)
+    more = pf.coarsen(pf.Joint(p, attributes=["a", "b", "c"]), pf.SRLIP(0.3), seconds=6)
+    assert more.best.kept >= few.best.kept - CLOSE * few.best.entropy
+
+
+def test_declared_groups_are_merged_if_that_keeps_more():
+    rng = np.random.default_rng(0)
+    n = 6_000
+    town, job = rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1]), rng.integers(0, 8, n)
+    ill = np.where((town + job) % 2, "yes", "no")
+    ill = np.where(rng.random(n) < 0.05, "no", ill)
+    table = pd.DataFrame(
+        {"ill": ill, "town": np.array(["A", "B", "C", "D"])[town], "job": np.array(list("efghijkl"))[job]}
+    )
+    joint = pf.Joint.from_table(table, "ill", ["town", "job"])
+    groups = {"town": {"north": ["A", "B"], "south": ["C", "D"]}}
+    found = pf.coarsen(joint, pf.SRLIP(0.5), groups=groups, seconds=4)
+    assert found.best.coarser == {"town": "grouped as north, south"}
+    assert found.joint.columns[0].labels == ("north", "south")
+    assert found.best.options[2:] == ("--group", "town:north=A,B", "--group", "town:south=C,D")
+    again = pf.Joint.from_table(table, "ill", **found.best.arguments)
+    assert again.columns == found.joint.columns
+    assert np.array_equal(again.weights, found.joint.weights)
+
+
+def test_a_step_is_left_out_only_if_it_cannot_be_better():
+    rng = np.random.default_rng(2)
+    joint = pf.Joint(rng.integers(1, 50, (2, 3, 2, 3)), attributes=["a", "b", "c"])
+    counted = counted_of(joint)
+    people = People.of(counted, True, DOWN_TO)
+    climb = Climb(counted, people, pf.SRLIP(0.3), threading.Event())
+    climb.run(4.0)
+    for now in climb.measured:
+        for places in climb._beside(now):
+            best = pf.optimise(picked(counted, people, places).joint, pf.SRLIP(0.3), gap=1e-3, time_limit=5)
+            assert best.utility <= climb._at_most(places, now) + 1e-6
+
+
+def counted_of(joint):
+    return Counted(joint, (), tuple(FittedColumn(column, "") for column in joint.columns), ())
+
+
+def test_what_makes_no_sense_is_refused():
+    joint = parity()
+    with pytest.raises(InvalidPromise, match="srlip and srldp"):
+        pf.coarsen(joint, pf.LIP(0.5))
+    with pytest.raises(InvalidInput, match="not an attribute"):
+        pf.coarsen(joint, pf.SRLIP(0.5), groups={"town": {"north": ["A"]}})
+    with pytest.raises(InvalidTable, match="no groups"):
+        pf.coarsen(joint, pf.SRLIP(0.5), groups={"b": {"any": ["0", "1"]}})
+    with pytest.raises(InvalidInput, match="seconds"):
+        pf.coarsen(joint, pf.SRLIP(0.5), seconds=-1)
+
+
+def test_noisy_counts_choose_and_exact_ones_are_merged(tmp_path):
+    rng = np.random.default_rng(1)
+    n = 8_000
+    age, rooms = rng.integers(0, 8, n), rng.integers(0, 4, n)
+    ill = np.where((age + rooms) % 2, "yes", "no")
+    table = pd.DataFrame({"ill": ill, "age": age, "rooms": rooms})
+    counted = count_table(table, "ill", ["age", "rooms"])
+    seen = counted.safely(CHOOSING)
+    chosen, found = merged(counted, seen, pf.SRLIP(0.5), 4.0)
+    assert found.best.coarser == {"rooms": "2 ranges"}
+    assert chosen.joint.total == n
+    assert chosen.joint.counted

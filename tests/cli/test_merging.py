@@ -1,0 +1,78 @@
+"""funnel fit --coarsen search: what is merged is said, recorded in the protocol, and paid for in a private fit."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privacyfunnel as pf
+from privacyfunnel.cli.app import run
+
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """The secret is the parity of the age and the rooms: together, as they are, one tells it to who knows the other."""
+    rng = np.random.default_rng(1)
+    age, rooms = rng.integers(0, 8, 6_000), rng.integers(0, 4, 6_000)
+    path = tmp_path_factory.mktemp("merging") / "people.csv"
+    ill = np.where((age + rooms) % 2, "yes", "no")
+    pd.DataFrame({"ill": ill, "age": age, "[red]rooms[/red]": rooms}).to_csv(path, index=False)
+    return path
+
+
+def fit(table, tmp_path, *options, coarsen="search", notion="srlip"):
+    command = ["fit", str(table), "--secret", "ill", "--notion", notion, "--epsilon", "0.5", "--coarsen", coarsen]
+    return run([*command, "--objective", "information", "--time-limit", "8", *options, "-o", str(tmp_path / "p.json"),
+                "--force"])  # fmt: skip
+
+
+def test_what_is_merged_is_said_and_in_the_protocol(table, tmp_path, capsys):
+    assert fit(table, tmp_path, "--exact-fit") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "What merging would keep" in text
+    assert "Merged, so that more is kept: [red]rooms[/red]: 2 ranges." in text
+    assert "does not cover people who know these columns more finely" in text
+    assert "could rule values of the secret out about single people" in text
+    protocol = pf.Protocol.load(tmp_path / "p.json")
+    assert protocol.columns[1].edges[1:-1] == (2.0,)
+    assert protocol.utility > np.log(16) - 0.1
+
+
+def test_machines_get_what_was_tried(table, tmp_path, capsys):
+    fit(table, tmp_path, "--exact-fit", "--json")
+    found = json.loads(capsys.readouterr().out)["coarsened"]
+    assert found["best"]["coarser"] == {"[red]rooms[/red]": "2 ranges"}
+    assert found["best"]["kept"] > found["as_read"]["kept"]
+    assert found["level_for_finer"] is None
+
+
+def test_a_private_fit_pays_for_the_choice_and_anybody_can_audit_it(table, tmp_path, capsys):
+    assert fit(table, tmp_path, "--private", "1") == 0
+    assert "single people" not in capsys.readouterr().out
+    content = json.loads((tmp_path / "p.json").read_text())
+    assert content["noise"]["choosing"] == pytest.approx(0.2)
+    assert content["noise"]["epsilon"] == pytest.approx(0.8)
+    assert run(["audit", str(tmp_path / "p.json")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "notion", "message"),
+    [
+        (["--exact-fit"], "lip", "--notion srlip or srldp"),
+        (["--exact-fit", "--blocks", "each"], "srlip", "without --keep, --error, --blocks"),
+        (["--exact-fit", "--columns", "auto"], "srlip", "goes without --columns auto"),
+        (["--confidence", "0.95"], "srlip", "--confidence"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(table, tmp_path, capsys, options, notion, message):
+    assert fit(table, tmp_path, *options, notion=notion) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "p.json").exists()
+
+
+def test_anything_else_is_no_way_to_coarsen(table, tmp_path, capsys):
+    assert fit(table, tmp_path, coarsen="more") == 2
+    assert "--coarsen takes auto or search" in capsys.readouterr().err
