@@ -52,6 +52,7 @@ def test_every_option_of_fit_reaches_the_command_as_it_was_said():
         private=0.5,
         delta=1e-9,
         bins={"age": [-5, 18, 65.5], "a=b": "width:5", "n": 6},
+        group={"a:b": {"c=d": ["e, f", "g"]}},
         top={"Name, first": 3},
         dates={"born": "year"},
         weight={"age": 2.5},
@@ -75,6 +76,7 @@ def test_every_option_of_fit_reaches_the_command_as_it_was_said():
     assert options.names(found["attributes"]) == said["fit"]["attributes"]
     assert options.wishes(found["bins"], found["top"], found["dates"], found["missing"]).top == {"Name, first": 3}
     assert options.weights(found["weight"]) == {"age": 2.5}
+    assert options.groups(found["group"]) == {"a:b": {"c=d": ("e, f", "g")}}
 
 
 def test_promises_of_every_kind_can_be_said():

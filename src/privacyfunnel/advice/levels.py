@@ -59,7 +59,7 @@ class Coarsened:
 
 def argument(name: str) -> str:
     """The name of a column in a list of them, as the command line reads it."""
-    return f'"{name}"' if "," in name or name != name.strip() else name
+    return f'"{name}"' if {*",:="} & {*name} or name != name.strip() else name
 
 
 def levels(fitted: FittedColumn, people: Vector, declared: bool, down_to: int = TRIED_DOWN_TO) -> tuple[Coarsened, ...]:

@@ -159,6 +159,10 @@ PAIRS = re.compile(r'(?:"[^"]*"|[^,"])+')
 """The column=value in a list that is joined by commas; quoted names may hold some."""
 
 
+GROUP = re.compile(r'\s*("[^"]*"|[^:="]+):("[^"]*"|[^="]+)=(.*)', re.DOTALL)
+"""A column, the name of a group and its texts; quoted names may hold anything."""
+
+
 def blocks(text: str | None) -> list[list[str]] | None:
     """Blocks of attributes, as typed: age+sex,town."""
     if text is None or text.strip() == "each":
@@ -216,10 +220,10 @@ def groups(typed: list[str] | None) -> dict[str, dict[str, tuple[str, ...]]]:
     """
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for text in typed or []:
-        who, _, listed = text.partition("=")
-        column, colon, label = who.rpartition(":")
-        column, label, values = unquoted(column), unquoted(label), texts([listed])
-        if not (colon and column and label and values):
+        parts = GROUP.fullmatch(text)
+        column, label = (unquoted(parts[1]), unquoted(parts[2])) if parts else ("", "")
+        values = texts([parts[3]]) if parts else ()
+        if not (column and label and values):
             raise InvalidTable(f"--group takes column:name=value,value, such as town:north=Ashford,Birch; got {text!r}")
         if label in found.setdefault(column, {}):
             raise InvalidTable(f"--group names the group {label!r} of {column!r} twice; once will do")

@@ -184,4 +184,4 @@ def _typed(name: str, key: str) -> str:
     """A name as it is typed in a list: in double quotes where it would be read otherwise."""
     if '"' in name:
         raise InvalidInput(f"{key}: a name with a double quote in it cannot be said; rename the column {name!r}")
-    return f'"{name}"' if "," in name or "=" in name or name != name.strip() else name
+    return f'"{name}"' if {*",:="} & {*name} or name != name.strip() else name

@@ -146,6 +146,17 @@ def test_spark_and_duckdb_give_identical_joints_on_adult(session, shared):
     assert same(pf.Joint.from_spark(on_spark, secret, chosen), pf.Joint.from_table(path, secret, chosen))
 
 
+def test_groups_of_texts_are_the_same_in_spark_and_in_duckdb_and_spark_releases_them(session):
+    rows = odd_rows().select(["the Secret", "town"])
+    groups = {"town": {"north": [f"t{i}" for i in range(60)], "south": [f"t{i}" for i in range(60, 130)]}}
+    frame = session.createDataFrame(rows.to_pandas())
+    joint = pf.Joint.from_spark(frame, "the Secret", ["town"], top={"town": 149}, groups=groups)
+    assert same(joint, pf.Joint.from_table(rows, "the Secret", ["town"], top={"town": 149}, groups=groups))
+    protocol = from_text(to_text(pf.optimise(joint, pf.LIP(0.5))))
+    released = {row["town"] for row in protocol.sanitise_spark(frame, seed=0).select("town").distinct().collect()}
+    assert {"north", "south"} <= released <= {str(label) for label in joint.columns[0].labels}
+
+
 def odd_rows(n=300):
     rng = np.random.default_rng(3)
 
