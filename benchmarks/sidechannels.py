@@ -12,6 +12,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +44,19 @@ TEN = ["workclass", *FIVE, "relationship", "native_country", "age", "hours_per_w
 FIVE_EPSILON = 1.0
 EACH_SECONDS = 60.0
 SHARE = 0.9995  # of ε, what a search stays within
+COARSE: tuple[dict[str, int], ...] = (
+    {"education": 6, "occupation": 6, "marital_status": 3},
+    {"education": 8, "occupation": 8, "marital_status": 4},
+    {"education": 4, "occupation": 4, "marital_status": 2, "race": 2},
+    {"race": 1, "marital_status": 1},
+    {"race": 2, "marital_status": 2, "education": 8},
+)
 PRODUCTS: tuple[tuple[list[str], int | None], ...] = ((FIVE, None), (TEN, 2))
 
 
 def run() -> list[dict[str, object]]:
     pf.optimise(pf.Joint(np.random.default_rng(0).random((2, *SHAPE))), pf.SRLIP(1.0), gap=GAP)  # compiles once
-    return [*the_papers_setting(), *threads(), *real_tables(), *products(), *five_columns()]
+    return [*the_papers_setting(), *threads(), *real_tables(), *products(), *five_columns(), *merged_columns()]
 
 
 def the_papers_setting() -> list[dict[str, object]]:
@@ -170,7 +178,7 @@ def five_columns() -> list[dict[str, object]]:
     if not table.exists():
         return [{"problem": "adult: five columns: left out, set PRIVACYFUNNEL_DATA to a folder with adult.csv.gz"}]
     whole = pf.Joint.from_table(table, "income", FIVE)
-    coarse = {"education": 6, "occupation": 6, "marital_status": 3}
+    coarse = COARSE[0]
     fewer = [[name for name in FIVE if name != left] for left in FIVE]
     joints = [("all five columns", whole), ("coarser", pf.Joint.from_table(table, "income", FIVE, top=coarse))]
     joints += [("×".join(names), pf.Joint.from_table(table, "income", names)) for names in fewer]
@@ -178,6 +186,47 @@ def five_columns() -> list[dict[str, object]]:
     rows += [_released_without(whole, name) for name in FIVE]
     product = _five("product of columns", whole, lambda: pf.compose(whole, pf.SRLIP(FIVE_EPSILON), time_limit=60))
     return [*rows, product]
+
+
+def merged_columns() -> list[dict[str, object]]:
+    """What merging keeps of five columns, and of four of them, beside every subset as it is and coarser ones.
+
+    Each promise is to people who know the columns as they are read. Half of the time goes to the search for what to
+    merge; a subset, or a coarser column, has as long as what is merged has for its protocol.
+    """
+    table = _folder() / "adult.csv.gz"
+    if not table.exists():
+        return [{"problem": "adult: merged columns: left out, set PRIVACYFUNNEL_DATA to a folder with adult.csv.gz"}]
+    some = [names for names in _subsets(FIVE) if len(names) >= len(FIVE) - 1]
+    rows = [_merged(pf.Joint.from_table(table, "income", names), names) for names in some]
+    for names in _subsets(FIVE):
+        joint = pf.Joint.from_table(table, "income", names)
+        rows.append(_five(f"as read: {'×'.join(names)}", joint, lambda joint=joint: _best(joint)))
+    for top in COARSE:
+        joint = pf.Joint.from_table(table, "income", FIVE, top=top)
+        rows.append(_five(f"coarser: {top}", joint, lambda joint=joint: _best(joint)))
+    return rows
+
+
+def _subsets(names: list[str]) -> list[list[str]]:
+    """All of them, the largest first."""
+    return [list(some) for size in range(len(names), 0, -1) for some in combinations(names, size)]
+
+
+def _merged(joint: pf.Joint, names: list[str]) -> dict[str, object]:
+    """A search for what to merge, then one for the protocol."""
+    start, busy = time.perf_counter(), time.process_time()
+    found = pf.coarsen(joint, pf.SRLIP(FIVE_EPSILON), seconds=SECONDS - EACH_SECONDS)
+    protocol = _best(found.joint)
+    return {
+        "problem": f"adult, merged of {'×'.join(names)}: {found.best.words()}: {found.joint.n_x:,} values",
+        "ε": FIVE_EPSILON,
+        "H(X)": found.joint.entropy,
+        "joint optimum": protocol.utility,
+        "worst gap": protocol.gap,
+        "worst s": time.perf_counter() - start,
+        "worst CPU s": time.process_time() - busy,
+    }
 
 
 def _released_without(whole: pf.Joint, name: str) -> dict[str, object]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privacyfunnel.advice.advise import Advice, Subset, advise
     from privacyfunnel.advice.attackers import KnownCost, known_costs
-    from privacyfunnel.advice.merging import Coarsening, coarsen
     from privacyfunnel.advice.carriers import Carrier
+    from privacyfunnel.advice.merging import Coarsening, coarsen
     from privacyfunnel.attacks.attack import Attack, attack
     from privacyfunnel.attacks.bayes import Attacker
     from privacyfunnel.attacks.repetition import Repeated, repeated

@@ -71,6 +71,8 @@ class Master:
         if both_ways:
             self._lp.add_columns(penalty * p_x, np.arange(n + 1), np.arange(n), -np.ones(n))
         self._penalty, self._before = penalty, self._lp.n_columns
+        self.lent = np.zeros(n)
+        """The mass of each value that the last solution leaves to artificial columns."""
 
     def add(self, columns: Columns) -> None:
         """Offer more posteriors."""
@@ -90,8 +92,8 @@ class Master:
         weights, duals = self._lp.solve()
         n = len(self.p_x)
         real = np.concatenate([weights[:1], weights[self._before :]]).clip(0)
-        artificial = float((weights[1 : self._before].reshape(-1, n) @ self.p_x).sum())
-        return real / self._scale, (duals - TOLERANCE) / self.p_x, artificial
+        self.lent = weights[1 : self._before].reshape(-1, n).sum(axis=0) * self.p_x
+        return real / self._scale, (duals - TOLERANCE) / self.p_x, float(self.lent.sum())
 
     def keep_prices(self, low: Vector, high: Vector) -> None:
         """Prices y with low ≤ y ≤ high from now on, where columns are artificial both ways."""

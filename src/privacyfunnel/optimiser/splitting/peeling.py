@@ -1,8 +1,7 @@
 """Peeling: posteriors with few values are taken away from p_x one after the other, and what is left keeps the promise.
 
-A value that says too much by itself needs companions: in each cell where it breaks a row, values that speak for the
-contrary. These may need companions themselves. So a posterior's support is sought among a value, some companions for
-each row that it breaks, companions of these, and so on: some hundred values, where a linear program takes milliseconds.
+A posterior's support is sought among a value and its companions (companions.py): some hundred values, where a linear
+program takes milliseconds.
 
 Let r be what is left, G r ≤ 0. A posterior v with G v ≤ 0 can be taken away q times as long as r − q v ≥ 0 and
 G r ≤ q G v: then G (r − q v) ≤ 0 again. Where r meets a row with equality, v must, too.
@@ -22,6 +21,7 @@ from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.splitting.companions import Rows, around
 from privacyfunnel.optimiser.splitting.halves import LEAST_ENTRY, Piece
 from privacyfunnel.typing import Integers, Vector
 
@@ -30,10 +30,6 @@ Flags = NDArray[np.bool_]
 MOST_AROUND = 150
 """Values among which a support is sought. On Adult's 3,362 values, half of them can be the centre of one (with 93% of
 the people); with 300 it is two thirds (96%), in three times the time."""
-COMPANIONS = 2
-"""For each row that a value breaks, the heaviest ones first."""
-LOOKED_AT = 30
-"""Companions of a row, the heaviest ones, of which some may be used up."""
 MOST_ROWS_ENTRIES = 3_000_000
 """Of the promise: to go through larger ones for every value takes too long."""
 TIGHT = 1e-9
@@ -57,20 +53,14 @@ class Peeling:
     def __post_init__(self) -> None:
         self.left = self.p_x.copy()
         self._columns, self._size = sparse.csc_array(self.G), abs(self.G)
-        self._companions: list[list[int]] = []
-        if self.G.nnz > MOST_ROWS_ENTRIES:
-            return
-        for start, end in zip(self.G.indptr[:-1], self.G.indptr[1:], strict=True):
-            x, terms = self.G.indices[start:end], self.G.data[start:end] * self.p_x[self.G.indices[start:end]]
-            heaviest = np.argsort(terms, kind="stable")[:LOOKED_AT]
-            self._companions.append(x[heaviest[terms[heaviest] < 0]].tolist())
+        self._rows = Rows.of(self.G, self.p_x) if self.G.nnz <= MOST_ROWS_ENTRIES else None
 
     def run(self, state: State, seconds: float) -> None:
         """Take away what can be taken, rare values first: frequent ones are companions of many.
 
         When time is short, the rarest ones are left out.
         """
-        if not self._companions:
+        if self._rows is None:
             return
         heap = [(float(mass), x) for x, mass in enumerate(self.left)]
         heapq.heapify(heap)
@@ -119,23 +109,9 @@ class Peeling:
         return True
 
     def around(self, x: int) -> Integers:
-        """The value x, companions for each row that it breaks, companions of these, and so on."""
-        chosen, met = [x], {x}
-        for value in chosen:
-            if len(chosen) >= MOST_AROUND:
-                break
-            start, end = self._columns.indptr[value : value + 2]
-            breaks = self._columns.data[start:end] > 0
-            for row in self._columns.indices[start:end][breaks].tolist():
-                have = 0
-                for other in self._companions[row]:
-                    if other not in met and self.left[other] > 0:
-                        met.add(other)
-                        chosen.append(other)
-                    have += other in met
-                    if have >= COMPANIONS:
-                        break
-        return np.sort(np.array(chosen))
+        """The value x and its companions, of what is left."""
+        assert self._rows is not None
+        return around(self._rows, x, MOST_AROUND, self.left > 0)
 
     def _most_of(self, centre: Flags, rows: sparse.csc_array, tight: Flags) -> Vector:
         """The posterior with the most mass at the centre, on the face where rows are `tight`."""

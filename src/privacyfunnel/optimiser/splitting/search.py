@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-
-import numpy as np
+from dataclasses import replace
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
@@ -16,8 +15,9 @@ from privacyfunnel.optimiser.program.exact_protocol import protocol_of
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.rounding import SLACKS
 from privacyfunnel.optimiser.program.state import Progress, State
-from privacyfunnel.optimiser.splitting.halves import Halving, Piece
-from privacyfunnel.optimiser.splitting.peeling import Peeling
+from privacyfunnel.optimiser.splitting.halves import Halving
+from privacyfunnel.optimiser.splitting.mixture import Mixture, columns_of
+from privacyfunnel.optimiser.splitting.peeling import MOST_ROWS_ENTRIES, Peeling
 from privacyfunnel.optimiser.splitting.tree import Tree
 from privacyfunnel.optimiser.splitting.whole_numbers import rounded_pieces
 from privacyfunnel.promises.clause import Clause
@@ -38,8 +38,10 @@ SPLIT_SHARE = 0.8
 """Of the time limit, when splitting ends; what follows is the bound and the proof."""
 
 
-PEEL_SHARE = 0.6
+PEEL_SHARE = 0.3
 """Of the time for the search, for peeling."""
+TREE_SHARE = 0.5
+"""When splitting what is left ends, if it has not ended before; the rest is for a better mixture."""
 
 
 def can_split(joint: Joint, notion: Notion) -> bool:
@@ -66,16 +68,21 @@ def split_search(
     inside = sparse_rows_of(clauses, _share(clauses))
     peeling = Peeling(inside, joint.p_x)
     peeling.run(state, PEEL_SHARE * state.left())
-    tree = Tree(Halving(inside, joint.codes, joint.p_x), state, told=peeling.told())
+    first_half = replace(state, time_limit=None if limit is None else TREE_SHARE * limit)
+    tree = Tree(Halving(inside, joint.codes, joint.p_x), first_half, told=peeling.told())
     pieces = [*peeling.pieces, *tree.grown(peeling.left)]
-    bound = _bound(joint, clauses, time_limit, interrupted)
     how = f"{len(peeling.pieces)} posteriors taken from p(x) one by one, the rest split in two {tree.splits} times"
+    if inside.nnz <= MOST_ROWS_ENTRIES:
+        mixture = Mixture(inside, joint.p_x, joint.entropy, state)
+        pieces = mixture.better(pieces)
+        how += f", then mixed anew with {mixture.found} found around single values in {mixture.rounds} rounds"
+    bound = _bound(joint, clauses, time_limit, interrupted)
     G = sparse_rows_of(clauses)
     for slack in while_awaited(SLACKS):
         channel = rounded_pieces(pieces, G, joint.p_x, slack)
         certificate = certify_channel(channel, joint, notion)
         if certificate.holds and certificate.level <= notion.epsilon:
-            return protocol_of(joint, channel, bound, notion, how), _columns(pieces)
+            return protocol_of(joint, channel, bound, notion, how), columns_of(pieces)
     raise NotCertified(f"no exact channel was found that keeps {notion}; please report this")
 
 
@@ -91,12 +98,3 @@ def _bound(joint: Joint, clauses: list[Clause], time_limit: float | None, interr
     state = State(joint.p_x, joint.entropy, 0.0, limit, None, interrupted, time.monotonic())
     bound_by_views(clauses, state)
     return state.upper_bound
-
-
-def _columns(pieces: list[Piece]) -> Columns:
-    """The posteriors of all pieces."""
-    width = max(len(piece.x) for piece in pieces)
-    support, mass = np.zeros((len(pieces), width), dtype=np.int64), np.zeros((len(pieces), width))
-    for i, piece in enumerate(pieces):
-        support[i, : len(piece.x)], mass[i, : len(piece.x)] = piece.x, piece.mass / piece.q
-    return Columns(support, mass)

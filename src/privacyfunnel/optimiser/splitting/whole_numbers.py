@@ -1,7 +1,8 @@
 """Pieces of p_x as an exact channel: every output rounded by itself, and what is left over to the largest, the sink.
 
 As `program/rounding.py` does it, with sparse rows. The search stays inside of the limits by more than rounding moves
-an entry, so rounding down is all there is; an output that misses the promise nevertheless falls to the sink.
+most entries, so they are rounded down. Small ones, of which that takes much, are rounded up in outputs that miss the
+promise otherwise: mostly they are what keeps it, a little of many people beside much of a few.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from privacyfunnel.optimiser.splitting.halves import Piece
+from privacyfunnel.optimiser.splitting.halves import LEAST_ENTRY, Piece
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Vector
 
@@ -17,6 +18,10 @@ SPARED = 1e-7
 """Of every output but the sink, left to the sink at first: a constant row, which gives it room."""
 MORE_SPARED = 16
 """Times as much, while the sink misses the promise."""
+SMALL = UNIT * LEAST_ENTRY
+"""Of entries below this, rounding down takes more than the search leaves room for."""
+MENDINGS = 100
+"""Times that entries of an output are made smaller before it is given up."""
 PASSES = 6
 """Up to a share of 0.1; then the channel is constant."""
 
@@ -28,7 +33,7 @@ def rounded_pieces(pieces: list[Piece], G: sparse.csr_array, p_x: Vector, slack:
     A = sparse.csr_array(tighter @ sparse.diags_array(p_x))
     spared = SPARED
     for _ in range(PASSES):
-        N = _kept(A, _rounded_down(pieces[1:], p_x, 1 - spared))
+        N = _rounded(A, pieces[1:], p_x, 1 - spared)
         sink = UNIT - np.asarray(N.sum(axis=0)).ravel()
         if sink.min() >= 0 and bool((A @ sink.astype(np.float64) <= 0).all()):
             return _assembled(sink, N)
@@ -36,20 +41,35 @@ def rounded_pieces(pieces: list[Piece], G: sparse.csr_array, p_x: Vector, slack:
     return Channel.from_entries(*_constant(len(p_x)), (1, len(p_x)))
 
 
-def _rounded_down(pieces: list[Piece], p_x: Vector, share: float) -> sparse.csr_array:
-    """N[y, x] = 2³²·P(y|x), rounded down."""
+def _rounded(A: sparse.csr_array, pieces: list[Piece], p_x: Vector, share: float) -> sparse.csr_array:
+    """N[y, x] = 2³²·P(y|x) in whole numbers that keep the promise."""
     x = np.concatenate([np.empty(0, dtype=np.int64), *(piece.x for piece in pieces)])
     mass = np.concatenate([np.empty(0), *(piece.mass for piece in pieces)])
-    y = np.repeat(np.arange(len(pieces)), [len(piece.x) for piece in pieces])
-    units = np.floor(share * UNIT * mass / p_x[x]).astype(np.int64)
-    return sparse.csr_array((units, (y, x)), shape=(len(pieces), len(p_x)))
+    starts = np.concatenate([[0], np.cumsum([len(piece.x) for piece in pieces])]).astype(np.int64)
+    exact = share * UNIT * mass / p_x[x]
+    units, shape = np.floor(exact), (len(pieces), len(p_x))
+    over = sparse.coo_array(sparse.csr_array((units, x, starts), shape=shape) @ A.T)
+    columns = sparse.csc_array(A)
+    for y in np.unique(over.coords[0][over.data > 0]):
+        own = slice(starts[y], starts[y + 1])
+        up = np.where(exact[own] < SMALL, np.ceil(exact[own]), units[own])
+        units[own] = _smaller(sparse.csr_array(columns[:, x[own]]), up)
+    N = sparse.csr_array((units.astype(np.int64), x, starts), shape=shape)
+    N.eliminate_zeros()
+    return sparse.csr_array(N[np.flatnonzero(np.diff(N.indptr))])
 
 
-def _kept(A: sparse.csr_array, N: sparse.csr_array) -> sparse.csr_array:
-    """The outputs that keep the promise."""
-    over = sparse.coo_array(N.astype(np.float64) @ A.T)
-    broken = np.unique(over.coords[0][over.data > 0])
-    return sparse.csr_array(N[np.setdiff1d(np.arange(N.shape[0]), broken)])
+def _smaller(A: sparse.csr_array, units: Vector) -> Vector:
+    """Whole numbers up to these that meet A·units ≤ 0: what breaks a row is made smaller; 0 if that leads nowhere."""
+    above, below = A.maximum(0), -A.minimum(0)
+    for _ in range(MENDINGS):
+        too_much, enough = above @ units, below @ units
+        rows = np.flatnonzero(too_much > enough)
+        if not len(rows):
+            return units
+        less = sparse.csr_array(above[rows] > 0).multiply((enough[rows] / too_much[rows] - 1)[:, None])
+        units = np.floor(units * (1 + less.min(axis=0).toarray().ravel()))
+    return np.zeros(len(units))
 
 
 def _assembled(sink: Integers, N: sparse.csr_array) -> Channel:

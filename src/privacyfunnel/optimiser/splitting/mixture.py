@@ -1,0 +1,152 @@
+"""The mixture: posteriors with few values, sought around every value, take the place of what splitting left.
+
+Column generation, restricted to supports among a value and its companions. Prices are those of the master program, at
+first mixed with what each value costs on average in the mixture there is, y[x] = Σ_v P(v|x) H(v): the corners that a
+master program with few columns has for prices lead anywhere.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.cores import side_by_side
+from privacyfunnel.optimiser.program.master import Master
+from privacyfunnel.optimiser.program.polytope import Columns
+from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.splitting.companions import Rows
+from privacyfunnel.optimiser.splitting.halves import Piece
+from privacyfunnel.optimiser.splitting.nearby import search
+from privacyfunnel.typing import Integers, Vector
+
+AROUND = 40
+"""Values among which supports are sought at first."""
+WIDER, WIDEST = 2, 320
+"""Times as many, up to so many: around values for which there are no posteriors yet, then around all."""
+WIDEST_FOR_ALL = 80
+"""Around all of them."""
+LITTLE = 2e-4
+"""Of H(X): what a round must gain to be followed by one like it."""
+WORTH = 1e-4
+"""Nats by which a posterior undercuts its price."""
+AVERAGE, FADES = 0.8, 0.5
+"""How much average prices count in the first round, and how much of that is left from round to round."""
+SHARPNESS = 0.3
+"""Of the random points from which every second descent begins: some values have most of the mass."""
+POINTS = 1_009
+"""Random numbers, used in turn."""
+LANES = 4
+"""Shares of the values that are gone through side by side: threads, at most."""
+CENTRES = 64
+"""Values that a lane goes through before it looks at the clock."""
+SAME_DIGITS = 9
+"""Posteriors that agree to so many decimals are one."""
+LEFT = 0.5
+"""Of the time that is left, what a round may take, as long as the last one did: master programs grow."""
+WIDE = 500
+"""Pieces that are offered together, as they have one width."""
+
+
+@dataclass(eq=False)
+class Mixture:
+    """The best mixture of pieces of p_x and of what is found around single values."""
+
+    G: sparse.csr_array
+    p_x: Vector
+    entropy: float
+    state: State
+    found: int = 0
+    rounds: int = 0
+    _rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def better(self, pieces: list[Piece]) -> list[Piece]:
+        """Pieces that tell at least as much, when time is up or nothing more is found."""
+        master = Master(self.p_x)
+        for part in range(0, len(pieces), WIDE):
+            master.add(columns_of(pieces[part : part + WIDE]))
+        try:
+            self._generate(master)
+            used, q = master.mixture()
+        except SolverFailure:
+            return pieces
+        masses = q[:, None] * used.mass
+        mixed = [Piece(x[m > 0], m[m > 0]) for x, m in zip(used.support, masses, strict=True) if (m > 0).any()]
+        return min(pieces, mixed, key=lambda some: sum(piece.q * piece.entropy() for piece in some))
+
+    def _generate(self, master: Master) -> None:
+        most = abs(self.G).max(axis=1).toarray().ravel()
+        scaled = sparse.csr_array(sparse.diags_array(1 / np.where(most > 0, most, 1.0)) @ self.G)
+        rows, average, took = Rows.of(scaled, self.p_x), AVERAGE, 0.0
+        sizes = np.full(len(self.p_x), AROUND)
+        q, y, artificial = master.solve()
+        while not self.state.stopped() and took <= LEFT * self.state.left():
+            began, before = time.monotonic(), float(y @ self.p_x)
+            new = self._around_all(rows, (1 - average) * y + average * self._average(master, q), sizes)
+            average *= FADES
+            self.rounds += 1
+            if len(new):
+                self.found += len(new)
+                master.add(new)
+                q, y, artificial = master.solve()
+            if before - float(y @ self.p_x) < LITTLE * self.entropy and average < LITTLE:
+                if not _wider(sizes, master.lent > 0) and not (artificial > 0 and master.raise_penalty()):
+                    return
+                q, y, artificial = master.solve()
+            took = time.monotonic() - began
+
+    def _average(self, master: Master, q: Vector) -> Vector:
+        """What each value costs on average in the mixture."""
+        used = np.flatnonzero(q > 0)
+        columns = master.columns.take(used)
+        total = np.zeros(len(self.p_x))
+        np.add.at(total, columns.support, (q[used] * columns.entropy())[:, None] * columns.mass)
+        return np.asarray(total / self.p_x)
+
+    def _around_all(self, rows: Rows, y: Vector, sizes: Integers) -> Columns:
+        """Posteriors that undercut these prices, sought around every value."""
+        n = len(self.p_x)
+        noise = self._rng.dirichlet(np.full(POINTS, SHARPNESS)) + np.finfo(float).tiny
+        there = np.ones(n, dtype=bool)
+
+        def look(lane: int) -> list[tuple[Integers, Integers, Vector, Vector]]:
+            number, centres = np.full(len(rows.first) - 1, -1), np.arange(lane, n, LANES)
+            parts = (centres[i : i + CENTRES] for i in range(0, len(centres), CENTRES))
+            stopped = self.state.stopped
+            return [search(rows, part, sizes[part], y, WORTH, noise, number, there) for part in parts if not stopped()]
+
+        found = [part for lane in side_by_side(look, range(LANES)) for part in lane]
+        return _different([Piece(x, m) for starts, values, masses, _ in found for x, m in _cut(starts, values, masses)])
+
+
+def _wider(sizes: Integers, lacking: NDArray[np.bool_]) -> bool:
+    """Look further around values that lack posteriors or, if none does, around all; whether there is any further."""
+    for some, widest in ((lacking & (sizes < WIDEST), WIDEST), (sizes < WIDEST_FOR_ALL, WIDEST_FOR_ALL)):
+        if some.any():
+            sizes[some] = np.minimum(WIDER * sizes[some], widest)
+            return True
+    return False
+
+
+def _cut(starts: Integers, values: Integers, masses: Vector) -> list[tuple[Integers, Vector]]:
+    return [(values[a:b], masses[a:b]) for a, b in pairwise(starts)]
+
+
+def _different(pieces: list[Piece]) -> Columns:
+    """As columns, each once."""
+    seen = {piece.x.tobytes() + np.round(piece.mass / piece.q, SAME_DIGITS).tobytes(): piece for piece in pieces}
+    return columns_of(list(seen.values()))
+
+
+def columns_of(pieces: list[Piece]) -> Columns:
+    """The posteriors of all pieces."""
+    width = max((len(piece.x) for piece in pieces), default=0)
+    support, mass = np.zeros((len(pieces), width), dtype=np.int64), np.zeros((len(pieces), width))
+    for i, piece in enumerate(pieces):
+        support[i, : len(piece.x)], mass[i, : len(piece.x)] = piece.x, piece.mass / piece.q
+    return Columns(support, mass)
