@@ -6,9 +6,9 @@ there: from no column at all, one step after the other, where a step reads one c
 out. So what all columns keep is no less than what was found for some of them on the way.
 
 Two bounds make it short. A way keeps at most H(X), so that one with less than the best has kept is not measured. And if
-X′ has the columns of X and one more, a release of X′ keeps the promise to those who know columns of X, so that I(X;Y) is
-at most what is kept of X at best, and I(X′;Y) ≤ I(X;Y) + H(X′|X). (Not so for a finer column: who knows an age in decades
-knows none of the sets of columns of X′, and need not be covered.)
+X′ has the columns of X and one more, a release of X′ keeps the promise to those who know columns of X, so that I(X;Y)
+is at most what is kept of X at best, and I(X′;Y) ≤ I(X;Y) + H(X′|X). (Not so for a finer column: who knows an age in
+decades knows none of the sets of columns of X′, and need not be covered.)
 """
 
 from __future__ import annotations

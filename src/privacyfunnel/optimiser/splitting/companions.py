@@ -1,7 +1,8 @@
 """Companions: which values a posterior needs beside one that says too much by itself.
 
-In each cell in which a value breaks a row, it needs others that speak for the contrary. These may break rows themselves.
-So a support is sought among a value, some companions for each row that it breaks, companions of these, and so on.
+In each cell in which a value breaks a row, it needs others that speak for the contrary. These may break rows
+themselves. So a support is sought among a value, some companions for each row that it breaks, companions of these, and
+so on.
 """
 
 from __future__ import annotations
@@ -48,8 +49,11 @@ class Rows(NamedTuple):
 
 
 @compiled
-def around(rows: Rows, x: int, most: int, there: NDArray[np.bool_]) -> Integers:
-    """The value x, companions that are there for each row that it breaks, companions of these …: `most`, or a few more."""
+def around(rows: Rows, x: int, most: int, there: NDArray[np.bool_], turn: int) -> Integers:
+    """The value x, companions for each row that it breaks, companions of these, and so on: `most`, or a few more.
+
+    Of those that are there, the heaviest; in another `turn` than 0, others.
+    """
     met = {x}
     chosen = [x]
     place = 0
@@ -61,8 +65,9 @@ def around(rows: Rows, x: int, most: int, there: NDArray[np.bool_]) -> Integers:
                 continue
             have = 0
             row = rows.rows[k]
-            for i in range(rows.first[row], rows.first[row + 1]):
-                other = rows.companions[i]
+            count = rows.first[row + 1] - rows.first[row]
+            for i in range(count):
+                other = rows.companions[rows.first[row] + (i + turn * (row + x)) % count]
                 if other in met:
                     have += 1
                 elif there[other]:

@@ -8,6 +8,7 @@ begin with Σv = 1 alone, and rows that a solution breaks are added, a few at a 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.optimiser.generation.box_simplex import minimise
 from privacyfunnel.optimiser.splitting.companions import Rows, around
 from privacyfunnel.typing import Integers, Matrix, Vector
+
+Flags = NDArray[np.bool_]
 
 STEPS = 8
 """Slopes that a descent follows, at most."""
@@ -38,7 +41,10 @@ FALLS = 1e-9
 
 @compiled
 def own_rows(rows: Rows, values: Integers, number: Integers) -> tuple[Integers, Integers, Vector]:
-    """The rows that some of the values break, as (starts, places of values, entries); number[row] is −1 before and after."""
+    """The rows that some of the values break, as (starts, places of values, entries).
+
+    number[row] is −1 before and after.
+    """
     count = 0
     for x in values:
         for k in range(rows.starts[x], rows.starts[x + 1]):
@@ -67,103 +73,136 @@ def own_rows(rows: Rows, values: Integers, number: Integers) -> tuple[Integers, 
     return starts, places, entries
 
 
-@compiled(reorder_sums=True)
-def descend(starts: Integers, places: Integers, entries: Vector, y: Vector, begin: Matrix) -> tuple[Matrix, Vector]:
-    """From each of begin[i], a vertex of {v ≥ 0, Σv = 1, rows·v ≤ 0} with a small r(v), and r there; ∞ if there is none."""
-    n, count = len(y), len(starts) - 1
+class Program(NamedTuple):
+    """min cost·v  s.t.  v ≥ 0, Σv = 1, rows·v ≤ 0; row i holds entries[e] at places[e], starts[i] ≤ e < starts[i+1].
+
+    Some of the rows are in the tableau of `box_simplex`.
+    """
+
+    starts: Integers
+    places: Integers
+    entries: Vector
+    T: Matrix
+    basic: Integers
+    outside: Integers
+    x: Vector
+    low: Vector
+    high: Vector
+    is_in: Flags
+    over: Vector
+    """By how much each row that is not in the tableau is overstepped."""
+
+
+@compiled
+def program(starts: Integers, places: Integers, entries: Vector, n: int) -> Program:
+    """The program over n values with these rows."""
+    count = len(starts) - 1
     most = min(count, SOME_ROWS + ROWS_EACH * n) + 1
     T, basic, outside = np.zeros((most, n)), np.empty(most, np.int64), np.empty(n, np.int64)
     x, low, high = np.zeros(n + most), np.zeros(n + most), np.ones(n + most)
-    is_in = np.zeros(count, np.bool_)
-    over = np.empty(count)
-    cost = np.empty(n)
+    is_in, over = np.zeros(count, np.bool_), np.zeros(count)
+    return Program(starts, places, entries, T, basic, outside, x, low, high, is_in, over)
+
+
+@compiled
+def begin_anew(program: Program) -> int:
+    """The tableau with Σv = 1 alone; how many rows it has."""
+    n = len(program.outside)
+    program.T[0] = 1.0
+    program.basic[0], program.low[n], program.high[n] = n, 1.0, 1.0
+    for j in range(n):
+        program.outside[j] = j
+    program.is_in[:] = False
+    return 1
+
+
+@compiled(reorder_sums=True)
+def least(program: Program, cost: Vector, m: int) -> int:
+    """Solve from a tableau with m rows, and add what is broken until nothing is.
+
+    Returns how many rows there are then, and −1 if these would be too many; x begins with the solution.
+    """
+    p, n = program, len(cost)
+    while True:
+        minimise(cost, p.low[: n + m], p.high[: n + m], np.inf, p.T[:m], p.basic[:m], p.outside, p.x[: n + m])
+        _overstepped(p)
+        for added in range(ADDED):
+            row = int(np.argmax(p.over)) if len(p.over) else -1
+            if row < 0 or p.over[row] <= BROKEN:
+                if added == 0:
+                    return m
+                break
+            if m == len(p.basic):
+                return -1
+            _add_row(p, row, m)
+            m += 1
+
+
+@compiled(reorder_sums=True)
+def _overstepped(p: Program) -> None:
+    for i in range(len(p.over)):
+        p.over[i] = 0.0
+        if not p.is_in[i]:
+            for e in range(p.starts[i], p.starts[i + 1]):
+                p.over[i] += p.entries[e] * p.x[p.places[e]]
+
+
+@compiled(reorder_sums=True)
+def _add_row(p: Program, row: int, m: int) -> None:
+    """The tableau with one row more, number m, that is basic."""
+    n = len(p.outside)
+    own, lowest = np.zeros(n), 0.0
+    for e in range(p.starts[row], p.starts[row + 1]):
+        own[p.places[e]] = p.entries[e]
+        lowest = min(lowest, p.entries[e])
+    for j in range(n):
+        p.T[m, j] = own[p.outside[j]] if p.outside[j] < n else 0.0
+    for i in range(m):
+        if p.basic[i] < n and own[p.basic[i]] != 0.0:
+            for j in range(n):
+                p.T[m, j] += own[p.basic[i]] * p.T[i, j]
+    p.basic[m], p.x[n + m], p.low[n + m], p.high[n + m] = n + m, p.over[row], lowest, 0.0
+    p.is_in[row], p.over[row] = True, 0.0
+
+
+@compiled(reorder_sums=True)
+def descend(starts: Integers, places: Integers, entries: Vector, y: Vector, begin: Matrix) -> tuple[Matrix, Vector]:
+    """From each of begin[i], a vertex of {v ≥ 0, Σv = 1, rows·v ≤ 0} with a small r(v), and r there.
+
+    Where none is found, r is infinite.
+    """
+    n = len(y)
+    p, cost = program(starts, places, entries, n), np.empty(n)
     ends, values = np.zeros((len(begin), n)), np.full(len(begin), np.inf)
     for k in range(len(begin)):
-        m = 1
-        T[0] = 1.0
-        basic[0], low[n], high[n] = n, 1.0, 1.0
-        for j in range(n):
-            outside[j] = j
-        is_in[:] = False
-        v = begin[k].copy()
+        m, v = begin_anew(p), begin[k]
         for _ in range(STEPS):
             for j in range(n):
                 cost[j] = -math.log(max(v[j], STEEPEST)) - y[j]
-            met = False
-            while not met:
-                minimise(cost, low[: n + m], high[: n + m], np.inf, T[:m], basic[:m], outside, x[: n + m])
-                met, worst = True, 0.0
-                for i in range(count):
-                    over[i] = 0.0
-                    if not is_in[i]:
-                        for e in range(starts[i], starts[i + 1]):
-                            over[i] += entries[e] * x[places[e]]
-                        if over[i] > BROKEN:
-                            met = False
-                if met:
-                    break
-                for _ in range(ADDED):
-                    worst, row = BROKEN, -1
-                    for i in range(count):
-                        if over[i] > worst:
-                            worst, row = over[i], i
-                    if row < 0:
-                        break
-                    if m == most:
-                        break
-                    _add_row(starts, places, entries, row, n, m, T, basic, outside, x, low, high)
-                    over[row] = 0.0
-                    is_in[row] = True
-                    m += 1
-                if m == most and not met:
-                    break
-            if not met:
+            m = least(p, cost, m)
+            if m < 0 or not _holds(p):
                 break
             value = 0.0
             for j in range(n):
-                if x[j] > NONE:
-                    value -= x[j] * (math.log(x[j]) + y[j])
-            if value >= values[k] - FALLS or not _holds(starts, places, entries, x):
+                if p.x[j] > NONE:
+                    value -= p.x[j] * (math.log(p.x[j]) + y[j])
+            if value >= values[k] - FALLS:
                 break
-            values[k] = value
+            values[k], v = value, ends[k]
             for j in range(n):
-                v[j] = x[j] if x[j] > NONE else 0.0
-                ends[k, j] = v[j]
+                v[j] = p.x[j] if p.x[j] > NONE else 0.0
     return ends, values
 
 
 @compiled(reorder_sums=True)
-def _add_row(
-    starts: Integers, places: Integers, entries: Vector, row: int, n: int, m: int, T: Matrix, basic: Integers,
-    outside: Integers, x: Vector, low: Vector, high: Vector,
-) -> None:  # fmt: skip
-    """The tableau with one row more, number m, that is basic."""
-    own = np.zeros(n)
-    least = 0.0
-    for e in range(starts[row], starts[row + 1]):
-        own[places[e]] = entries[e]
-        least = min(least, entries[e])
-    total = 0.0
-    for j in range(n):
-        T[m, j] = own[outside[j]] if outside[j] < n else 0.0
-    for i in range(m):
-        if basic[i] < n and own[basic[i]] != 0.0:
-            for j in range(n):
-                T[m, j] += own[basic[i]] * T[i, j]
-    for j in range(n):
-        total += own[j] * x[j]
-    basic[m], x[n + m], low[n + m], high[n + m] = n + m, total, least, 0.0
-
-
-@compiled(reorder_sums=True)
-def _holds(starts: Integers, places: Integers, entries: Vector, x: Vector) -> bool:
+def _holds(p: Program) -> bool:
     """Whether no row is overstepped by more than the search leaves room for, without what is only rounding error."""
-    for i in range(len(starts) - 1):
+    for i in range(len(p.starts) - 1):
         total, size = 0.0, 0.0
-        for e in range(starts[i], starts[i + 1]):
-            if x[places[e]] > NONE:
-                total += entries[e] * x[places[e]]
-                size += abs(entries[e]) * x[places[e]]
+        for e in range(p.starts[i], p.starts[i + 1]):
+            if p.x[p.places[e]] > NONE:
+                total += p.entries[e] * p.x[p.places[e]]
+                size += abs(p.entries[e]) * p.x[p.places[e]]
         if total > BROKEN_SHARE * size:
             return False
     return True
@@ -172,7 +211,7 @@ def _holds(starts: Integers, places: Integers, entries: Vector, x: Vector) -> bo
 @compiled
 def search(
     rows: Rows, centres: Integers, most: Integers, y: Vector, worth: float, noise: Vector, number: Integers,
-    there: NDArray[np.bool_],
+    there: Flags, turn: int,
 ) -> tuple[Integers, Integers, Vector, Vector]:  # fmt: skip
     """Posteriors among most[c] values around each centre, with r(v) < −worth: (starts, values, masses, r).
 
@@ -183,7 +222,7 @@ def search(
     found_masses.pop()
     found_r.pop()
     for c in range(len(centres)):
-        values = around(rows, centres[c], most[c], there)
+        values = around(rows, centres[c], most[c], there, turn)
         n = len(values)
         starts, places, entries = own_rows(rows, values, number)
         begin = np.full((2, n), 1.0 / n)

@@ -53,14 +53,14 @@ class Peeling:
     def __post_init__(self) -> None:
         self.left = self.p_x.copy()
         self._columns, self._size = sparse.csc_array(self.G), abs(self.G)
-        self._rows = Rows.of(self.G, self.p_x) if self.G.nnz <= MOST_ROWS_ENTRIES else None
+        self._rows = Rows.of(self.G, self.p_x)
 
     def run(self, state: State, seconds: float) -> None:
         """Take away what can be taken, rare values first: frequent ones are companions of many.
 
         When time is short, the rarest ones are left out.
         """
-        if self._rows is None:
+        if self.G.nnz > MOST_ROWS_ENTRIES:
             return
         heap = [(float(mass), x) for x, mass in enumerate(self.left)]
         heapq.heapify(heap)
@@ -110,8 +110,7 @@ class Peeling:
 
     def around(self, x: int) -> Integers:
         """The value x and its companions, of what is left."""
-        assert self._rows is not None
-        return around(self._rows, x, MOST_AROUND, self.left > 0)
+        return around(self._rows, x, MOST_AROUND, self.left > 0, 0)
 
     def _most_of(self, centre: Flags, rows: sparse.csc_array, tight: Flags) -> Vector:
         """The posterior with the most mass at the centre, on the face where rows are `tight`."""

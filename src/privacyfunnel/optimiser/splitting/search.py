@@ -16,8 +16,8 @@ from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.rounding import SLACKS
 from privacyfunnel.optimiser.program.state import Progress, State
 from privacyfunnel.optimiser.splitting.halves import Halving
-from privacyfunnel.optimiser.splitting.mixture import Mixture, columns_of
 from privacyfunnel.optimiser.splitting.peeling import MOST_ROWS_ENTRIES, Peeling
+from privacyfunnel.optimiser.splitting.remixing import Remixing, columns_of
 from privacyfunnel.optimiser.splitting.tree import Tree
 from privacyfunnel.optimiser.splitting.whole_numbers import rounded_pieces
 from privacyfunnel.promises.clause import Clause
@@ -73,9 +73,9 @@ def split_search(
     pieces = [*peeling.pieces, *tree.grown(peeling.left)]
     how = f"{len(peeling.pieces)} posteriors taken from p(x) one by one, the rest split in two {tree.splits} times"
     if inside.nnz <= MOST_ROWS_ENTRIES:
-        mixture = Mixture(inside, joint.p_x, joint.entropy, state)
-        pieces = mixture.better(pieces)
-        how += f", then mixed anew with {mixture.found} found around single values in {mixture.rounds} rounds"
+        remixing = Remixing(inside, joint.p_x, joint.entropy, state)
+        pieces = remixing.better(pieces)
+        how += f", then mixed anew with {remixing.found} found around single values in {remixing.rounds} rounds"
     bound = _bound(joint, clauses, time_limit, interrupted)
     G = sparse_rows_of(clauses)
     for slack in while_awaited(SLACKS):

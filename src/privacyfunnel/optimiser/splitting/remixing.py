@@ -1,4 +1,4 @@
-"""The mixture: posteriors with few values, sought around every value, take the place of what splitting left.
+"""Remixing: posteriors with few values, sought around every value, take the place of what peeling and splitting left.
 
 Column generation, restricted to supports among a value and its companions. Prices are those of the master program, at
 first mixed with what each value costs on average in the mixture there is, y[x] = Σ_v P(v|x) H(v): the corners that a
@@ -8,6 +8,7 @@ master program with few columns has for prices lead anywhere.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -27,12 +28,14 @@ from privacyfunnel.typing import Integers, Vector
 
 AROUND = 40
 """Values among which supports are sought at first."""
-WIDER, WIDEST = 2, 320
-"""Times as many, up to so many: around values for which there are no posteriors yet, then around all."""
-WIDEST_FOR_ALL = 80
-"""Around all of them."""
-LITTLE = 2e-4
+WIDER, WIDEST, WIDEST_FOR_ALL = 2, 320, 160
+"""Times as many, up to so many around values for which there are no posteriors yet, and up to so many around all."""
+SOON = 3
+"""Rounds, after which values that lack posteriors are known."""
+LITTLE = 1e-4
 """Of H(X): what a round must gain to be followed by one like it."""
+PATIENCE = 20
+"""Rounds that may gain less than that, when there is nothing wider."""
 WORTH = 1e-4
 """Nats by which a posterior undercuts its price."""
 AVERAGE, FADES = 0.8, 0.5
@@ -54,7 +57,7 @@ WIDE = 500
 
 
 @dataclass(eq=False)
-class Mixture:
+class Remixing:
     """The best mixture of pieces of p_x and of what is found around single values."""
 
     G: sparse.csr_array
@@ -63,29 +66,41 @@ class Mixture:
     state: State
     found: int = 0
     rounds: int = 0
+    _used: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     _rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def better(self, pieces: list[Piece]) -> list[Piece]:
         """Pieces that tell at least as much, when time is up or nothing more is found."""
+        master, mixed = self._master(pieces), pieces
+        try:
+            self._generate(master)
+            mixed = _pieces(*master.mixture())
+        except SolverFailure:  # a smaller program may go where the large one does not
+            with suppress(SolverFailure):
+                smaller = self._master(pieces)
+                smaller.add(master.columns.take(self._used))
+                mixed = _pieces(*smaller.mixture())
+        return min(pieces, mixed, key=lambda some: sum(piece.q * piece.entropy() for piece in some))
+
+    def _master(self, pieces: list[Piece]) -> Master:
         master = Master(self.p_x)
         for part in range(0, len(pieces), WIDE):
             master.add(columns_of(pieces[part : part + WIDE]))
-        try:
-            self._generate(master)
-            used, q = master.mixture()
-        except SolverFailure:
-            return pieces
-        masses = q[:, None] * used.mass
-        mixed = [Piece(x[m > 0], m[m > 0]) for x, m in zip(used.support, masses, strict=True) if (m > 0).any()]
-        return min(pieces, mixed, key=lambda some: sum(piece.q * piece.entropy() for piece in some))
+        return master
+
+    def _solve(self, master: Master) -> tuple[Vector, Vector]:
+        """Q and prices of the best mixture; what it uses is remembered."""
+        q, y, _ = master.solve()
+        self._used = np.flatnonzero(q > 0)
+        return q, y
 
     def _generate(self, master: Master) -> None:
         most = abs(self.G).max(axis=1).toarray().ravel()
         scaled = sparse.csr_array(sparse.diags_array(1 / np.where(most > 0, most, 1.0)) @ self.G)
-        rows, average, took = Rows.of(scaled, self.p_x), AVERAGE, 0.0
+        rows, average, took, idle = Rows.of(scaled, self.p_x), AVERAGE, 0.0, 0
         sizes = np.full(len(self.p_x), AROUND)
-        q, y, artificial = master.solve()
-        while not self.state.stopped() and took <= LEFT * self.state.left():
+        q, y = self._solve(master)
+        while idle < PATIENCE and not self.state.stopped() and took <= LEFT * self.state.left():
             began, before = time.monotonic(), float(y @ self.p_x)
             new = self._around_all(rows, (1 - average) * y + average * self._average(master, q), sizes)
             average *= FADES
@@ -93,11 +108,14 @@ class Mixture:
             if len(new):
                 self.found += len(new)
                 master.add(new)
-                q, y, artificial = master.solve()
+                q, y = self._solve(master)
+            if self.rounds > SOON:
+                _widen(sizes, master.lent > 0, WIDEST)
             if before - float(y @ self.p_x) < LITTLE * self.entropy and average < LITTLE:
-                if not _wider(sizes, master.lent > 0) and not (artificial > 0 and master.raise_penalty()):
-                    return
-                q, y, artificial = master.solve()
+                if master.lent.any() and master.raise_penalty():
+                    q, y = self._solve(master)
+                elif not _widen(sizes, np.ones(len(sizes), dtype=bool), WIDEST_FOR_ALL):
+                    idle += 1  # chance finds more, for a while
             took = time.monotonic() - began
 
     def _average(self, master: Master, q: Vector) -> Vector:
@@ -112,25 +130,31 @@ class Mixture:
         """Posteriors that undercut these prices, sought around every value."""
         n = len(self.p_x)
         noise = self._rng.dirichlet(np.full(POINTS, SHARPNESS)) + np.finfo(float).tiny
-        there = np.ones(n, dtype=bool)
+        there, turn = np.ones(n, dtype=bool), self.rounds // 2 if self.rounds % 2 else 0
 
         def look(lane: int) -> list[tuple[Integers, Integers, Vector, Vector]]:
             number, centres = np.full(len(rows.first) - 1, -1), np.arange(lane, n, LANES)
             parts = (centres[i : i + CENTRES] for i in range(0, len(centres), CENTRES))
             stopped = self.state.stopped
-            return [search(rows, part, sizes[part], y, WORTH, noise, number, there) for part in parts if not stopped()]
+            return [
+                search(rows, part, sizes[part], y, WORTH, noise, number, there, turn) for part in parts if not stopped()
+            ]
 
         found = [part for lane in side_by_side(look, range(LANES)) for part in lane]
         return _different([Piece(x, m) for starts, values, masses, _ in found for x, m in _cut(starts, values, masses)])
 
 
-def _wider(sizes: Integers, lacking: NDArray[np.bool_]) -> bool:
-    """Look further around values that lack posteriors or, if none does, around all; whether there is any further."""
-    for some, widest in ((lacking & (sizes < WIDEST), WIDEST), (sizes < WIDEST_FOR_ALL, WIDEST_FOR_ALL)):
-        if some.any():
-            sizes[some] = np.minimum(WIDER * sizes[some], widest)
-            return True
-    return False
+def _pieces(columns: Columns, q: Vector) -> list[Piece]:
+    """The posteriors that are in use, with their masses."""
+    masses = q[:, None] * columns.mass
+    return [Piece(x[m > 0], m[m > 0]) for x, m in zip(columns.support, masses, strict=True) if (m > 0).any()]
+
+
+def _widen(sizes: Integers, where: NDArray[np.bool_], widest: int) -> bool:
+    """Look further around some values; whether there was any further to look."""
+    some = where & (sizes < widest)
+    sizes[some] = np.minimum(WIDER * sizes[some], widest)
+    return bool(some.any())
 
 
 def _cut(starts: Integers, values: Integers, masses: Vector) -> list[tuple[Integers, Vector]]:
