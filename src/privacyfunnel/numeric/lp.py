@@ -114,6 +114,22 @@ class LinearProgram:
         solution = self._solver.getSolution()
         return np.array(solution.col_value), np.array(solution.row_dual)
 
+    def solve_from_within(self) -> Vector:
+        """An optimal basic x by an interior-point method: for large programs with nothing to begin from."""
+        other = highspy.Highs()
+        for option, setting in (
+            ("output_flag", False),
+            ("threads", 1),
+            ("solver", "ipm"),
+            ("time_limit", LONGEST_SECONDS),
+        ):
+            other.setOptionValue(option, setting)
+        other.passModel(self._solver.getLp())
+        other.run()
+        if other.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise SolverFailure(f"the linear-programming solver stopped: {other.getModelStatus().name}")
+        return np.array(other.getSolution().col_value)
+
     def central_prices(self) -> Vector:
         """Prices from the middle of the optimal ones (an interior point), where the simplex method gives a corner."""
         other = highspy.Highs()

@@ -91,9 +91,8 @@ class Master:
         """q[v] for the columns, the price y[x] of each value in nats, and the mass left to artificial columns."""
         weights, duals = self._lp.solve()
         n = len(self.p_x)
-        real = np.concatenate([weights[:1], weights[self._before :]]).clip(0)
         self.lent = weights[1 : self._before].reshape(-1, n).sum(axis=0) * self.p_x
-        return real / self._scale, (duals - TOLERANCE) / self.p_x, float(self.lent.sum())
+        return self._real(weights) / self._scale, (duals - TOLERANCE) / self.p_x, float(self.lent.sum())
 
     def keep_prices(self, low: Vector, high: Vector) -> None:
         """Prices y with low ≤ y ≤ high from now on, where columns are artificial both ways."""
@@ -113,11 +112,22 @@ class Master:
         finally:
             self._let_artificial(np.inf)
 
-    def mixture(self) -> tuple[Columns, Vector]:
-        """The best mixture of real columns alone: those in use, and their weights."""
-        q = self.solve_without_artificial()
+    def mixture(self, *, from_within: bool = False) -> tuple[Columns, Vector]:
+        """The best mixture of real columns alone: those in use, and their weights.
+
+        `from_within` is for large programs, where much was left to artificial columns.
+        """
+        if from_within:
+            self._let_artificial(0.0)
+            q = self._real(self._lp.solve_from_within()) / self._scale
+        else:
+            q = self.solve_without_artificial()
         used = np.flatnonzero(q > 0)
         return self.columns.take(used), q[used]
+
+    def _real(self, weights: Vector) -> Vector:
+        """Of all columns of the program, the weights of those that are no artificial ones."""
+        return np.concatenate([weights[:1], weights[self._before :]]).clip(0)
 
     def raise_penalty(self) -> bool:
         """Make artificial columns dearer, when the optimum still leans on them; False if that is in vain."""

@@ -66,40 +66,26 @@ class Remixing:
     state: State
     found: int = 0
     rounds: int = 0
-    _used: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     _rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def better(self, pieces: list[Piece]) -> list[Piece]:
         """Pieces that tell at least as much, when time is up or nothing more is found."""
-        master, mixed = self._master(pieces), pieces
-        try:
-            self._generate(master)
-            mixed = _pieces(*master.mixture())
-        except SolverFailure:  # a smaller program may go where the large one does not
-            with suppress(SolverFailure):
-                smaller = self._master(pieces)
-                smaller.add(master.columns.take(self._used))
-                mixed = _pieces(*smaller.mixture())
-        return min(pieces, mixed, key=lambda some: sum(piece.q * piece.entropy() for piece in some))
-
-    def _master(self, pieces: list[Piece]) -> Master:
-        master = Master(self.p_x)
+        master, mixed = Master(self.p_x), pieces
         for part in range(0, len(pieces), WIDE):
             master.add(columns_of(pieces[part : part + WIDE]))
-        return master
-
-    def _solve(self, master: Master) -> tuple[Vector, Vector]:
-        """Q and prices of the best mixture; what it uses is remembered."""
-        q, y, _ = master.solve()
-        self._used = np.flatnonzero(q > 0)
-        return q, y
+        with suppress(SolverFailure):
+            try:
+                self._generate(master)
+            finally:
+                mixed = _pieces(*master.mixture(from_within=True))
+        return min(pieces, mixed, key=lambda some: sum(piece.q * piece.entropy() for piece in some))
 
     def _generate(self, master: Master) -> None:
         most = abs(self.G).max(axis=1).toarray().ravel()
         scaled = sparse.csr_array(sparse.diags_array(1 / np.where(most > 0, most, 1.0)) @ self.G)
         rows, average, took, idle = Rows.of(scaled, self.p_x), AVERAGE, 0.0, 0
         sizes = np.full(len(self.p_x), AROUND)
-        q, y = self._solve(master)
+        q, y, _ = master.solve()
         while idle < PATIENCE and not self.state.stopped() and took <= LEFT * self.state.left():
             began, before = time.monotonic(), float(y @ self.p_x)
             new = self._around_all(rows, (1 - average) * y + average * self._average(master, q), sizes)
@@ -108,12 +94,12 @@ class Remixing:
             if len(new):
                 self.found += len(new)
                 master.add(new)
-                q, y = self._solve(master)
+                q, y, _ = master.solve()
             if self.rounds > SOON:
                 _widen(sizes, master.lent > 0, WIDEST)
             if before - float(y @ self.p_x) < LITTLE * self.entropy and average < LITTLE:
                 if master.lent.any() and master.raise_penalty():
-                    q, y = self._solve(master)
+                    q, y, _ = master.solve()
                 elif not _widen(sizes, np.ones(len(sizes), dtype=bool), WIDEST_FOR_ALL):
                     idle += 1  # chance finds more, for a while
             took = time.monotonic() - began

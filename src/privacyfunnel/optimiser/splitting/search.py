@@ -40,7 +40,7 @@ SPLIT_SHARE = 0.8
 
 PEEL_SHARE = 0.3
 """Of the time for the search, for peeling."""
-TREE_SHARE = 0.5
+TREE_SHARE = 0.4
 """When splitting what is left ends, if it has not ended before; the rest is for a better mixture."""
 
 
