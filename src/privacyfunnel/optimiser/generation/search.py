@@ -41,8 +41,8 @@ FIRST_EFFORT = 100
 """How often the first proof looks at the clock (every tenth of a second or so) before another bound is tried."""
 NEARLY = 0.1
 """Nats: where posteriors undercut their prices by less, artificial columns have done their work and become dearer. Any
-earlier, dear ones would only make prices wild."""
-SHARE = 0.4
+earlier, dear ones would only make prices wild. Where programs are small that can wait for the proof, which is quick."""
+SHARE = 0.25
 """Of the time there is, when another bound is tried at the latest."""
 
 OTHERWISE = 0.75
@@ -91,8 +91,13 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
                 rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x, RANDOM_STARTS, USED_STARTS
             )
             better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
-            nearly = all(reduced_cost(v, y) > -NEARLY for v in better[:1])  # the best one comes first
-            if artificial > 0 and nearly and master.raise_penalty() and not len(better):
+            if (
+                artificial > 0
+                and not oracle.small
+                and _nearly(better, y)
+                and master.raise_penalty()
+                and not len(better)
+            ):
                 continue
         if not len(better) and not state.stopped():
             if proofs.largest is None:
@@ -100,7 +105,9 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
             else:
                 y = master.central_prices()
                 times, most = MORE_SMALL if oracle.small else 1, min(SCATTERED, SCATTERED_EACH * polytope.n_x)
-                anywhere = _scattered(rng, polytope.n_x, times * most // len(SCATTER))  # cheaper than a proof that fails
+                anywhere = _scattered(
+                    rng, polytope.n_x, times * most // len(SCATTER)
+                )  # cheaper than a proof that fails
                 for half in np.array_split(anywhere, 2):  # what the first one finds changes prices
                     if not len(better):
                         better = local_search(oracle, y, half, state.gap / 2, state.stopped)
@@ -166,7 +173,7 @@ class Proofs:
             self.made += 1
             if self.lowered is None:
                 self.lowered = LoweredPrices(
-                    self.around, self._largest(), state.p_x, state.entropy, self._proven, state.stopped
+                    self.around, self._largest(), state.p_x, state.entropy, self._proven, self._ended
                 )
             return self.lowered.prove(y, LOWERED * state.left())
         if self.otherwise is not None:
@@ -178,10 +185,18 @@ class Proofs:
         self.state.bound(prices, least)
         self.state.report()
 
+    def _ended(self) -> bool:
+        return self.state.stopped() or self.state.closed()
+
     def _largest(self) -> Vector:
         if self.largest is None:
             self.largest = extremes(self.around)[1]
         return self.largest
+
+
+def _nearly(better: Matrix, y: Vector) -> bool:
+    """Whether the best of these posteriors, the first one, gains little."""
+    return not len(better) or reduced_cost(better[0], y) > -NEARLY
 
 
 def starting_points(rng: np.random.Generator, used: Columns, p_x: Vector, random: int, of_used: int) -> Matrix:
