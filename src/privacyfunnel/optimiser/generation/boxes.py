@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.generation.box_simplex import minimise
+from privacyfunnel.optimiser.generation.box_simplex import minimise, reduced_costs
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 TOWARDS = 0.65
@@ -23,6 +23,10 @@ TOWARDS = 0.65
 as large as the box, and in the middle, the chord may stay as far from the curve as it was."""
 HELPS = 0.1
 """Shrinking a box goes on while each time closes at least this share of the distance to −gap."""
+WORTH_LOWERING = 1e-3
+"""Nats between curve and chord from which on it is asked how far an upper side can be lowered."""
+LOWERED_FROM = 10_000
+"""Entries of A from which on that is done: small boxes are cut in less time than they are asked."""
 EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
@@ -146,6 +150,86 @@ def _fill(rows: RowBounds, lower: Vector, upper: Vector, low: Vector, high: Vect
 
 
 @compiled(reorder_sums=True)
+def _apart(low: float, high: float, v: float) -> float:
+    """How far −v ln v is above its chord between low and high."""
+    if high <= low:
+        return 0.0
+    at = min(max(v, low), high)
+    share = (at - low) / (high - low)
+    return curve(at) - (1 - share) * curve(low) - share * curve(high)
+
+
+@compiled(reorder_sums=True)
+def _least(rows: RowBounds, cost: Vector, prices: Vector, lower: Vector, upper: Vector, reduced: Vector) -> float:
+    """By weak duality, cost·v is at least this in the box; `reduced` becomes the reduced costs."""
+    bound = 0.0
+    reduced[:] = cost
+    for i in range(len(rows.low)):
+        price = prices[i]
+        end = rows.low[i] if price > 0 else rows.high[i]
+        if price != 0.0 and math.isfinite(end):
+            bound += price * end - LOST_DIGITS * abs(price)
+            for k in range(rows.starts[i], rows.starts[i + 1]):
+                reduced[rows.column[k]] -= price * rows.entry[k]
+    for j in range(len(lower)):
+        bound += min(reduced[j] * lower[j], reduced[j] * upper[j])
+    return bound
+
+
+@compiled(reorder_sums=True)
+def lower_sides(
+    rows: RowBounds,
+    cost: Vector,
+    most: float,
+    low: Vector,
+    high: Vector,
+    lower: Vector,
+    upper: Vector,
+    tableau: Tableau,
+) -> bool:
+    """Lower upper sides of the box to where cost·v ≤ most is still possible; False if it is nowhere.
+
+    For a basic v[x] = Σ_j T[r, j] x_j, and cost·v = Σ_j d_j x_j ≤ most: by weak duality, v[x] is at most the largest
+    Σ_j (T[r, j] − μ d_j) x_j + μ·most between the bounds of the x_j, for any μ ≥ 0. At μ = 0 each x_j is at the bound
+    that is best for v[x]; as μ grows they turn to the cheaper one in the order of T[r, j] / d_j, and the best μ is
+    where they begin to meet Σ_j d_j x_j ≤ most. It is a knapsack, and takes no pivots.
+    """
+    m, n = rows.A.shape
+    T, basic, outside, x = tableau
+    d = reduced_costs(cost, T, basic, outside)
+    prices, goal, reduced, turns = np.empty(m), np.empty(n), np.empty(n), np.empty(n)
+    for r in range(m):
+        place = basic[r]
+        if place >= n or not rows.curved[place] or _apart(lower[place], upper[place], x[place]) <= WORTH_LOWERING:
+            continue
+        over = -most
+        for j in range(n):
+            k = outside[j]
+            over += d[j] * (high[k] if T[r, j] > 0 else low[k])
+            turns[j] = T[r, j] / d[j] if T[r, j] * d[j] > 0 else np.inf
+        mu = 0.0
+        if over > 0:
+            for j in np.argsort(turns):
+                if turns[j] == np.inf:
+                    break
+                mu = turns[j]
+                over -= abs(d[j]) * (high[outside[j]] - low[outside[j]])
+                if over <= 0:
+                    break
+        prices[:] = 0.0
+        for j in range(n):
+            if outside[j] >= n:
+                prices[outside[j] - n] = mu * d[j] - T[r, j]
+        goal[:] = mu * cost
+        goal[place] -= 1.0
+        largest = BOX_MARGIN + mu * (most + BOX_MARGIN) - _least(rows, goal, prices, lower, upper, reduced)
+        if largest < lower[place] - EMPTY:
+            return False
+        upper[place] = max(lower[place], min(upper[place], largest))
+    return True
+
+
+@compiled(reorder_sums=True)
 def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vector, tableau: Tableau) -> float:
     """A bound on the sum in the box, which is shrunk in place to where less than −gap is still possible.
 
@@ -171,21 +255,13 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
                 height += curve(lower[j])
         _fill(rows, lower, upper, low, high)
         prices = minimise(cost, low, high, BOX_MARGIN - gap - height, T, basic, outside, x)
-        bound = height
-        reduced[:] = cost
-        for i in range(m):
-            price = prices[i]
-            end = rows.low[i] if price > 0 else rows.high[i]
-            if price != 0.0 and math.isfinite(end):
-                bound += price * end - LOST_DIGITS * abs(price)
-                for k in range(rows.starts[i], rows.starts[i + 1]):
-                    reduced[rows.column[k]] -= price * rows.entry[k]
-        for j in range(n):
-            bound += min(reduced[j] * lower[j], reduced[j] * upper[j])
+        bound = height + _least(rows, cost, prices, lower, upper, reduced)
         best = max(best, bound)
         room = BOX_MARGIN - gap - bound
         if room <= 0 or not math.isfinite(bound):
             return best
+        if m * n > LOWERED_FROM and not lower_sides(rows, cost, -gap - height, low, high, lower, upper, tableau):
+            return np.inf
         for j in range(n):
             if reduced[j] < 0:
                 lower[j] = max(lower[j], upper[j] + room / reduced[j])
@@ -206,9 +282,7 @@ def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> t
     for j in range(len(lower)):
         width = upper[j] - lower[j]
         if curved[j] and width > 0:
-            at = min(max(v[j], lower[j]), upper[j])
-            share = (at - lower[j]) / width
-            apart = curve(at) - (1 - share) * curve(lower[j]) - share * curve(upper[j])
+            apart = _apart(lower[j], upper[j], v[j])
             if apart * math.sqrt(width) > widest:
                 widest, x = apart * math.sqrt(width), j
     if x < 0:

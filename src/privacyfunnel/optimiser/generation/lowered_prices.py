@@ -30,8 +30,8 @@ STAGE_SHARE = 5e-4
 """Of H(X), what the first stage may lower prices by."""
 GROWS = 1.15
 """By this factor each stage may cost more than the one before: the last one 25 times as much as the first."""
-GROWS_FAST = 1.3
-"""The same after a proof that did not come to an end in its time."""
+GROWS_FAST = 1.25
+"""The same for the first proof, which has little time, and after one that did not come to an end in its time."""
 STAGES = 24
 """In the time there is for a proof."""
 TOLERANCE_SHARE = 1e-3
@@ -42,10 +42,10 @@ FEWEST, MOST = 50, 1_000
 """Open boxes, those with the least bounds, that a stage asks for their points."""
 OF_CUTS = 0.25
 """So many of them for each box that the stage has cut, where that is between the two: asking takes about as long."""
-SHARES = (0.1, 0.25, 1.0)
+SHARES = (0.05, 0.2, 1.0)
 """Of the time that is left, for one proof after the other: each has more time than the one before."""
 FINER = 3.0
-"""After a proof that took less than half of its time, the next one has this part of its allowances."""
+"""After a proof that took less than half of its time, allowances grow slowly again, or are this many times smaller."""
 TIE = 1e-2
 """What a nat of p·κ counts against a nat of δ within the allowance: little, so that nothing is lowered in vain."""
 
@@ -64,7 +64,7 @@ class LoweredPrices:
     """Is told of prices, and what r(v) is at least at them."""
     stopped: Callable[[], bool]
     shares: list[float] = field(default_factory=lambda: list(SHARES))
-    grows: float = GROWS
+    grows: float = GROWS_FAST
 
     def prove(self, y: Vector, seconds: float) -> Matrix:
         """Prove what can be proven at prices below y; posteriors that were met and would improve the mixture."""
@@ -77,13 +77,18 @@ class LoweredPrices:
             improving = polished(self.oracle, prices, tree, tolerance)
             if len(improving) or self.stopped():
                 return improving
-            if tree.bound < -tolerance:
+            closed, first = tree.bound >= -tolerance, len(self.shares) == len(SHARES)
+            early = closed and time.monotonic() - begun < there_is / 2
+            if not closed:
                 self.grows = GROWS_FAST
-            elif time.monotonic() - begun < there_is / 2:
+            elif self.grows == GROWS_FAST and (first or early):
+                self.grows = GROWS
+            elif early:
                 self.scale /= FINER
-            if len(self.shares) == 1:
+            if len(self.shares) > 1:
+                self.shares.pop(0)
+            elif not early:
                 return improving
-            self.shares.pop(0)
 
     def _stages(self, tree: Tree, y: Vector, seconds: float) -> Vector:
         """Branch and bound on the tree, prices lowered before and between stages; the prices at the end."""

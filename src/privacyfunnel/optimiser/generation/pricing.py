@@ -37,7 +37,9 @@ SAME_DIGITS = 10
 SHARED_FROM = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 
-COMPILED_TO = 10_000
+SMALL_TO = 10_000
+"""Entries of A up to which a descent takes a millisecond or less."""
+COMPILED_TO = 50_000
 """Entries of A up to which descents are compiled; beyond, sparse programs are quicker."""
 AT_ONCE = 160
 """Compiled descents before looking at the clock."""
@@ -81,7 +83,9 @@ class Oracle:
         self._team: list[Oracle] = []
         self._tableaux: list[Tableau] = []
         self.compiled = self.A.size <= COMPILED_TO
-        """Whether local searches are, so that thousands of them take no time."""
+        """Whether local searches are."""
+        self.small = self.A.size <= SMALL_TO
+        """Whether thousands of them take no time."""
         self._lp = LinearProgram(self.A, self.row_lower, self.row_upper, upper=1.0)
 
     def minimise(self, cost: Vector) -> Vector:

@@ -12,13 +12,13 @@ from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.first_mixture import peel
 from privacyfunnel.optimiser.generation.lowered_prices import LoweredPrices
 from privacyfunnel.optimiser.generation.pricing import (
-    SHARPNESS,
     WORTH_ADDING,
     WORTH_FINDING,
     Oracle,
     essential,
     extremes,
     local_search,
+    reduced_cost,
 )
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
@@ -33,13 +33,16 @@ SCATTERED = 400
 """Searches before a proof, at most: a proof that fails takes longer than all of them."""
 SCATTERED_EACH = 10
 """And at most so many for each value: small problems have few vertices."""
-MORE_COMPILED = 4
-"""Times as many where searches are compiled."""
+MORE_SMALL = 4
+"""Times as many where programs are small: they take no time."""
 SCATTER = (0.03, 0.1, 0.3, 1.0)
 """Dirichlet parameters, as many points for each: from nearly single values to all mixtures alike."""
 FIRST_EFFORT = 100
 """How often the first proof looks at the clock (every tenth of a second or so) before another bound is tried."""
-SHARE = 0.4
+NEARLY = 0.1
+"""Nats: where posteriors undercut their prices by less, artificial columns have done their work and become dearer. Any
+earlier, dear ones would only make prices wild. Where programs are small that can wait for the proof, which is quick."""
+SHARE = 0.25
 """Of the time there is, when another bound is tried at the latest."""
 
 OTHERWISE = 0.75
@@ -88,12 +91,23 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
                 rng, master.columns.take(np.flatnonzero(q > 0)), polytope.p_x, RANDOM_STARTS, USED_STARTS
             )
             better = local_search(oracle, y, starts, WORTH_FINDING * state.gap, state.stopped)
+            if (
+                artificial > 0
+                and not oracle.small
+                and _nearly(better, y)
+                and master.raise_penalty()
+                and not len(better)
+            ):
+                continue
         if not len(better) and not state.stopped():
             if proofs.largest is None:
                 better, proofs.largest = extremes(around)
             else:
                 y = master.central_prices()
-                anywhere = _scattered(rng, polytope.n_x, MORE_COMPILED if oracle.compiled else 1)
+                times, most = MORE_SMALL if oracle.small else 1, min(SCATTERED, SCATTERED_EACH * polytope.n_x)
+                anywhere = _scattered(
+                    rng, polytope.n_x, times * most // len(SCATTER)
+                )  # cheaper than a proof that fails
                 for half in np.array_split(anywhere, 2):  # what the first one finds changes prices
                     if not len(better):
                         better = local_search(oracle, y, half, state.gap / 2, state.stopped)
@@ -159,7 +173,7 @@ class Proofs:
             self.made += 1
             if self.lowered is None:
                 self.lowered = LoweredPrices(
-                    self.around, self._largest(), state.p_x, state.entropy, self._proven, state.stopped
+                    self.around, self._largest(), state.p_x, state.entropy, self._proven, self._ended
                 )
             return self.lowered.prove(y, LOWERED * state.left())
         if self.otherwise is not None:
@@ -171,20 +185,27 @@ class Proofs:
         self.state.bound(prices, least)
         self.state.report()
 
+    def _ended(self) -> bool:
+        return self.state.stopped() or self.state.closed()
+
     def _largest(self) -> Vector:
         if self.largest is None:
             self.largest = extremes(self.around)[1]
         return self.largest
 
 
+def _nearly(better: Matrix, y: Vector) -> bool:
+    """Whether the best of these posteriors, the first one, gains little."""
+    return not len(better) or reduced_cost(better[0], y) > -NEARLY
+
+
 def starting_points(rng: np.random.Generator, used: Columns, p_x: Vector, random: int, of_used: int) -> Matrix:
     """Points to search from: some of the posteriors in use, drawn to the middle, and random ones."""
     some = used.take(rng.permutation(len(used))[:of_used]).dense(len(p_x))
-    return np.vstack([0.5 * some + 0.5 * p_x, rng.dirichlet(np.full(len(p_x), SHARPNESS), size=random)])
+    return np.vstack([0.5 * some + 0.5 * p_x, _scattered(rng, len(p_x), random // len(SCATTER))])
 
 
-def _scattered(rng: np.random.Generator, n: int, times: int) -> Matrix:
-    """Many points of all kinds, from nearly single values to nearly uniform: cheaper than a proof that fails."""
-    each = times * min(SCATTERED, SCATTERED_EACH * n) // len(SCATTER)
+def _scattered(rng: np.random.Generator, n: int, each: int) -> Matrix:
+    """So many points of each kind, from nearly single values to nearly uniform."""
     kinds = [rng.dirichlet(np.full(n, alpha), size=each) for alpha in SCATTER]
     return np.stack(kinds, axis=1).reshape(-1, n)
