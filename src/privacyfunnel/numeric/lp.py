@@ -114,15 +114,10 @@ class LinearProgram:
         solution = self._solver.getSolution()
         return np.array(solution.col_value), np.array(solution.row_dual)
 
-    def solve_from_within(self) -> Vector:
+    def solve_from_within(self, seconds: float) -> Vector:
         """An optimal basic x by an interior-point method: for large programs with nothing to begin from."""
         other = highspy.Highs()
-        for option, setting in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("solver", "ipm"),
-            ("time_limit", LONGEST_SECONDS),
-        ):
+        for option, setting in (("output_flag", False), ("threads", 1), ("solver", "ipm"), ("time_limit", seconds)):
             other.setOptionValue(option, setting)
         other.passModel(self._solver.getLp())
         other.run()

@@ -112,16 +112,16 @@ class Master:
         finally:
             self._let_artificial(np.inf)
 
-    def mixture(self, *, from_within: bool = False) -> tuple[Columns, Vector]:
-        """The best mixture of real columns alone: those in use, and their weights.
+    def mixture(self) -> tuple[Columns, Vector]:
+        """The best mixture of real columns alone: those in use, and their weights."""
+        q = self.solve_without_artificial()
+        used = np.flatnonzero(q > 0)
+        return self.columns.take(used), q[used]
 
-        `from_within` is for large programs, where much was left to artificial columns.
-        """
-        if from_within:
-            self._let_artificial(0.0)
-            q = self._real(self._lp.solve_from_within()) / self._scale
-        else:
-            q = self.solve_without_artificial()
+    def mixture_from_within(self, seconds: float) -> tuple[Columns, Vector]:
+        """The same for large programs of which much was left to artificial columns."""
+        self._let_artificial(0.0)
+        q = self._real(self._lp.solve_from_within(seconds)) / self._scale
         used = np.flatnonzero(q > 0)
         return self.columns.take(used), q[used]
 

@@ -50,8 +50,10 @@ CENTRES = 64
 """Values that a lane goes through before it looks at the clock."""
 SAME_DIGITS = 9
 """Posteriors that agree to so many decimals are one."""
-LEFT = 0.5
-"""Of the time that is left, what a round may take, as long as the last one did: master programs grow."""
+LEFT = 0.35
+"""Of the time that is left, what a round may take, if it takes as long as the last one: master programs grow."""
+LAST_SECONDS = 10.0
+"""For the last master program, at least."""
 WIDE = 500
 """Pieces that are offered together, as they have one width."""
 
@@ -77,7 +79,7 @@ class Remixing:
             try:
                 self._generate(master)
             finally:
-                mixed = _pieces(*master.mixture(from_within=True))
+                mixed = _pieces(*master.mixture_from_within(max(LAST_SECONDS, self.state.left())))
         return min(pieces, mixed, key=lambda some: sum(piece.q * piece.entropy() for piece in some))
 
     def _generate(self, master: Master) -> None:
