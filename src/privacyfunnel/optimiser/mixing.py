@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
+from scipy import sparse
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
@@ -19,7 +20,9 @@ from privacyfunnel.optimiser.generation.search import Otherwise, generate
 from privacyfunnel.optimiser.program.listing import can_list, list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.state import Progress, Search, before_rounding, despite_trouble
+from privacyfunnel.optimiser.program.state import Progress, Search, State, before_rounding, despite_trouble
+from privacyfunnel.optimiser.splitting.halves import Piece
+from privacyfunnel.optimiser.splitting.remixing import Remixing, columns_of
 from privacyfunnel.optimiser.two_secrets.pairing import bound_by_pairs, can_pair, pair_values
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.views import View
@@ -78,6 +81,12 @@ class Mixture:
     """Whether there was no time for more."""
 
 
+AROUND_FROM = 100
+"""Values of X from which on a search among all of them begins with what is found around single ones."""
+AROUND_SHARE, AROUND_SECONDS = 0.1, 10.0
+"""Of the time there is, and seconds at most, for that."""
+
+
 @dataclass(frozen=True, eq=False)
 class Mixing:
     """A search for the best mixture."""
@@ -131,4 +140,15 @@ def _route(state: Search, chains: Otherwise | None, start: Callable[[], Columns 
         otherwise = partial(bound_by_fewer, state, pencils)
         if few_supports(state) and not state.stopped():
             return f"{generate(state, start(), otherwise)}; too many extreme posteriors, or too alike, to sweep"
-    return generate(state, start(), otherwise)
+    return generate(state, start() or _around_values(state), otherwise)
+
+
+def _around_values(state: Search) -> Columns | None:
+    """Posteriors to begin with where there are many values: found around single ones, for a part of the time."""
+    p_x = state.polytope.p_x
+    if state.one_view or len(p_x) < AROUND_FROM:
+        return None
+    part = State(p_x, state.entropy, 0.0, min(AROUND_SECONDS, AROUND_SHARE * state.left()), None, state.interrupted)
+    remixing = Remixing(sparse.csr_array(state.polytope.G), p_x, state.entropy, part)
+    found = columns_of(remixing.better([Piece(np.arange(len(p_x)), p_x)]))
+    return Columns.from_dense(state.polytope.draw_in(found.dense(len(p_x))))
