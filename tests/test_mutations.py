@@ -37,6 +37,30 @@ class Mutation:
 
 FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouring_tables_are_alike",)
 MUTATIONS = {
+    "rows that break are not added": Mutation(
+        "optimiser/splitting/nearby.py",
+        "            _add_row(p, row, m)\n            m += 1",
+        "            p.over[row] = 0.0\n            m += 0",
+        ("optimiser/splitting/test_remixing.py::test_a_program_with_rows_added_as_they_break_is_the_whole_program",),
+    ),
+    "small entries are rounded down in every output": Mutation(
+        "optimiser/splitting/whole_numbers.py",
+        "np.where(exact[own] < SMALL, np.ceil(exact[own]), units[own])",
+        "units[own]",
+        ("optimiser/splitting/test_remixing.py::test_small_entries_of_many_people_are_rounded_up_rather_than_lost",),
+    ),
+    "a group is read as other values": Mutation(
+        "distribution/column.py",
+        "            own += [self.labels.index(group.label)] * len(group.values)",
+        "            own += [0] * len(group.values)",
+        ("distribution/test_groups.py::test_codes_are_merged_as_rows_are_read",),
+    ),
+    "who knows columns finely is taken to know them coarsely": Mutation(
+        "proof/finer.py",
+        "    return certify_entries(Entries.of(block.channel).at(inputs), finer, notion).level",
+        "    return min(notion.epsilon, certify_entries(Entries.of(block.channel).at(inputs), finer, notion).level)",
+        ("advice/test_merging.py::test_the_level_for_finer_people_is_that_of_the_channel_on_fine_values",),
+    ),
     "a bound at prices that were not lowered": Mutation(
         "optimiser/generation/lowered_prices.py",
         "y, allowance, begun, is_open = y - first, STAGE_SHARE * self",

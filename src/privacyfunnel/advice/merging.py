@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from privacyfunnel.advice.accepting import picked
-from privacyfunnel.advice.attackers import quick_figures, takes_known
+from privacyfunnel.advice.attackers import CLOSE, quick_figures, takes_known
 from privacyfunnel.advice.levels import argument
 from privacyfunnel.advice.people import People, Place
 from privacyfunnel.distribution.joint import Joint
@@ -37,13 +37,17 @@ USUAL_SECONDS = 30.0
 """For a search."""
 DOWN_TO = 1
 """Texts that are kept beside "other", or ranges, of a column that is released: fewer are none."""
-PARTS = 40
-"""Of the time there is, one part for each way to release columns: some of them take much less."""
+VALUES = 8_000
+"""Of all ways together, for which the time should do: each has its part by how many it has."""
+FIRST = 10
+"""One part in so many of the time is for all columns as they are read, however many values they have."""
 LEAST_SECONDS = 0.2
 """For one way, however many there are."""
+BESIDE = 2
+"""Sets of columns that are followed side by side."""
 AGAIN = 3
 """Ways that are measured again, for longer, at the end: what is found of large ones grows with time."""
-AGAIN_SHARE = 0.4
+AGAIN_SHARE = 0.25
 """Of the time, for that."""
 GAINS = 1e-3
 """Of H(X) of all columns: a step that keeps no more than this is none."""
@@ -180,6 +184,8 @@ class Climb:
     notion: Notion
     interrupted: threading.Event
     measured: dict[Places, Way] = field(default_factory=dict)
+    _pace: float = 0.0
+    """Seconds for each value of a way."""
 
     @property
     def as_read(self) -> Places:
@@ -188,38 +194,60 @@ class Climb:
 
     def run(self, seconds: float) -> Places:
         """The best way that is found in so many seconds, with a few more for rounding and proofs."""
-        begun, each = time.monotonic(), max(LEAST_SECONDS, seconds / PARTS)
-        self._measure(self.as_read, each)
-        self._up(begun + (1 - AGAIN_SHARE) * seconds, each)
-        ranked = sorted(self.measured, key=self._kept, reverse=True)
-        for i, places in enumerate(again := ranked[:AGAIN]):
+        begun, self._pace = time.monotonic(), seconds / VALUES
+        self._measure(self.as_read, seconds / FIRST)
+        until = begun + (1 - AGAIN_SHARE) * seconds
+        self._grow(until)
+        self._otherwise(until)
+        again = sorted(self.measured, key=self._kept, reverse=True)[:AGAIN]
+        for i, places in enumerate(again):
             left = begun + seconds - time.monotonic()
-            if left > each:
+            if left > LEAST_SECONDS and not self._closed(places):
                 self._measure(places, left / (len(again) - i))
         return max(self.measured, key=lambda places: (self._kept(places), -self.measured[places].combinations))
 
-    def _up(self, until: float, each: float) -> None:
-        """From the columns that attackers are named to know on, the best step after the other."""
-        now = tuple((j, 0) for j in range(len(self.people.levels)) if j in self._named)
-        if now:
-            self._measure(now, each)
-        least = GAINS * self.people.entropy(*self.as_read)[0]
-        while (best := self._step(now, least, until, each)) is not None:
+    def _grow(self, until: float) -> None:
+        """From the columns that attackers are named to know on, a column more at a time, as it is read.
+
+        The best BESIDE sets of columns go on, as the best of all may not come from the best one before.
+        """
+        columns = range(len(self.people.levels))
+        now = [tuple((j, 0) for j in columns if j in self._named)]
+        if now[0]:
+            self._tried(now[0], (), until)
+        while now:
+            larger = [(tuple(sorted([*one, (j, 0)])), one) for one in now for j in columns if (j, 0) not in one]
+            larger.sort(key=lambda each: self.people.entropy(*each[0])[1])  # small ones take little of the time
+            new = {places for places, one in larger if self._tried(places, one, until, at_least=self._kept(one))}
+            now = sorted(new, key=self._kept, reverse=True)[:BESIDE]
+
+    def _otherwise(self, until: float) -> None:
+        """From the best way on, columns read otherwise, added or left out: the best step after the other."""
+        now = max(self.measured, key=self._kept)
+        while True:
+            for places in sorted(self._beside(now), key=lambda one: -self._at_most(one, now)):
+                self._tried(places, now, until)
+            best = max(self.measured, key=self._kept)
+            if self._kept(best) <= self._kept(now) + GAINS * self.people.entropy(*self.as_read)[0]:
+                return
             now = best
 
-    def _step(self, now: Places, least: float, until: float, each: float) -> Places | None:
-        """The best way that is one step from here, if it keeps more; what cannot be better is not measured."""
-        best, enough = None, self._kept(now) + least
-        for places in sorted(self._beside(now), key=lambda one: -self._at_most(one, now)):
-            if self._at_most(places, now) <= enough:
-                break
-            if places not in self.measured:
-                if time.monotonic() >= until or self.interrupted.is_set():
-                    break
-                self._measure(places, each)
-            if self._kept(places) > enough:
-                best, enough = places, self._kept(places)
-        return best
+    def _tried(self, places: Places, before: Places, until: float, at_least: float | None = None) -> bool:
+        """Measure a way unless time is up, it was measured, or it cannot be better; whether that was done.
+
+        Better than the best one, or than `at_least`.
+        """
+        best = max(map(self._kept, self.measured)) if at_least is None else at_least
+        late = time.monotonic() >= until or self.interrupted.is_set()
+        if late or places in self.measured or self._at_most(places, before) <= best:
+            return False
+        self._measure(places, max(LEAST_SECONDS, self._pace * self.people.entropy(*places)[1]))
+        return True
+
+    def _closed(self, places: Places) -> bool:
+        """Whether figures say all there is to say."""
+        way = self.measured.get(places)
+        return way is not None and way.kept is not None and way.at_most - way.kept <= 2 * CLOSE * way.entropy
 
     def _beside(self, now: Places) -> Iterator[Places]:
         """The ways in which one column is read otherwise, added, or left out."""

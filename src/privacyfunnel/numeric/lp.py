@@ -65,6 +65,11 @@ class LinearProgram:
             self._solver.setOptionValue(option, setting)
         self._solver.passModel(model)
         self.n_columns = columns
+        self._longest, self._remedies = LONGEST_SECONDS, REMEDIES
+
+    def give_up_after(self, seconds: float) -> None:
+        """A program that takes longer from now on is one that failed."""
+        self._longest, self._remedies = min(LONGEST_SECONDS, seconds), ()
 
     def add_columns(self, cost: Vector, starts: Integers, index: Integers, value: Vector) -> None:
         """New variables x ≥ 0; column k holds value[starts[k]:starts[k+1]] at the rows `index`."""
@@ -103,7 +108,7 @@ class LinearProgram:
     def solve(self) -> tuple[Vector, Vector]:
         """An optimal basic x, and the prices of the rows."""
         status = self._run()
-        for remedy in REMEDIES:
+        for remedy in self._remedies:
             if status == highspy.HighsModelStatus.kOptimal:
                 break
             if status == highspy.HighsModelStatus.kInfeasible:
@@ -114,8 +119,12 @@ class LinearProgram:
         solution = self._solver.getSolution()
         return np.array(solution.col_value), np.array(solution.row_dual)
 
-    def solve_from_within(self, seconds: float) -> Vector:
-        """An optimal basic x by an interior-point method: for large programs with nothing to begin from."""
+    def solve_in_time(self, seconds: float) -> Vector:
+        """An optimal basic x for large programs: from the basis in place, or else by an interior-point method."""
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
+        self._solver.run()
+        if self._solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            return np.array(self._solver.getSolution().col_value)
         other = highspy.Highs()
         for option, setting in (("output_flag", False), ("threads", 1), ("solver", "ipm"), ("time_limit", seconds)):
             other.setOptionValue(option, setting)
@@ -141,7 +150,7 @@ class LinearProgram:
         """Solve with limits: on badly scaled programs the simplex method may turn in circles."""
         size = self.n_columns + self._solver.getNumRow()
         self._solver.setOptionValue("simplex_iteration_limit", ITERATIONS + ITERATIONS_EACH * size)
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + LONGEST_SECONDS)
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + self._longest)
         self._solver.run()
         return self._solver.getModelStatus()
 

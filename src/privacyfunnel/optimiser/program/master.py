@@ -94,6 +94,10 @@ class Master:
         self.lent = weights[1 : self._before].reshape(-1, n).sum(axis=0) * self.p_x
         return self._real(weights) / self._scale, (duals - TOLERANCE) / self.p_x, float(self.lent.sum())
 
+    def give_up_after(self, seconds: float) -> None:
+        """A program that takes longer from now on is one that failed."""
+        self._lp.give_up_after(seconds)
+
     def keep_prices(self, low: Vector, high: Vector) -> None:
         """Prices y with low ≤ y ≤ high from now on, where columns are artificial both ways."""
         box = np.concatenate([high * self.p_x, -low * self.p_x])
@@ -118,10 +122,10 @@ class Master:
         used = np.flatnonzero(q > 0)
         return self.columns.take(used), q[used]
 
-    def mixture_from_within(self, seconds: float) -> tuple[Columns, Vector]:
-        """The same for large programs of which much was left to artificial columns."""
+    def mixture_in_time(self, seconds: float) -> tuple[Columns, Vector]:
+        """The same for large programs: so many seconds for each of two ways, or there is none."""
         self._let_artificial(0.0)
-        q = self._real(self._lp.solve_from_within(seconds)) / self._scale
+        q = self._real(self._lp.solve_in_time(seconds)) / self._scale
         used = np.flatnonzero(q > 0)
         return self.columns.take(used), q[used]
 

@@ -35,6 +35,8 @@ BROKEN_SHARE = 1e-4
 """The same as a share of its terms: the search stays inside of the limits by more."""
 NONE = 1e-9
 """Masses below that are rounding errors."""
+LEAST_CENTRE = 1e-6
+"""Of the mass that a posterior has at its centre: less does not help to get rid of it."""
 FALLS = 1e-9
 """Nats: what lowers r by less is not worth another program."""
 
@@ -208,19 +210,30 @@ def _holds(p: Program) -> bool:
     return True
 
 
+@compiled(reorder_sums=True)
+def most_of(starts: Integers, places: Integers, entries: Vector, n: int, place: int) -> Vector:
+    """The posterior with the most mass at one of n values; zeros if none is found."""
+    p, cost, v = program(starts, places, entries, n), np.zeros(n), np.zeros(n)
+    cost[place] = -1.0
+    if least(p, cost, begin_anew(p)) > 0 and _holds(p) and p.x[place] > LEAST_CENTRE:
+        for j in range(n):
+            v[j] = p.x[j] if p.x[j] > NONE else 0.0
+    return v
+
+
 @compiled
 def search(
-    rows: Rows, centres: Integers, most: Integers, y: Vector, worth: float, noise: Vector, number: Integers,
-    there: Flags, turn: int,
-) -> tuple[Integers, Integers, Vector, Vector]:  # fmt: skip
-    """Posteriors among most[c] values around each centre, with r(v) < −worth: (starts, values, masses, r).
+    rows: Rows, centres: Integers, most: Integers, lacking: Flags, y: Vector, worth: float, noise: Vector,
+    number: Integers, there: Flags, turn: int,
+) -> tuple[Integers, Integers, Vector]:  # fmt: skip
+    """Posteriors among most[c] values around each centre, with r(v) < −worth: (starts, values, masses).
 
-    Two descents each: from all values alike, and from where noise says.
+    Two descents each: from all values alike, and from where noise says. Where a centre is lacking posteriors, that with
+    the most of it is among them, at any price.
     """
-    found_starts, found_values, found_masses, found_r = [0], [0], [0.0], [0.0]
+    found_starts, found_values, found_masses = [0], [0], [0.0]
     found_values.pop()
     found_masses.pop()
-    found_r.pop()
     for c in range(len(centres)):
         values = around(rows, centres[c], most[c], there, turn)
         n = len(values)
@@ -229,13 +242,14 @@ def search(
         for j in range(n):
             begin[1, j] = noise[(c + 7 * j) % len(noise)]
         ends, r = descend(starts, places, entries, y[values], begin)
-        for k in range(2):
-            if not r[k] < -worth or (k == 1 and r[1] == r[0]):
-                continue
+        found = [ends[k] for k in range(2) if r[k] < -worth and (k == 0 or r[1] != r[0])]
+        if lacking[c]:
+            found.append(most_of(starts, places, entries, n, int(np.searchsorted(values, centres[c]))))
+        for v in found:
             for j in range(n):
-                if ends[k, j] > 0:
+                if v[j] > 0:
                     found_values.append(values[j])
-                    found_masses.append(ends[k, j])
-            found_starts.append(len(found_values))
-            found_r.append(r[k])
-    return np.array(found_starts), np.array(found_values), np.array(found_masses), np.array(found_r)
+                    found_masses.append(v[j])
+            if len(found_values) > found_starts[-1]:
+                found_starts.append(len(found_values))
+    return np.array(found_starts), np.array(found_values), np.array(found_masses)

@@ -8,6 +8,7 @@ master program with few columns has for prices lead anywhere.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -25,6 +26,8 @@ from privacyfunnel.optimiser.splitting.companions import Rows
 from privacyfunnel.optimiser.splitting.halves import Piece
 from privacyfunnel.optimiser.splitting.nearby import search
 from privacyfunnel.typing import Integers, Vector
+
+Flags = NDArray[np.bool_]
 
 AROUND = 40
 """Values among which supports are sought at first."""
@@ -50,10 +53,14 @@ CENTRES = 64
 """Values that a lane goes through before it looks at the clock."""
 SAME_DIGITS = 9
 """Posteriors that agree to so many decimals are one."""
-LEFT = 0.35
+COSTLIER = 10.0
+"""Times as long as around others, so far around a value that lacks posteriors."""
+MOST_COVERED = 400
+"""Values that still lack posteriors at the end, for which those with most of them are added."""
+LEFT = 0.45
 """Of the time that is left, what a round may take, if it takes as long as the last one: master programs grow."""
-LAST_SECONDS = 10.0
-"""For the last master program, at least."""
+LAST_SECONDS = 3.0
+"""For each of two ways to solve the last master program, at least."""
 WIDE = 500
 """Pieces that are offered together, as they have one width."""
 
@@ -79,7 +86,7 @@ class Remixing:
             try:
                 self._generate(master)
             finally:
-                mixed = _pieces(*master.mixture_from_within(max(LAST_SECONDS, self.state.left())))
+                mixed = _pieces(*master.mixture_in_time(max(LAST_SECONDS, self.state.left() / 2)))
         return min(pieces, mixed, key=lambda some: sum(piece.q * piece.entropy() for piece in some))
 
     def _generate(self, master: Master) -> None:
@@ -90,7 +97,10 @@ class Remixing:
         q, y, _ = master.solve()
         while idle < PATIENCE and not self.state.stopped() and took <= LEFT * self.state.left():
             began, before = time.monotonic(), float(y @ self.p_x)
-            new = self._around_all(rows, (1 - average) * y + average * self._average(master, q), sizes)
+            master.give_up_after(max(LAST_SECONDS, self.state.left()))
+            prices = (1 - average) * y + average * self._average(master, q)
+            everywhere = np.arange(len(sizes))
+            new = self._around(everywhere, rows, prices, sizes, master.lent > 0, self.state.stopped)
             average *= FADES
             self.rounds += 1
             if len(new):
@@ -105,6 +115,14 @@ class Remixing:
                 elif not _widen(sizes, np.ones(len(sizes), dtype=bool), WIDEST_FOR_ALL):
                     idle += 1  # chance finds more, for a while
             took = time.monotonic() - began
+        heaviest = np.argsort(-master.lent, kind="stable")[:MOST_COVERED]
+        lacking = np.sort(heaviest[master.lent[heaviest] > 0])
+        if COSTLIER * took * len(lacking) / len(sizes) < self.state.left():
+            # else wide pieces must cover them, which costs much of all others
+            sizes[lacking] = WIDEST
+            new = self._around(lacking, rows, y, sizes, np.ones(len(sizes), dtype=bool))
+            if len(new):
+                master.add(new)
 
     def _average(self, master: Master, q: Vector) -> Vector:
         """What each value costs on average in the mixture."""
@@ -114,22 +132,30 @@ class Remixing:
         np.add.at(total, columns.support, (q[used] * columns.entropy())[:, None] * columns.mass)
         return np.asarray(total / self.p_x)
 
-    def _around_all(self, rows: Rows, y: Vector, sizes: Integers) -> Columns:
-        """Posteriors that undercut these prices, sought around every value."""
-        n = len(self.p_x)
+    def _around(
+        self,
+        centres: Integers,
+        rows: Rows,
+        y: Vector,
+        sizes: Integers,
+        lacking: Flags,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Columns:
+        """Posteriors that undercut these prices, sought around some values."""
         noise = self._rng.dirichlet(np.full(POINTS, SHARPNESS)) + np.finfo(float).tiny
-        there, turn = np.ones(n, dtype=bool), self.rounds // 2 if self.rounds % 2 else 0
+        there, turn = np.ones(len(y), dtype=bool), self.rounds // 2 if self.rounds % 2 else 0
 
-        def look(lane: int) -> list[tuple[Integers, Integers, Vector, Vector]]:
-            number, centres = np.full(len(rows.first) - 1, -1), np.arange(lane, n, LANES)
-            parts = (centres[i : i + CENTRES] for i in range(0, len(centres), CENTRES))
-            stopped = self.state.stopped
+        def look(lane: int) -> list[tuple[Integers, Integers, Vector]]:
+            number, own = np.full(len(rows.first) - 1, -1), centres[lane::LANES]
+            parts = (own[i : i + CENTRES] for i in range(0, len(own), CENTRES))
             return [
-                search(rows, part, sizes[part], y, WORTH, noise, number, there, turn) for part in parts if not stopped()
+                search(rows, part, sizes[part], lacking[part], y, WORTH, noise, number, there, turn)
+                for part in parts
+                if not stopped()
             ]
 
         found = [part for lane in side_by_side(look, range(LANES)) for part in lane]
-        return _different([Piece(x, m) for starts, values, masses, _ in found for x, m in _cut(starts, values, masses)])
+        return _different([Piece(x, m) for starts, values, masses in found for x, m in _cut(starts, values, masses)])
 
 
 def _pieces(columns: Columns, q: Vector) -> list[Piece]:
@@ -138,7 +164,7 @@ def _pieces(columns: Columns, q: Vector) -> list[Piece]:
     return [Piece(x[m > 0], m[m > 0]) for x, m in zip(columns.support, masses, strict=True) if (m > 0).any()]
 
 
-def _widen(sizes: Integers, where: NDArray[np.bool_], widest: int) -> bool:
+def _widen(sizes: Integers, where: Flags, widest: int) -> bool:
     """Look further around some values; whether there was any further to look."""
     some = where & (sizes < widest)
     sizes[some] = np.minimum(WIDER * sizes[some], widest)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+
+import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
@@ -15,7 +18,7 @@ from privacyfunnel.optimiser.program.exact_protocol import protocol_of
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.rounding import SLACKS
 from privacyfunnel.optimiser.program.state import Progress, State
-from privacyfunnel.optimiser.splitting.halves import Halving
+from privacyfunnel.optimiser.splitting.halves import Halving, Piece
 from privacyfunnel.optimiser.splitting.peeling import MOST_ROWS_ENTRIES, Peeling
 from privacyfunnel.optimiser.splitting.remixing import Remixing, columns_of
 from privacyfunnel.optimiser.splitting.tree import Tree
@@ -38,10 +41,13 @@ SPLIT_SHARE = 0.8
 """Of the time limit, when splitting ends; what follows is the bound and the proof."""
 
 
-PEEL_SHARE = 0.3
+PEEL_SHARE = 0.2
 """Of the time for the search, for peeling."""
 TREE_SHARE = 0.4
 """When splitting what is left ends, if it has not ended before; the rest is for a better mixture."""
+NOT_SPLIT_TO, NOT_SPLIT_EACH = 1_500, 80
+"""Values up to which what is left is not split, and for each second of the time: rounds of remixing take tenths of a
+second then, and some ten of them do more."""
 
 
 def can_split(joint: Joint, notion: Notion) -> bool:
@@ -68,11 +74,16 @@ def split_search(
     inside = sparse_rows_of(clauses, _share(clauses))
     peeling = Peeling(inside, joint.p_x)
     peeling.run(state, PEEL_SHARE * state.left())
-    first_half = replace(state, time_limit=None if limit is None else TREE_SHARE * limit)
-    tree = Tree(Halving(inside, joint.codes, joint.p_x), first_half, told=peeling.told())
-    pieces = [*peeling.pieces, *tree.grown(peeling.left)]
-    how = f"{len(peeling.pieces)} posteriors taken from p(x) one by one, the rest split in two {tree.splits} times"
-    if inside.nnz <= MOST_ROWS_ENTRIES:
+    how = f"{len(peeling.pieces)} posteriors taken from p(x) one by one"
+    rest, remixes = np.flatnonzero(peeling.left), inside.nnz <= MOST_ROWS_ENTRIES
+    pieces = [*peeling.pieces, *([Piece(rest, peeling.left[rest])] if len(rest) else [])]
+    few = joint.n_x <= min(NOT_SPLIT_TO, math.inf if limit is None else limit * NOT_SPLIT_EACH)
+    if not remixes or not few:
+        first_part = state if limit is None or not remixes else replace(state, time_limit=TREE_SHARE * limit)
+        tree = Tree(Halving(inside, joint.codes, joint.p_x), first_part, told=peeling.told())
+        pieces = [*peeling.pieces, *tree.grown(peeling.left)]
+        how += f", the rest split in two {tree.splits} times"
+    if remixes:
         remixing = Remixing(inside, joint.p_x, joint.entropy, state)
         pieces = remixing.better(pieces)
         how += f", then mixed anew with {remixing.found} found around single values in {remixing.rounds} rounds"
