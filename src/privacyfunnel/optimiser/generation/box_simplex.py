@@ -137,7 +137,7 @@ def go_on(
             if flipped[j]:
                 k = outside[j]
                 step = high[k] - low[k] if x[k] <= low[k] else low[k] - high[k]
-                x[k] += step
+                x[k] = high[k] if step > 0 else low[k]  # exactly: it is told by this where it is
                 for i in range(rows):
                     x[basic[i]] += T[i, j] * step
         target = low[basic[r]] if sign > 0 else high[basic[r]]
