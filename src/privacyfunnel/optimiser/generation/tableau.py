@@ -91,10 +91,13 @@ def drop_idle(tableau: Tableau) -> None:
 def overstepped(
     starts: Integers, column: Integers, entry: Vector, low: Vector, high: Vector, tableau: Tableau
 ) -> Vector:
-    """By how much each row that is not in is overstepped, 0 for the others; x then holds all of A v."""
+    """By how much each row that is not in is overstepped, 0 for the others; x then holds all of A v.
+
+    Nothing if all rows are always in.
+    """
     is_in, x, n = tableau.is_in, tableau.x, len(tableau.outside)
-    over = np.zeros(len(is_in))
-    for i in range(len(is_in)):
+    over = np.zeros(len(is_in) if tableau.lazy else 0)
+    for i in range(len(over)):
         if not is_in[i]:
             total = 0.0
             for k in range(starts[i], starts[i + 1]):
@@ -107,13 +110,13 @@ def overstepped(
 @compiled(reorder_sums=True)
 def add_worst(starts: Integers, column: Integers, entry: Vector, over: Vector, tableau: Tableau) -> bool:
     """Add the rows that are overstepped by most, as basic variables; False if none is."""
-    for added in range(ADDED):
+    for added in range(ADDED if len(over) else 0):
         row = int(np.argmax(over))
         if over[row] <= BROKEN:
             return added > 0
         _add(starts, column, entry, row, tableau)
         over[row] = 0.0
-    return True
+    return len(over) > 0
 
 
 @compiled(reorder_sums=True)
