@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 import privacyfunnel as pf
 from privacyfunnel.optimiser.generation import boxes
-from privacyfunnel.optimiser.generation.box_simplex import minimise, slack_basis
-from privacyfunnel.optimiser.generation.boxes import Tableau, _fill, lower_sides
+from privacyfunnel.optimiser.generation.box_simplex import minimise
+from privacyfunnel.optimiser.generation.boxes import _fill, lower_sides
 from privacyfunnel.optimiser.generation.branch import Tree
 from privacyfunnel.optimiser.generation.pricing import Oracle, essential, extremes, reduced_cost
+from privacyfunnel.optimiser.generation.tableau import Tableau
 from privacyfunnel.optimiser.program.polytope import Polytope
 
 NEARLY = 1e-7
@@ -32,11 +33,10 @@ def lowered(oracle, cost, most, lower, upper):
     """Whether anything is left of the box where cost·v ≤ most, and its upper sides."""
     rows = oracle.rows()
     m, n = rows.A.shape
-    tableau = Tableau(np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64), np.zeros(n + m))
-    slack_basis(rows.A, tableau.T, tableau.basic, tableau.outside)
+    tableau = Tableau.of(rows.A, lazy=False)
     low, high, sides = np.empty(n + m), np.empty(n + m), upper.copy()
     _fill(rows, lower, upper, low, high)
-    minimise(cost, low, high, np.inf, *tableau)
+    minimise(cost, low, high, np.inf, *tableau[:4])
     return lower_sides(rows, cost, most, low, high, lower.copy(), sides, tableau), sides
 
 

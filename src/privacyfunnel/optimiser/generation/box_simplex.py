@@ -56,22 +56,30 @@ def pivot(T: Matrix, d: Vector, basic: Integers, outside: Integers, r: int, q: i
 
 @compiled(reorder_sums=True)
 def refresh(A: Matrix, T: Matrix, basic: Integers, outside: Integers) -> None:
-    """The tableau of the same basis, computed anew from A: rounding errors do not pile up."""
-    rows, columns = A.shape
-    entered, left = np.zeros(columns, np.bool_), np.zeros(rows, np.bool_)
-    for i in range(rows):
-        if basic[i] < columns:
-            entered[basic[i]] = True
+    """The tableau of the same basis, computed anew from A: rounding errors do not pile up. T holds some rows or all."""
+    columns = A.shape[1]
+    entered, here, left = np.zeros(columns, np.bool_), np.zeros(len(A), np.bool_), np.zeros(len(A), np.bool_)
+    for k in basic:
+        if k < columns:
+            entered[k] = True
+        else:
+            here[k - columns] = True
+    for k in outside:
+        if k >= columns:
+            here[k - columns] = left[k - columns] = True
+    i = 0
+    for row in range(len(A)):
+        if here[row]:
+            T[i], basic[i] = A[row], columns + row
+            i += 1
     for j in range(columns):
-        if outside[j] >= columns:
-            left[outside[j] - columns] = True
-    slack_basis(A, T, basic, outside)
+        outside[j] = j
     d = np.zeros(columns)
     for j in range(columns):
         best, r = SAFE_PIVOT, -1
         if entered[j]:
-            for i in range(rows):
-                if basic[i] >= columns and left[i] and abs(T[i, j]) > best:
+            for i in range(len(T)):
+                if basic[i] >= columns and left[basic[i] - columns] and abs(T[i, j]) > best:
                     best, r = abs(T[i, j]), i
         if r >= 0:
             pivot(T, d, basic, outside, r, j)
@@ -97,9 +105,17 @@ def minimise(
     Stops early when the minimum is at least `enough`, or when no point is left: then prices are returned that
     show as much.
     """
-    rows, columns = T.shape
     d = reduced_costs(cost, T, basic, outside)
-    _to_bounds(d, low, high, T, basic, outside, x)
+    to_bounds(d, low, high, T, basic, outside, x)
+    return go_on(d, low, high, enough, T, basic, outside, x)
+
+
+@compiled(reorder_sums=True)
+def go_on(
+    d: Vector, low: Vector, high: Vector, enough: float, T: Matrix, basic: Integers, outside: Integers, x: Vector
+) -> Vector:
+    """The same from a solution x = (v, A v) in place, with the reduced costs d."""
+    rows, columns = T.shape
     flipped = np.zeros(columns, np.bool_)
     for _ in range(PIVOTS + PIVOTS_EACH * (rows + columns)):  # then give up: any prices are prices
         r, sign, violation = _worst(low, high, T, basic, x)
@@ -116,12 +132,12 @@ def minimise(
             price = 2.0 * (enough - value) / missing
             for j in range(columns):
                 d[j] -= sign * price * T[r, j]
-            return _prices(d, rows, outside, basic[r], sign * price)
+            return _prices(d, len(x) - columns, outside, basic[r], sign * price)
         for j in range(columns):
             if flipped[j]:
                 k = outside[j]
                 step = high[k] - low[k] if x[k] <= low[k] else low[k] - high[k]
-                x[k] += step
+                x[k] = high[k] if step > 0 else low[k]  # exactly: it is told by this where it is
                 for i in range(rows):
                     x[basic[i]] += T[i, j] * step
         target = low[basic[r]] if sign > 0 else high[basic[r]]
@@ -131,7 +147,7 @@ def minimise(
             x[basic[i]] += T[i, q] * step
         x[basic[r]] = target
         pivot(T, d, basic, outside, r, q)
-    return _prices(d, rows, outside, -1, 0.0)
+    return _prices(d, len(x) - columns, outside, -1, 0.0)
 
 
 @compiled(reorder_sums=True)
@@ -150,15 +166,16 @@ def reduced_costs(cost: Vector, T: Matrix, basic: Integers, outside: Integers) -
 
 
 @compiled(reorder_sums=True)
-def _to_bounds(d: Vector, low: Vector, high: Vector, T: Matrix, basic: Integers, outside: Integers, x: Vector) -> None:
+def to_bounds(d: Vector, low: Vector, high: Vector, T: Matrix, basic: Integers, outside: Integers, x: Vector) -> None:
     """Outside variables go to the bound that is cheaper, basic ones follow."""
     rows, columns = T.shape
+    there = np.empty(columns)
     for j in range(columns):
-        x[outside[j]] = low[outside[j]] if d[j] >= 0 else high[outside[j]]
+        there[j] = x[outside[j]] = low[outside[j]] if d[j] >= 0 else high[outside[j]]
     for i in range(rows):
         total = 0.0
         for j in range(columns):
-            total += T[i, j] * x[outside[j]]
+            total += T[i, j] * there[j]
         x[basic[i]] = total
 
 

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.generation.box_simplex import minimise, reduced_costs
+from privacyfunnel.numeric.weighted import reached
+from privacyfunnel.optimiser.generation.box_simplex import reduced_costs
+from privacyfunnel.optimiser.generation.tableau import Tableau, add_worst, begin, drop_idle, overstepped, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 TOWARDS = 0.65
@@ -27,6 +29,8 @@ WORTH_LOWERING = 1e-3
 """Nats between curve and chord from which on it is asked how far an upper side can be lowered."""
 LOWERED_FROM = 10_000
 """Entries of A from which on that is done: small boxes are cut in less time than they are asked."""
+LOWERED_BY = 0.01
+"""Of its side, what a value must be lowered by."""
 EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
@@ -89,15 +93,6 @@ def _limits(A: Matrix, low: Vector, high: Vector) -> Limits:
     starts = np.searchsorted(s, np.arange(len(B) + 1))
     middles, most = starts[:-1] + (B > 0).sum(axis=1), np.concatenate([high[above], -low[below]])
     return Limits(starts, middles, column, B[s, column], most, np.concatenate([above, below]), len(above))
-
-
-class Tableau(NamedTuple):
-    """x_basic = T x_outside for x = (v, A v): where the simplex method stands, from one box to the next."""
-
-    T: Matrix
-    basic: Integers
-    outside: Integers
-    x: Vector
 
 
 @compiled
@@ -195,37 +190,38 @@ def lower_sides(
     where they begin to meet Σ_j d_j x_j ≤ most. It is a knapsack, and takes no pivots.
     """
     m, n = rows.A.shape
-    T, basic, outside, x = tableau
+    k = tableau.used[0]
+    T, basic, outside, x = tableau.T[:k], tableau.basic[:k], tableau.outside, tableau.x
     d = reduced_costs(cost, T, basic, outside)
-    prices, goal, reduced, turns = np.empty(m), np.empty(n), np.empty(n), np.empty(n)
-    for r in range(m):
+    least, largest = low[outside], high[outside]
+    prices, goal, reduced, turns, weights = np.empty(m), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for r in range(k):
         place = basic[r]
         if place >= n or not rows.curved[place] or _apart(lower[place], upper[place], x[place]) <= WORTH_LOWERING:
             continue
-        over = -most
+        over, some = -most, 0
         for j in range(n):
-            k = outside[j]
-            over += d[j] * (high[k] if T[r, j] > 0 else low[k])
-            turns[j] = T[r, j] / d[j] if T[r, j] * d[j] > 0 else np.inf
-        mu = 0.0
-        if over > 0:
-            for j in np.argsort(turns):
-                if turns[j] == np.inf:
-                    break
-                mu = turns[j]
-                over -= abs(d[j]) * (high[outside[j]] - low[outside[j]])
-                if over <= 0:
-                    break
+            over += d[j] * (largest[j] if T[r, j] > 0 else least[j])
+            if T[r, j] * d[j] > 0:
+                turns[some], weights[some] = T[r, j] / d[j], abs(d[j]) * (largest[j] - least[j])
+                some += 1
+        mu = reached(turns[:some], weights[:some], over)
+        side = mu * most
+        for j in range(n):
+            rate = T[r, j] - mu * d[j]
+            side += max(rate * least[j], rate * largest[j])
+        if side > upper[place] - LOWERED_BY * (upper[place] - lower[place]):
+            continue
         prices[:] = 0.0
         for j in range(n):
             if outside[j] >= n:
                 prices[outside[j] - n] = mu * d[j] - T[r, j]
         goal[:] = mu * cost
         goal[place] -= 1.0
-        largest = BOX_MARGIN + mu * (most + BOX_MARGIN) - _least(rows, goal, prices, lower, upper, reduced)
-        if largest < lower[place] - EMPTY:
+        side = BOX_MARGIN + mu * (most + BOX_MARGIN) - _least(rows, goal, prices, lower, upper, reduced)
+        if side < lower[place] - EMPTY:
             return False
-        upper[place] = max(lower[place], min(upper[place], largest))
+        upper[place] = max(lower[place], min(upper[place], side))
     return True
 
 
@@ -237,10 +233,10 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
     sum reaches −gap can be cut off. Smaller boxes have better chords, so this is repeated while it helps.
     """
     m, n = rows.A.shape
-    T, basic, outside, x = tableau
     low, high = np.empty(n + m), np.empty(n + m)
-    cost, reduced = np.empty(n), np.empty(n)
+    cost, reduced, d = np.empty(n), np.empty(n), np.empty(n)
     best = before = -np.inf
+    drop_idle(tableau)
     while True:
         if not shrink(rows, lower, upper):
             return np.inf
@@ -254,12 +250,17 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
             elif rows.curved[j]:
                 height += curve(lower[j])
         _fill(rows, lower, upper, low, high)
-        prices = minimise(cost, low, high, BOX_MARGIN - gap - height, T, basic, outside, x)
-        bound = height + _least(rows, cost, prices, lower, upper, reduced)
-        best = max(best, bound)
-        room = BOX_MARGIN - gap - bound
-        if room <= 0 or not math.isfinite(bound):
-            return best
+        begin(cost, low, high, d, tableau)
+        while True:
+            prices = solve(d, low, high, BOX_MARGIN - gap - height, tableau)
+            bound = height + _least(rows, cost, prices, lower, upper, reduced)
+            best = max(best, bound)
+            room = BOX_MARGIN - gap - bound
+            over = overstepped(rows.starts, rows.column, rows.entry, rows.low, rows.high, tableau)
+            if room <= 0 or not math.isfinite(bound):
+                return best
+            if not add_worst(rows.starts, rows.column, rows.entry, over, tableau):
+                break
         if m * n > LOWERED_FROM and not lower_sides(rows, cost, -gap - height, low, high, lower, upper, tableau):
             return np.inf
         for j in range(n):

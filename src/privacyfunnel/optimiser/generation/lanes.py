@@ -12,8 +12,8 @@ import numpy as np
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.heap import pop, push
-from privacyfunnel.optimiser.generation.box_simplex import refresh, slack_basis
-from privacyfunnel.optimiser.generation.boxes import RowBounds, Tableau, bound_box, next_cut, note
+from privacyfunnel.optimiser.generation.boxes import RowBounds, bound_box, next_cut, note
+from privacyfunnel.optimiser.generation.tableau import Tableau, renew
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 REFRESH = 50
@@ -45,11 +45,9 @@ class Lane(NamedTuple):
 
     @classmethod
     def empty(cls, rows: RowBounds, places: int, found: int) -> Lane:
-        """Without boxes, and with the tableau in which all rows are basic."""
-        m, n = rows.A.shape
-        tableau = Tableau(np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64), np.empty(n + m))
-        slack_basis(rows.A, tableau.T, tableau.basic, tableau.outside)
-        return cls(Boxes.empty(places, n), tableau, np.empty((found, n)), np.zeros(1, dtype=np.int64))
+        """Without boxes, and with a tableau to begin with."""
+        n = rows.A.shape[1]
+        return cls(Boxes.empty(places, n), Tableau.of(rows.A), np.empty((found, n)), np.zeros(1, dtype=np.int64))
 
 
 @compiled
@@ -88,7 +86,7 @@ def least_points(
     box = np.empty(2 * n)
     for k in range(len(sides)):
         if k % REFRESH == 0:
-            refresh(rows.A, tableau.T, tableau.basic, tableau.outside)
+            renew(rows.A, tableau)
         box[:] = sides[k]
         r[k] = bound_box(rows, y, gap, box[:n], box[n:], tableau)
         points[k] = tableau.x[:n]
@@ -114,7 +112,7 @@ def dive(
     settled, n_found, made = np.inf, 0, 0
     while made < budget and size > 0:
         if lane.since[0] == REFRESH:
-            refresh(rows.A, tableau.T, tableau.basic, tableau.outside)
+            renew(rows.A, tableau)
             lane.since[0] = 0
         lane.since[0] += 1
         made += 1

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from privacyfunnel.numeric.cores import cores, side_by_side
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.box_descent import descents
-from privacyfunnel.optimiser.generation.box_simplex import slack_basis
-from privacyfunnel.optimiser.generation.boxes import RowBounds, Tableau
+from privacyfunnel.optimiser.generation.boxes import RowBounds
+from privacyfunnel.optimiser.generation.tableau import Tableau
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -121,17 +121,14 @@ class Oracle:
     def ends(self, y: Vector, starts: Matrix) -> tuple[Matrix, Vector]:
         """Local minima of r that are reached from the starts, and r there, by compiled programs."""
         while len(self._tableaux) < SEARCH_LANES:
-            T, m = np.empty_like(self.A), len(self.A)
-            basic, outside = np.empty(m, dtype=np.int64), np.empty(self.n_x, dtype=np.int64)
-            slack_basis(self.A, T, basic, outside)
-            self._tableaux.append(Tableau(T, basic, outside, np.zeros(self.n_x + m)))
+            self._tableaux.append(Tableau.of(self.A, lazy=False))
         # Σv = 1, so a row is never below its least entry
         low = np.concatenate([np.zeros(self.n_x), self.G.min(axis=1, initial=0.0), [1.0]])
         high = np.concatenate([np.ones(self.n_x), self.row_upper])
 
         def search(lane: int) -> tuple[Matrix, Vector]:
             part = np.ascontiguousarray(starts[lane::SEARCH_LANES])
-            return descents(self.A, low, high, y, part, *self._tableaux[lane])
+            return descents(self.A, low, high, y, part, *self._tableaux[lane][:4])
 
         parts = side_by_side(search, range(min(SEARCH_LANES, len(starts))))
         values = np.concatenate([value for _, value in parts])
