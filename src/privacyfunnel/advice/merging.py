@@ -45,9 +45,9 @@ LEAST_SECONDS = 0.2
 """For one way, however many there are."""
 BESIDE = 2
 """Sets of columns that are followed side by side."""
-AGAIN = 3
+AGAIN = 2
 """Ways that are measured again, for longer, at the end: what is found of large ones grows with time."""
-AGAIN_SHARE = 0.25
+AGAIN_SHARE = 0.4
 """Of the time, for that."""
 GAINS = 1e-3
 """Of H(X) of all columns: a step that keeps no more than this is none."""
