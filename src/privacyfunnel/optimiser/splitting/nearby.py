@@ -24,9 +24,8 @@ STEPS = 8
 """Slopes that a descent follows, at most."""
 ADDED = 6
 """Rows that are added at a time, those that are broken by most."""
-ROWS_EACH = 2
-"""Rows that a program may have for each value, and some more: one that would need others is given up."""
-SOME_ROWS = 40
+SOME_ROWS, ROWS_EACH = 40, 2
+"""Rows that a program may have, some at least and so many for each value: one that would need more is given up."""
 STEEPEST = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 BROKEN = 1e-9
