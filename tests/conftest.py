@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -50,8 +52,11 @@ def compiled_loops() -> None:
     import numpy as np
 
     import privacyfunnel as pf
+    from privacyfunnel.optimiser.splitting.search import split_search
 
-    pf.optimise(pf.Joint(np.random.default_rng(0).random((2, 3, 3, 2))), pf.SRLIP(0.5), gap=1e-3, time_limit=60)
+    joint = pf.Joint(np.random.default_rng(0).random((2, 3, 3, 2)))
+    pf.optimise(joint, pf.SRLIP(0.5), gap=1e-3, time_limit=60)
+    split_search(joint, pf.SRLIP(0.5), 10.0, None, threading.Event(), time.monotonic())
 
 
 @pytest.fixture(autouse=True)

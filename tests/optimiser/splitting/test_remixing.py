@@ -23,6 +23,8 @@ from privacyfunnel.optimiser.splitting.whole_numbers import rounded_pieces
 from privacyfunnel.promises.sparse_rows import sparse_rows_of
 from privacyfunnel.proof.certificate import certify_channel
 
+pytestmark = pytest.mark.usefixtures("compiled_loops")
+
 
 def rows_of(joint, notion, share=0.999):
     G = sparse_rows_of(notion.clauses(joint), share)
