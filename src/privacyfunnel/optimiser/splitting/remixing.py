@@ -49,7 +49,7 @@ POINTS = 1_009
 """Random numbers, used in turn."""
 LANES = 4
 """Shares of the values that are gone through side by side: threads, at most."""
-CENTRES = 64
+CENTRES = 16
 """Values that a lane goes through before it looks at the clock."""
 SAME_DIGITS = 9
 """Posteriors that agree to so many decimals are one."""
@@ -120,7 +120,7 @@ class Remixing:
         if COSTLIER * took * len(lacking) / len(sizes) < self.state.left():
             # else wide pieces must cover them, which costs much of all others
             sizes[lacking] = WIDEST
-            new = self._around(lacking, rows, y, sizes, np.ones(len(sizes), dtype=bool))
+            new = self._around(lacking, rows, y, sizes, np.ones(len(sizes), dtype=bool), self.state.stopped)
             if len(new):
                 master.add(new)
 
@@ -139,7 +139,7 @@ class Remixing:
         y: Vector,
         sizes: Integers,
         lacking: Flags,
-        stopped: Callable[[], bool] = lambda: False,
+        stopped: Callable[[], bool],
     ) -> Columns:
         """Posteriors that undercut these prices, sought around some values."""
         noise = self._rng.dirichlet(np.full(POINTS, SHARPNESS)) + np.finfo(float).tiny
