@@ -263,9 +263,8 @@ class Climb:
     def _at_most(self, places: Places, now: Places) -> float:
         """What a way keeps at most, by its entropy and by what a step adds to that of the one before."""
         most = self.people.entropy(*places)[0]
-        if set(now) < set(places):
-            before = self.measured[now].at_most if now else 0.0
-            most = min(most, before + most - (self.people.entropy(*now)[0] if now else 0.0))
+        if set(now) < set(places) and now in self.measured:
+            most = min(most, self.measured[now].at_most + most - self.people.entropy(*now)[0])
         return min(most, self.measured[places].at_most) if places in self.measured else most
 
     def _kept(self, places: Places) -> float:
