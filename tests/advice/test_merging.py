@@ -104,8 +104,8 @@ def test_columns_that_attackers_are_named_to_know_are_not_left_out():
 
 
 def test_columns_that_attackers_know_may_tell_less_than_was_kept_before_they_were_looked_at():
-    p = np.random.default_rng(0).integers(20, 30, (2, 6, 2))
-    found = pf.coarsen(pf.Joint(p, attributes=["a", "b"]), pf.SRLIP(1.0, known=["b"]), seconds=1)
+    p = np.random.default_rng(0).integers(20, 30, (2, 6, 2, 2))
+    found = pf.coarsen(pf.Joint(p, attributes=["a", "b", "c"]), pf.SRLIP(1.0, known=["b"]), seconds=1)
     assert found.best.kept >= found.as_read.kept > math.log(2)
     assert "b" in found.best.columns
 
