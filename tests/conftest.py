@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -48,15 +47,19 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def compiled_loops() -> None:
-    """Loops are compiled when they are first used: that takes some seconds, which no time limit should have to pay."""
+    """Loops are compiled when they are first used, for which the clock of time limits stands, and later loaded.
+
+    That takes a second or two, which no short time limit of a test should have to pay.
+    """
     import numpy as np
 
     import privacyfunnel as pf
+    from privacyfunnel.numeric.clock import ticks
     from privacyfunnel.optimiser.splitting.search import split_search
 
     joint = pf.Joint(np.random.default_rng(0).random((2, 3, 3, 2)))
     pf.optimise(joint, pf.SRLIP(0.5), gap=1e-3, time_limit=60)
-    split_search(joint, pf.SRLIP(0.5), 10.0, None, threading.Event(), time.monotonic())
+    split_search(joint, pf.SRLIP(0.5), 10.0, None, threading.Event(), ticks())
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,5 @@
-"""Rooms: a module imports only from its own room and those below, and within a room no way leads in a circle."""
+"""Rooms: a module imports only from its own room and those below, within a room no way leads in a circle, and a module
+that has grown past one topic is divided."""
 
 import ast
 from graphlib import TopologicalSorter
@@ -49,6 +50,9 @@ ROOMS = [
 FRONT_DOORS = {"distribution.joint", "protocols.follow_up", "protocols.protocol", "protocols.wide.protocol"}
 """Their public methods hand over to rooms above, which they import only when they are called."""
 
+MOST_LINES = 350
+"""Of a module: longer ones hold a second topic."""
+
 
 def module_name(path: Path) -> str:
     return ".".join(part for part in path.relative_to(SOURCE).with_suffix("").parts if part != "__init__")
@@ -85,3 +89,9 @@ def test_no_way_leads_in_a_circle_within_a_room(name):
     members = {module for module in MODULES if room(module) == name}
     assert members
     TopologicalSorter({module: imports(module) & members for module in members}).prepare()
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_no_module_is_longer_than_one_topic_takes(module):
+    lines = len(MODULES[module].read_text(encoding="utf-8").splitlines())
+    assert lines <= MOST_LINES, f"{module} has {lines} lines; give one of its topics a file of its own"

@@ -21,7 +21,8 @@ from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import PML
-from privacyfunnel.proof.certificate import certify, certify_channel, limits_above
+from privacyfunnel.proof.certificate import certify, certify_channel
+from privacyfunnel.proof.tally import limits_above
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below

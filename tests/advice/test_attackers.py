@@ -1,6 +1,8 @@
 """What each assumption about attackers costs: figures that a protocol and a proof stand for, in the right order."""
 
 import itertools
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +50,18 @@ def test_every_assumption_has_a_line_and_so_has_the_one_that_was_asked_for(shape
     assert costs[-1].kept >= (costs[-2].kept if isinstance(known, tuple) else 0)
 
 
+@pytest.mark.parametrize(("known", "same"), [(1, None), (7, None), (("X1", "X2"), None), ((), 0)])
+def test_the_same_assumption_in_other_words_has_no_line_of_its_own(known, same):
+    joint = pf.Joint(np.random.default_rng(0).random((2, 2, 2)))
+    costs = pf.known_costs(joint, pf.SRLIP(0.5, known=known), seconds=0.2)
+    assert [(one.known, one.asked) for one in costs] == [(0, same == 0), (None, same is None)]
+
+
+def test_searches_for_figures_need_a_number_of_seconds():
+    with pytest.raises(InvalidInput, match="seconds"):
+        pf.known_costs(pf.Joint(np.ones((2, 2, 2))), pf.SRLIP(0.5), seconds=None)
+
+
 def test_large_tables_are_split_for_their_figures(monkeypatch):
     monkeypatch.setattr(attackers, "SPLIT_ABOVE", 10)
     joint = pf.Joint(np.random.default_rng(0).random((2, 3, 4, 5)))
@@ -78,3 +92,16 @@ def test_promises_that_assume_nothing_of_attackers_are_refused(notion):
 def test_one_column_leaves_nothing_to_know():
     with pytest.raises(InvalidInput, match="with one column there is nothing to know"):
         pf.known_costs(pf.Joint(np.ones((2, 2))), pf.SRLIP(0.5))
+
+
+def test_figures_that_are_taken_again_go_on_and_are_never_worse(monkeypatch):
+    monkeypatch.setattr(attackers, "SPLIT_ABOVE", 10)
+    joint, notion = pf.Joint(np.random.default_rng(3).random((2, 4, 4, 4))), pf.SRLIP(0.5)
+    first = attackers.quick_figures(joint, notion, 2.0, threading.Event())
+    assert first.search is not None
+    # with no time for anything new, what was found before is found again
+    again = attackers.quick_figures(joint, notion, 0.0, threading.Event(), replace(first, kept=0.0))
+    assert again.kept == pytest.approx(first.kept, abs=1e-6)
+    more = attackers.quick_figures(joint, notion, 0.5, threading.Event(), first)
+    assert more.kept >= first.kept
+    assert more.at_most <= first.at_most

@@ -46,6 +46,14 @@ def test_machines_get_the_same_figures(table, tmp_path, capsys):
     assert all(0 <= one["kept"] <= one["at_most"] <= one["entropy"] for one in costs)
 
 
+@pytest.mark.parametrize("empty", ["", " ", ","])
+def test_a_forgotten_name_is_no_promise_to_nobody(table, tmp_path, capsys, empty):
+    assert fit(table, tmp_path, "--known", empty) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "p.json").exists()
+    assert "none of a person's attributes" in pf.SRLIP(0.5, known=[]).words()
+
+
 @pytest.mark.parametrize(("seconds", "notion"), [("2", "srlip"), ("10", "lip")])
 def test_short_searches_and_promises_without_such_attackers_come_without(table, tmp_path, capsys, seconds, notion):
     fit(table, tmp_path, "--json", seconds=seconds, notion=notion)

@@ -48,6 +48,7 @@ def test_machines_get_what_was_tried(table, tmp_path, capsys):
     assert found["best"]["coarser"] in ({"[red]rooms[/red]": "2 ranges"}, {"age": "4 ranges"})
     assert found["best"]["kept"] > found["as_read"]["kept"]
     assert found["level_for_finer"] is None
+    assert "could rule values of the secret out" in found["for_finer"]
 
 
 def test_a_private_fit_pays_for_the_choice_and_anybody_can_audit_it(table, tmp_path, capsys):
@@ -57,6 +58,14 @@ def test_a_private_fit_pays_for_the_choice_and_anybody_can_audit_it(table, tmp_p
     assert content["noise"]["choosing"] == pytest.approx(0.2)
     assert content["noise"]["epsilon"] == pytest.approx(0.8)
     assert run(["audit", str(tmp_path / "p.json")]) == 0
+
+
+def test_a_choice_that_noise_drowns_is_refused_with_what_it_had_and_what_to_do(table, tmp_path, capsys):
+    assert fit(table, tmp_path, "--private", "0.006") == 2
+    message = " ".join(capsys.readouterr().err.split())
+    assert "chooses by noisy counts for 0.0012 of ε₀, and fewer than two values of the secret show" in message
+    assert "say yourself what to merge (--bins, --top, --group)" in message
+    assert not (tmp_path / "p.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -77,3 +86,28 @@ def test_what_does_not_go_together_is_refused(table, tmp_path, capsys, options, 
 def test_anything_else_is_no_way_to_coarsen(table, tmp_path, capsys):
     assert fit(table, tmp_path, coarsen="more") == 2
     assert "--coarsen takes auto or search" in capsys.readouterr().err
+
+
+def test_a_time_limit_below_0_is_refused_as_it_was_typed(table, tmp_path, capsys):
+    assert fit(table, tmp_path, "--time-limit", "-1") == 2
+    assert "got -1" in capsys.readouterr().err
+
+
+def test_weights_of_columns_that_are_left_out_are_no_mistake(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(0, 2, 2_000), rng.integers(0, 2, 2_000)
+    path = tmp_path / "bits.csv"
+    pd.DataFrame({"ill": np.where(a ^ b, "yes", "no"), "a": a, "b": b}).to_csv(path, index=False)
+    assert fit(path, tmp_path, "--exact-fit", "--objective", "faithful", "--weight", "a=3,b=2") == 0
+    assert "left out" in capsys.readouterr().out
+
+
+def test_columns_of_which_too_many_sets_may_be_known_are_left_out_and_the_protocol_is_written(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    many = pd.DataFrame(rng.integers(0, 3, (900, 14)).astype(str), columns=[f"c{i}" for i in range(14)])
+    many.insert(0, "ill", np.where(rng.random(900) < 0.3, "yes", "no"))
+    path = tmp_path / "many.csv"
+    many.to_csv(path, index=False)
+    assert fit(path, tmp_path, "--exact-fit", "--time-limit", "2") == 0
+    assert "too many sets of columns to know" in " ".join(capsys.readouterr().out.split())
+    assert pf.Protocol.load(tmp_path / "p.json").utility > 1

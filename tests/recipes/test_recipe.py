@@ -71,12 +71,14 @@ def test_every_option_of_fit_reaches_the_command_as_it_was_said():
     assert found["missing"] == ["NA", '"a,b"']
     assert str(found["domain"]) == "/here/domain.json"
     assert found["exact_fit"] is False
-    from privacyfunnel.cli import options
+    from privacyfunnel.cli import options, reading_columns
 
     assert options.names(found["attributes"]) == said["fit"]["attributes"]
-    assert options.wishes(found["bins"], found["top"], found["dates"], found["missing"]).top == {"Name, first": 3}
+    assert reading_columns.wishes(found["bins"], found["top"], found["dates"], found["missing"]).top == {
+        "Name, first": 3
+    }
     assert options.weights(found["weight"]) == {"age": 2.5}
-    assert options.groups(found["group"]) == {"a:b": {"c=d": ("e, f", "g")}}
+    assert reading_columns.groups(found["group"]) == {"a:b": {"c=d": ("e, f", "g")}}
 
 
 def test_promises_of_every_kind_can_be_said():

@@ -380,7 +380,7 @@ def test_after_a_refusal_the_result_is_marked_as_old_and_cannot_be_downloaded(op
 
         page.select_option("#notion", "srlip")
         refusal = page.locator("#status").get_by_role("alert")
-        refusal.filter(has_text="8,191 sets of columns that an attacker may know are too many").wait_for(timeout=10_000)
+        refusal.filter(has_text="8,191 sets of columns that an attacker may know are too many").wait_for(timeout=60_000)
         assert "under “Attackers may know” choose “two columns at most”" in refusal.inner_text()
         assert "This is for what you chose before; what you chose since was refused" in page.inner_text("#old")
         assert not takeable(page)
@@ -412,7 +412,7 @@ def test_while_another_search_runs_the_result_is_marked_as_old_and_comes_back_wi
         choose(page, "obese", ["sex", "town", "height", "weight"])
         shows(page, pf.LIP(0.5).words())
         page.select_option("#notion", "srlip")  # takes minutes
-        page.locator("#old", has_text="another one is being looked for").wait_for(timeout=10_000)
+        page.locator("#old", has_text="another one is being looked for").wait_for(timeout=60_000)
         assert not takeable(page)
         page.get_by_text("Looking for the best protocol.").wait_for()
         page.select_option("#notion", "lip")

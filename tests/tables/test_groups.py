@@ -62,11 +62,39 @@ def test_groups_go_with_a_domain(people):
         ({"town": {"a": ["Dale"], "b": ["Dale"]}}, "contradict"),
         ({"ill": {"any": ["yes", "no"]}}, "the secret"),
         ({"village": {"a": ["b"]}}, "no column"),
+        ({"town": {"": ["Ashford", "Dale"]}}, "does not mean missing"),
+        ({"town": {"unknown": ["Ashford", "Dale"]}}, "does not mean missing"),
+        ({"town": {"north": "Ashford"}}, "needs a list of texts"),
+        ({"town": {"north": []}}, "needs a list of texts"),
+        ({"town": {"north": [1, 2]}}, "needs a list of texts"),
+        ({"town": {"north": None}}, "needs a list of texts"),
+        ({"town": {"north\udcff": ["Ashford"]}}, "in UTF-8"),
+        ({"town": {"north": ["Ashford", "\udcff"]}}, "in UTF-8"),
+        ({"town": {1: ["Ashford"]}}, "by their names"),
+        ({"town": [["Ashford", "Dale"]]}, "by their names"),
+        ({"town": None}, "by their names"),
+        ([["Ashford", "Dale"]], "by column"),
     ],
 )
 def test_groups_that_make_no_sense_are_refused(people, groups, message):
     with pytest.raises(InvalidTable, match=message):
-        pf.Joint.from_table(people, "ill", ["town"], groups=groups)
+        pf.Joint.from_table(people, "ill", ["town"], groups=groups, missing="unknown")
+
+
+@pytest.mark.parametrize("groups", [{"town": None}, {"town": {"north": "Ashford"}}, ["town"], {1: {}}])
+def test_groups_that_make_no_sense_are_no_way_to_merge_either(people, groups):
+    joint = pf.Joint.from_table(people, "ill", ["town", "code"])
+    with pytest.raises(pf.PrivacyFunnelError):
+        pf.coarsen(joint, pf.SRLIP(0.5), groups=groups, seconds=0)
+
+
+def test_texts_of_groups_that_do_not_occur_are_pointed_out(people, tmp_path, capsys):
+    people.to_csv(tmp_path / "people.csv", index=False)
+    fit = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--attributes", "town", "--epsilon", "1"]
+    assert run([*fit, "--exact-fit", "--group", "town:north=Ashfrod,Dale", "-o", str(tmp_path / "p.json")]) == 0
+    assert "groups name 'Ashfrod', which it does not have" in " ".join(
+        capsys.readouterr().out.replace("│", " ").split()
+    )
 
 
 def test_numbers_that_are_cut_have_no_groups(people):

@@ -280,6 +280,12 @@ def test_a_read_only_folder_is_one_line(suffix, work, small_disk, capsys):
     refused(arguments, capsys, small_disk, "the folder is read-only")
 
 
+def test_a_read_only_folder_is_found_out_before_the_table_is_read(tmp_path, small_disk, capsys):
+    subprocess.run([shutil.which("mount"), "-o", "remount,ro", small_disk], check=True)
+    arguments = ["fit", tmp_path / "absent.csv", "--secret", "s", "--epsilon", "0.2", "-o", small_disk / "p.json"]
+    refused(arguments, capsys, small_disk, "the folder is read-only")
+
+
 def test_a_folder_that_may_not_be_written_to_is_one_line(work):
     with folder_for_nobody(work / "small.csv", work / "p.json") as folder:
         release = ["sanitise", folder / "small.csv", "--protocol", folder / "p.json", "-o", folder / "open.csv"]

@@ -19,6 +19,7 @@ from privacyfunnel.advice.levels import argument
 from privacyfunnel.advice.people import People, Place
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import with_at_least
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.promises.notion import Notion
@@ -188,10 +189,10 @@ def advice_on(counted: Counted, asked: Asked, private: bool, seconds: float = US
         if places:
             different.setdefault(tuple(sorted(places)), option)
     pace = min(SLOWEST, max(1.0, (time.monotonic() - begun) / max(time.process_time() - used, LEAST_SECONDS / SLOWEST)))
-    until = time.monotonic() + seconds * pace
+    until = ticks() + seconds * pace
     proposals = []
     for i, (together, option) in enumerate(different.items()):
-        left = max(LEAST_SECONDS * pace, (until - time.monotonic()) / (len(different) - i))
+        left = max(LEAST_SECONDS * pace, (until - ticks()) / (len(different) - i))
         proposals.append(_proposal(counted, whole, list(together), option, asked, left))
     return Advice(
         whole.total,

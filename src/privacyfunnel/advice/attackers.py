@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeGuard, cast
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, TooManyAttackers
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.optimise import search
 from privacyfunnel.optimiser.program.state import interruptible
 from privacyfunnel.optimiser.program.task import check_task
-from privacyfunnel.optimiser.splitting.search import split_search
+from privacyfunnel.optimiser.splitting.search import Splitting
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.protocols.protocol import Protocol
 
 Known = int | tuple[str, ...] | None
 
@@ -62,20 +61,22 @@ def known_costs(joint: Joint, notion: Notion, *, seconds: float = SECONDS) -> li
     >>> [(one.who, one.kept <= one.at_most <= one.entropy) for one in known_costs(joint, SRLIP(0.5))]
     [('nothing', True), ('any columns', True)]
     """
-    check_task(joint, notion, 1.0, seconds, None)
+    check_search(joint, notion, seconds)
     if not takes_known(notion):
         raise InvalidPromise("known= is for srlip and srldp; other promises are to people who know nothing beforehand")
     if len(joint.attributes) < 2:
         raise InvalidInput("with one column there is nothing to know beforehand; name two or more")
-    chain = _chain(len(joint.attributes), notion)
-    others = [] if _known(notion) in chain else [_known(notion)]
+    asked = _asked(joint, notion)
+    chain = _chain(len(joint.attributes), asked)
+    others = [] if asked in chain else [asked]
     share = seconds / (len(chain) + len(others))
     found: dict[Known, tuple[float | None, float]] = {}
     with interruptible() as interrupted:
         for known in [*chain, *others]:
-            found[known] = quick_figures(joint, _with(notion, known), share, interrupted)
+            figures = quick_figures(joint, with_known(notion, known), share, interrupted)
+            found[known] = figures.kept, figures.at_most
     return [
-        KnownCost(known, _words(known), *_settled(known, chain, found), joint.entropy, known == _known(notion))
+        KnownCost(known, _words(known), *_settled(known, chain, found), joint.entropy, known == asked)
         for known in [*chain, *others]
     ]
 
@@ -87,18 +88,29 @@ def takes_known(notion: object) -> TypeGuard[Notion]:
     return "known" in notion.parameters()
 
 
-def _chain(columns: int, notion: Notion) -> list[Known]:
+def check_search(joint: Joint, notion: Notion, seconds: float) -> None:
+    """Refuse what makes no sense; such searches end, so they need a number of seconds."""
+    check_task(joint, notion, 1.0, seconds, None)
+    if cast(object, seconds) is None:
+        raise InvalidInput("seconds must be a number: how long to search")
+
+
+def _chain(columns: int, asked: Known) -> list[Known]:
     """From the weakest assumption to the strongest: nothing, one column, two, any; and a number that was asked for."""
-    asked = _known(notion)
     numbers = {*range(FEW + 1), *([asked] if isinstance(asked, int) else [])}
     return [*sorted(number for number in numbers if number < columns - 1), None]
 
 
-def _known(notion: Notion) -> Known:
-    return cast(Known, cast(Any, notion).known)
+def _asked(joint: Joint, notion: Notion) -> Known:
+    """The assumption of a promise; None, any columns, if it says the same: who knows all of them learns nothing."""
+    known, columns = cast(Known, cast(Any, notion).known), joint.attributes
+    if isinstance(known, tuple):
+        return None if {*columns} <= {*known} else known or 0
+    return None if known is not None and known >= len(columns) - 1 else known
 
 
-def _with(notion: Notion, known: Known) -> Notion:
+def with_known(notion: Notion, known: Known) -> Notion:
+    """The same promise, to people who know so much."""
     return cast(Notion, replace(cast(Any, notion), known=known))
 
 
@@ -110,23 +122,39 @@ def _words(known: Known) -> str:
     return f"any of {', '.join(known)}" if len(known) > 1 else ", ".join(known) or "nothing"
 
 
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What a certified protocol keeps, in nats, and what none exceeds; `kept` is None if attackers are too many."""
+
+    kept: float | None
+    at_most: float
+    search: Splitting | None = None
+    """What found it, if that can go on."""
+
+
 def quick_figures(
-    joint: Joint, notion: Notion, seconds: float, interrupted: threading.Event
-) -> tuple[float | None, float]:
-    """What a protocol keeps that is found quickly, and what none exceeds."""
+    joint: Joint, notion: Notion, seconds: float, interrupted: threading.Event, before: Figures | None = None
+) -> Figures:
+    """What a protocol keeps that is found quickly, and what none exceeds; no worse than figures from `before`."""
     try:
-        protocol = _quickly(joint, notion, seconds, interrupted)
+        going_on = before.search if before is not None else _splitting(joint, notion)
+        if going_on is not None:
+            protocol, _ = going_on.found(seconds, None, interrupted, ticks())
+        else:
+            close = max(CLOSE * joint.entropy, CLOSE**2)
+            protocol, _ = search(joint, notion, gap=close, time_limit=seconds, progress=None)
     except TooManyAttackers:
-        return None, joint.entropy
-    return protocol.utility, min(protocol.upper_bound, joint.entropy)
+        return Figures(None, joint.entropy)
+    kept, at_most = protocol.utility, min(protocol.upper_bound, joint.entropy)
+    if before is not None and before.kept is not None:
+        kept, at_most = max(kept, before.kept), min(at_most, before.at_most)
+    return Figures(kept, at_most, going_on)
 
 
-def _quickly(joint: Joint, notion: Notion, seconds: float, interrupted: threading.Event) -> Protocol:
-    splits = joint.n_x > SPLIT_ABOVE and not notion.one_view(joint) and not notion.perfect(joint)
-    if splits:
-        return split_search(joint, notion, seconds, None, interrupted, time.monotonic())[0]
-    close = max(CLOSE * joint.entropy, CLOSE**2)
-    return search(joint, notion, gap=close, time_limit=seconds, progress=None)[0]
+def _splitting(joint: Joint, notion: Notion) -> Splitting | None:
+    if joint.n_x <= SPLIT_ABOVE or notion.one_view(joint) or notion.perfect(joint):
+        return None
+    return Splitting(joint, notion)
 
 
 def _settled(

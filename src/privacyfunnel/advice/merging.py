@@ -13,31 +13,33 @@ decades knows none of the sets of columns of X′, and need not be covered.)
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from privacyfunnel.advice.accepting import picked
-from privacyfunnel.advice.attackers import CLOSE, quick_figures, takes_known
+from privacyfunnel.advice.attackers import CLOSE, Figures, check_search, quick_figures, takes_known, with_known
 from privacyfunnel.advice.levels import argument
 from privacyfunnel.advice.people import People, Place
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.program.state import interruptible
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.finer import level_for_finer
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import Counted
-from privacyfunnel.tables.fitting import FittedColumn, checked_groups
+from privacyfunnel.tables.fitting import FittedColumn
+from privacyfunnel.tables.groups import checked_groups
 
 USUAL_SECONDS = 30.0
 """For a search."""
 DOWN_TO = 1
 """Texts that are kept beside "other", or ranges, of a column that is released: fewer are none."""
-VALUES = 8_000
+VALUES = 16_000
 """Of all ways together, for which the time should do: each has its part by how many it has."""
 FIRST = 10
 """One part in so many of the time is for all columns as they are read, however many values they have."""
@@ -45,10 +47,12 @@ LEAST_SECONDS = 0.2
 """For one way, however many there are."""
 BESIDE = 2
 """Sets of columns that are followed side by side."""
-AGAIN = 2
-"""Ways that are measured again, for longer, at the end: what is found of large ones grows with time."""
-AGAIN_SHARE = 0.4
+AGAIN = 3
+"""Ways that are measured further at the end: what is found of large ones grows with time."""
+AGAIN_SHARE = 0.6
 """Of the time, for that."""
+HOPE = 0.1
+"""Of what is open between what a way keeps and what none exceeds, what more time is hoped to bring."""
 GAINS = 1e-3
 """Of H(X) of all columns: a step that keeps no more than this is none."""
 
@@ -108,7 +112,7 @@ class Coarsening:
     def words(self) -> str:
         """What was merged, and who is not covered for it."""
         if not self.merged:
-            return "Nothing is merged: the columns keep most as finely as they are read."
+            return "Nothing is merged: of what was tried, the columns keep most as finely as they are read."
         parts = [f"{name}: {what}" for name, what in self.best.coarser.items()]
         parts += [f"{name}: left out" for name in self.left_out]
         return (
@@ -119,9 +123,10 @@ class Coarsening:
     def level_for_finer(self, protocol: Protocol) -> float:
         """The level of a protocol for people who know all columns as finely as they are read now; ∞ if there is none.
 
-        They are not covered: this is for the steward, who knows what people may know.
+        They are not covered, whatever the promise takes to be known: this is for the steward, who knows what people
+        may know.
         """
-        return level_for_finer(protocol, self.finer, self.notion)
+        return level_for_finer(protocol, self.finer, with_known(self.notion, None))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -147,14 +152,17 @@ def coarsen(
     >>> found.best.kept >= found.as_read.kept
     True
     """
+    check_search(joint, notion, seconds)
     if joint.noise is not None:
         raise InvalidInput("counts with noise are of the columns as they are: merge before noise is added")
     given = groups or {}
-    absent = sorted(set(given) - set(joint.attributes))
+    if not isinstance(given, Mapping):
+        raise InvalidInput("groups are given by column, {'town': {'north': ['Ashford', 'Birch']}}")
+    absent = sorted(map(str, set(given) - set(joint.attributes)))
     if absent:
         raise InvalidInput(f"there are groups for {absent[0]!r}, which is not an attribute")
-    fitted = [FittedColumn(column, "", groups=given.get(column.name, {})) for column in joint.columns]
-    counted = Counted(joint, (), tuple(map(checked_groups, fitted)), ())
+    fitted = tuple(checked_groups(FittedColumn(column, ""), given.get(column.name, {})) for column in joint.columns)
+    counted = Counted(joint, (), fitted, ())
     return merged(counted, counted, notion, seconds)[1]
 
 
@@ -184,6 +192,7 @@ class Climb:
     notion: Notion
     interrupted: threading.Event
     measured: dict[Places, Way] = field(default_factory=dict)
+    _figures: dict[Places, Figures] = field(default_factory=dict)
     _pace: float = 0.0
     """Seconds for each value of a way."""
 
@@ -194,31 +203,56 @@ class Climb:
 
     def run(self, seconds: float) -> Places:
         """The best way that is found in so many seconds, with a few more for rounding and proofs."""
-        begun, self._pace = time.monotonic(), seconds / VALUES
+        begun, self._pace = ticks(), seconds / VALUES
         self._measure(self.as_read, seconds / FIRST)
         until = begun + (1 - AGAIN_SHARE) * seconds
         self._grow(until)
         self._otherwise(until)
-        again = sorted(self.measured, key=self._kept, reverse=True)[:AGAIN]
-        for i, places in enumerate(again):
-            left = begun + seconds - time.monotonic()
-            if left > LEAST_SECONDS and not self._closed(places):
-                self._measure(places, left / (len(again) - i))
-        return max(self.measured, key=lambda places: (self._kept(places), -self.measured[places].combinations))
+        gained, least = self._further(begun + seconds), self._kept(self.as_read)
+        enough = [places for places in self.measured if self._kept(places) >= least]
+        return max(enough, key=lambda one: (self._kept(one) + gained.get(one, 0.0), -self.measured[one].combinations))
+
+    def _further(self, until: float) -> dict[Places, float]:
+        """Measure the best ways for longer, each once, and then the one that promises most by what it gained last.
+
+        Where they gain no more, others have the time that is left: what was found of a way when there was no time for
+        it says little. Returns what they gained: a search of which more time made more will do so again, where what was
+        found of another is nearly all there is. Of one that had found less than half, nothing follows.
+        """
+        ways = sorted(filter(self._open, self.measured), key=self._hoped, reverse=True)
+        values = {places: self.measured[places].combinations for places in ways}
+        sizes = [values[places] for places in ways[:AGAIN]] or [0]
+        pace = (until - ticks()) / max(1, sum(sizes) + max(sizes))
+        gains, others = dict.fromkeys(ways[:AGAIN], math.inf), ways[AGAIN:]
+        first = {places: self._kept(places) for places in ways}
+        least = GAINS * self.people.entropy(*self.as_read)[0]
+        while (left := until - ticks()) > LEAST_SECONDS and not self.interrupted.is_set():
+            going = [places for places, gain in gains.items() if gain > least]
+            if not going and not others:
+                break
+            places = max(going, key=lambda one: self._kept(one) + gains[one]) if going else others.pop(0)
+            before = self._kept(places)
+            self._measure(places, min(left, max(LEAST_SECONDS, pace * values[places])))
+            gains[places] = self._kept(places) - before
+        gained = {places: self._kept(places) - before for places, before in first.items()}
+        return {places: gain for places, gain in gained.items() if gain < first[places]}
 
     def _grow(self, until: float) -> None:
         """From the columns that attackers are named to know on, a column more at a time, as it is read.
 
-        The best BESIDE sets of columns go on, as the best of all may not come from the best one before.
+        The best BESIDE sets of columns go on, as the best of all may not come from the best one before. The first ones
+        are measured however late it is: without them, all columns as they are read would be the best of one.
         """
         columns = range(len(self.people.levels))
         now = [tuple((j, 0) for j in columns if j in self._named)]
         if now[0]:
-            self._tried(now[0], (), until)
+            self._tried(now[0], (), None)
         while now:
             larger = [(tuple(sorted([*one, (j, 0)])), one) for one in now for j in columns if (j, 0) not in one]
             larger.sort(key=lambda each: self.people.entropy(*each[0])[1])  # small ones take little of the time
-            new = {places for places, one in larger if self._tried(places, one, until, at_least=self._kept(one))}
+            new = {
+                places for places, one in larger if self._tried(places, one, until if one else None, self._kept(one))
+            }
             now = sorted(new, key=self._kept, reverse=True)[:BESIDE]
 
     def _otherwise(self, until: float) -> None:
@@ -232,22 +266,27 @@ class Climb:
                 return
             now = best
 
-    def _tried(self, places: Places, before: Places, until: float, at_least: float | None = None) -> bool:
+    def _tried(self, places: Places, before: Places, until: float | None, at_least: float | None = None) -> bool:
         """Measure a way unless time is up, it was measured, or it cannot be better; whether that was done.
 
-        Better than the best one, or than `at_least`.
+        Better than the best one, or than `at_least`. Without `until`, time is never up.
         """
         best = max(map(self._kept, self.measured)) if at_least is None else at_least
-        late = time.monotonic() >= until or self.interrupted.is_set()
+        late = until is not None and (ticks() >= until or self.interrupted.is_set())
         if late or places in self.measured or self._at_most(places, before) <= best:
             return False
         self._measure(places, max(LEAST_SECONDS, self._pace * self.people.entropy(*places)[1]))
         return True
 
-    def _closed(self, places: Places) -> bool:
-        """Whether figures say all there is to say."""
-        way = self.measured.get(places)
-        return way is not None and way.kept is not None and way.at_most - way.kept <= 2 * CLOSE * way.entropy
+    def _hoped(self, places: Places) -> float:
+        """What more time may make of a way: a part of what is open."""
+        return (1 - HOPE) * self._kept(places) + HOPE * self.measured[places].at_most
+
+    def _open(self, places: Places) -> bool:
+        """Whether more time may show that a way is the best."""
+        way = self.measured[places]
+        closed = way.kept is not None and way.at_most - way.kept <= 2 * CLOSE * way.entropy
+        return not closed and way.at_most > max(map(self._kept, self.measured))
 
     def _beside(self, now: Places) -> Iterator[Places]:
         """The ways in which one column is read otherwise, added, or left out."""
@@ -272,13 +311,11 @@ class Climb:
         return 0.0 if way is None or way.kept is None else way.kept
 
     def _measure(self, places: Places, seconds: float) -> None:
-        """What is kept, found in so many seconds; the better figures, if it was measured before."""
-        joint, before = picked(self.seen, self.people, places).joint, self.measured.get(places)
-        kept, at_most = quick_figures(joint, self.notion, seconds, self.interrupted)
-        if before is not None:
-            kept = max((one for one in (kept, before.kept) if one is not None), default=None)
-            at_most = min(at_most, before.at_most)
-        self.measured[places] = self._way(places, joint, kept, at_most)
+        """What is kept, found in so many seconds; if it was measured before, the search goes on from there."""
+        joint = picked(self.seen, self.people, places).joint
+        figures = quick_figures(joint, self.notion, seconds, self.interrupted, self._figures.get(places))
+        self._figures[places] = figures
+        self.measured[places] = self._way(places, joint, figures.kept, figures.at_most)
 
     def _way(self, places: Places, joint: Joint, kept: float | None, at_most: float) -> Way:
         levels = [self.people.level(place) for place in places]

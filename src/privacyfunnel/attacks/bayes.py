@@ -25,7 +25,8 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import families, numbers_of
 from privacyfunnel.promises.views import View
-from privacyfunnel.proof.certificate import bound_of, limits_above
+from privacyfunnel.proof.certificate import bound_of
+from privacyfunnel.proof.tally import limits_above
 from privacyfunnel.typing import Exact, Integers, Matrix
 
 ALMOST = 1 - 16 * np.finfo(np.float64).eps

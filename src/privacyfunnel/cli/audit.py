@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from privacyfunnel.attacks.findings import Findings, findings
-from privacyfunnel.cli import following, options, show
+from privacyfunnel.cli import following, found_follow_up, options, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
@@ -127,12 +127,12 @@ def _show_follow_up(
             "fitted": follow_up.fitted,
             "release": follow_up.releases,
             "everything_published": told.as_dict() if told is not None else None,
-            **following.measured(follow_up, promised, levels),
+            **found_follow_up.measured(follow_up, promised, levels),
             "certificate": _data(promised),
         }
         if len(found) > 1:
             content["exact_counts"] = {
-                **following.measured(follow_up, *found[1][1:]),
+                **found_follow_up.measured(follow_up, *found[1][1:]),
                 "certificate": _data(found[1][1]),
             }
         show.as_json(content)
@@ -144,7 +144,7 @@ def _show_follow_up(
                 screen.print(whose, style="bold")
             broken = "BROKEN" if i == 0 else "EXCEEDED"
             screen.print(f"{'KEPT' if certificate.holds else broken}, in exact arithmetic: {certificate.reason}.")
-            for line in following.level_lines(own):
+            for line in found_follow_up.level_lines(own):
                 screen.print(line, markup=False)
         if told is not None:
             screen.print(told.words(), markup=False)

@@ -10,7 +10,7 @@ from typing import Annotated, cast
 
 import typer
 
-from privacyfunnel.cli import advising, following, knowing, merging, options, show
+from privacyfunnel.cli import advising, following, found_follow_up, knowing, merging, options, reading_columns, show
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.cli.sought import CountsAsked, Sought, as_fitted, for_population, to_improve, without_threshold
@@ -115,12 +115,12 @@ def fit(
     weight: options.WeightOption = None,
     blocks: options.Blocks = None,
     method: options.MethodName = "tuned",
-    bins: options.BinsOption = None,
-    top: options.TopOption = None,
-    dates: options.DatesOption = None,
-    group: options.GroupOption = None,
+    bins: reading_columns.BinsOption = None,
+    top: reading_columns.TopOption = None,
+    dates: reading_columns.DatesOption = None,
+    group: reading_columns.GroupOption = None,
     missing: options.Missing = None,
-    domain: options.DomainFile = None,
+    domain: reading_columns.DomainFile = None,
     allow_secret_attribute: options.AllowSecret = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -196,7 +196,7 @@ def fit(
         counts = CountsAsked.asked(private, exact_fit, delta, at_least, without, within, model)
         auto = advising.Auto.asked(columns, coarsen, confidence, blocks)
         cluster = options.cluster(engine, master)
-        wishes = options.wishes(bins, top, dates, missing, group, auto.search)
+        wishes = reading_columns.wishes(bins, top, dates, missing, group, auto.search)
         with show.working(f"counting {table.name}"):
             source, names, which = cast(Path | Source, table), cast(str | list[str] | None, attributes), where
             if past is not None and was and cluster is None:
@@ -216,7 +216,8 @@ def fit(
             counts = counts.less(spent)
         elif auto.search:
             counted, coarser, spent = merging.merged_for(counted, asked.known_of(), counts.private, time_limit)
-            counts, asked = counts.less(spent), asked.with_the_rest_of(time_limit, merging.SHARE)
+            counts = counts.less(spent)
+            asked = asked.with_the_rest_of(time_limit, merging.SHARE, coarser.left_out)
         elif past is None and not model:
             advice = advising.advice_for(counted, asked.for_advice(counts.at_least), counts.private is not None)
         if not json:
@@ -235,7 +236,7 @@ def fit(
     if not json:
         show.slow_secret(counted.joint.n_s, time_limit)
     if past is not None:
-        following.tell(asked.follow(counted, past), table, output, force, json)
+        found_follow_up.tell(asked.follow(counted, past), table, output, force, json)
         return
     costs = knowing.costs_for(counted.joint, asked.known_of(), time_limit)
     if not json:

@@ -12,7 +12,8 @@ from privacyfunnel.advice.accepting import CHOOSING
 from privacyfunnel.advice.attackers import takes_known
 from privacyfunnel.advice.merging import USUAL_SECONDS, Coarsening, Way, merged
 from privacyfunnel.cli import show
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import InvalidInput, InvalidJoint, TooManyAttackers
+from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.private_counts import MOST_CELLS
@@ -35,6 +36,7 @@ def merged_for(
             "--coarsen search is for one promise to people who know columns, --notion srlip or srldp, for all "
             "attributes together: it goes without --keep, --error, --blocks and --exact"
         )
+    check_task(counted.joint, promise, 1.0, time_limit, None)
     seconds = USUAL_SECONDS if time_limit is None else SHARE * time_limit
     with show.working("looking for what to merge"):
         if private is None:
@@ -47,7 +49,14 @@ def merged_for(
                 "fewer columns (--attributes), or cut them more coarsely (--bins, --top)"
             )
         spent = CHOOSING * private
-        return *merged(counted, counted.safely(spent), promise, seconds), spent
+        try:
+            seen = counted.safely(spent)
+        except InvalidJoint as trouble:
+            raise InvalidInput(
+                f"--coarsen search chooses by noisy counts for {spent:g} of ε₀, and {trouble}; or say yourself what to "
+                "merge (--bins, --top, --group) and what to release (--attributes)"
+            ) from None
+        return *merged(counted, seen, promise, seconds), spent
 
 
 def say(found: Coarsening) -> None:
@@ -70,19 +79,33 @@ def _figures(way: Way) -> tuple[str, ...]:
 
 
 def level_for_finer(found: Coarsening | None, protocol: Protocol) -> float | None:
-    """What people with finer knowledge could learn, if something was merged and it is for the steward to see."""
-    return None if found is None or not found.merged or protocol.noise is not None else found.level_for_finer(protocol)
+    """What people with finer knowledge could learn, if something was merged and it is for the steward to see.
+
+    Not a number if there are more sets of columns that they may know than can be gone through.
+    """
+    if found is None or not found.merged or protocol.noise is not None:
+        return None
+    try:
+        return found.level_for_finer(protocol)
+    except TooManyAttackers:
+        return math.nan
 
 
 def level_words(level: float | None) -> str:
     """The same in a sentence, for the steward; nothing if there is nothing to say."""
     if level is None:
         return ""
+    if math.isnan(level):
+        return (
+            "What somebody could learn who knows all columns as finely as the table has them was not computed: there "
+            "are too many sets of columns to know. Take it that they could learn everything."
+        )
     learn = "rule values of the secret out" if math.isinf(level) else f"learn a factor of {math.exp(level):.3g}"
     return f"Somebody who knows all columns as finely as the table has them could {learn} about single people."
 
 
 def data(found: Coarsening | None, level: float | None) -> dict[str, Any]:
     """What was tried, for machines."""
-    finer = None if level is None or math.isinf(level) else level
-    return {"coarsened": None if found is None else found.as_dict() | {"level_for_finer": finer}}
+    finer = None if level is None or not math.isfinite(level) else level
+    told = {"level_for_finer": finer, "for_finer": level_words(level)}  # the words tell ∞ from what was not computed
+    return {"coarsened": None if found is None else found.as_dict() | told}

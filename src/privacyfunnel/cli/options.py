@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -17,7 +17,7 @@ from privacyfunnel.cli.shared import Json as Json
 from privacyfunnel.cli.shared import Missing as Missing
 from privacyfunnel.cli.shared import Table as Table
 from privacyfunnel.cli.shared import names as names
-from privacyfunnel.cli.shared import texts, unquoted
+from privacyfunnel.cli.shared import unquoted
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.promises.notion import Notion
@@ -27,7 +27,7 @@ from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import opened
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.sources import Source, open_source
-from privacyfunnel.tables.typed import is_whole, read_bins, whole_number
+from privacyfunnel.tables.typed import is_whole
 
 SecretToFit = Annotated[
     list[str] | None,
@@ -71,30 +71,6 @@ NotionName = Annotated[
     typer.Option(
         "--notion",
         help=f"The kind of promise: {', '.join(KINDS)}, belief; or for several secrets income=lip,illness=ldp.",
-    ),
-]
-BinsOption = Annotated[
-    list[str] | None,
-    typer.Option("--bins", help="Bins of a column: age=0,18,30,65 or age=6 or age=width:5 or age=each. Repeatable."),
-]
-TopOption = Annotated[
-    list[str] | None, typer.Option("--top", help="Keep the most frequent values of a column: town=20. Repeatable.")
-]
-DatesOption = Annotated[
-    list[str] | None, typer.Option("--dates", help="Keep dates by year, month or day: born=year. Repeatable.")
-]
-GroupOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--group",
-        help="Read some texts of a column as one value: town:north=Ashford,Birch. With --coarsen search, if that keeps "
-        "more. Repeatable.",
-    ),
-]
-DomainFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--domain", help="Take every value and border from this file, which funnel domain begins, not from the table."
     ),
 ]
 AllowSecret = Annotated[
@@ -159,10 +135,6 @@ PAIRS = re.compile(r'(?:"[^"]*"|[^,"])+')
 """The column=value in a list that is joined by commas; quoted names may hold some."""
 
 
-GROUP = re.compile(r'\s*("[^"]*"|[^:="]+):("[^"]*"|[^="]+)=(.*)', re.DOTALL)
-"""A column, the name of a group and its texts; quoted names may hold anything."""
-
-
 def blocks(text: str | None) -> list[list[str]] | None:
     """Blocks of attributes, as typed: age+sex,town."""
     if text is None or text.strip() == "each":
@@ -210,48 +182,6 @@ def weights(texts: list[str] | None) -> dict[str, float] | None:
         return {column: float(weight) for column, weight in typed.items()} or None
     except ValueError:
         raise InvalidInput("--weight takes column=number, such as town=3") from None
-
-
-def groups(typed: list[str] | None) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Texts that are read as one value, by column and name, as typed.
-
-    >>> groups(['town:north=Ashford,"Birch, Upper"'])
-    {'town': {'north': ('Ashford', 'Birch, Upper')}}
-    """
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for text in typed or []:
-        parts = GROUP.fullmatch(text)
-        column, label = (unquoted(parts[1]), unquoted(parts[2])) if parts else ("", "")
-        values = texts([parts[3]]) if parts else ()
-        if not (column and label and values):
-            raise InvalidTable(f"--group takes column:name=value,value, such as town:north=Ashford,Birch; got {text!r}")
-        if label in found.setdefault(column, {}):
-            raise InvalidTable(f"--group names the group {label!r} of {column!r} twice; once will do")
-        found[column][label] = values
-    return found
-
-
-def wishes(
-    bins: list[str] | None,
-    top: list[str] | None,
-    dates: list[str] | None,
-    missing: list[str] | None,
-    group: list[str] | None = None,
-    open_groups: bool = False,
-) -> Wishes:
-    """What the steward asked for, as typed."""
-    by_date = pairs(dates, "--dates")
-    for column, by in by_date.items():
-        if by not in ("year", "month", "day"):
-            raise InvalidTable(f"--dates {column} takes year, month or day; got {by!r}")
-    return Wishes(
-        {column: read_bins(text) for column, text in pairs(bins, "--bins").items()},
-        {column: whole_number(text, f"--top {column}") for column, text in pairs(top, "--top").items()},
-        cast(Any, by_date),
-        texts(missing),
-        groups(group),
-        open_groups,
-    )
 
 
 def notion(
@@ -318,7 +248,10 @@ def known_by(text: str | None) -> int | list[str] | None:
     """A number of attributes, or their names."""
     if text is None:
         return None
-    return int(text) if is_whole(text.strip()) else names(text)
+    found = int(text) if is_whole(text.strip()) else names(text)
+    if found == []:
+        raise InvalidPromise("--known is empty; name columns, or say 0 for attackers who know none")
+    return found
 
 
 def kind(name: str) -> type[Notion]:

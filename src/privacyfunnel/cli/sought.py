@@ -10,7 +10,7 @@ from typing import Any, cast
 import typer
 
 from privacyfunnel.advice.advise import Asked
-from privacyfunnel.cli import following, options
+from privacyfunnel.cli import following, found_follow_up, options
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
@@ -76,9 +76,9 @@ class Sought:
         if isinstance(self.promise, Notion) and self.promise.tested and self.objective != "information":
             raise InvalidInput("--within tested is for --objective information")
 
-    def follow(self, counted: Counted, past: following.Past) -> following.FoundFollowUp:
+    def follow(self, counted: Counted, past: following.Past) -> found_follow_up.FoundFollowUp:
         """The follow-up to what was released before."""
-        return following.found(
+        return found_follow_up.found(
             counted, past, cast(Notion, self.promise), self.objective, self.weights, self.gap, self.time_limit
         )
 
@@ -88,9 +88,10 @@ class Sought:
         promise = cast(Notion, self.promise) if plain else None
         return Asked(promise, self.objective, self.weights, at_least)
 
-    def with_the_rest_of(self, seconds: float | None, share: float) -> Sought:
-        """The same when a share of the time is spent."""
-        return replace(self, time_limit=None if seconds is None else (1 - share) * seconds)
+    def with_the_rest_of(self, seconds: float | None, share: float, gone: Sequence[str] = ()) -> Sought:
+        """The same when a share of the time is spent, and some columns are left out: their cells have no weight."""
+        weights = self.weights and {name: weight for name, weight in self.weights.items() if name not in gone}
+        return replace(self, time_limit=None if seconds is None else (1 - share) * seconds, weights=weights)
 
     def known_of(self) -> Notion | None:
         """The promise whose assumption about attackers is weighed: one for all columns, sought anew."""

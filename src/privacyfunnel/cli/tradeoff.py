@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import options, reading_columns, show
 from privacyfunnel.cli.promising import Asked
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import NATS_PER_BIT, share_kept
@@ -43,9 +43,9 @@ def tradeoff(
     epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = DEFAULT_EPSILONS,
     objective: options.ObjectiveName = "faithful",
     weight: options.WeightOption = None,
-    bins: options.BinsOption = None,
-    top: options.TopOption = None,
-    dates: options.DatesOption = None,
+    bins: reading_columns.BinsOption = None,
+    top: reading_columns.TopOption = None,
+    dates: reading_columns.DatesOption = None,
     missing: options.Missing = None,
     allow_secret_attribute: options.AllowSecret = False,
     delimiter: options.Delimiter = None,
@@ -67,7 +67,7 @@ def tradeoff(
         raise InvalidPromise(f"--epsilons takes numbers joined by commas; got {epsilons!r}") from None
     kept, weights = options.objective(objective), options.weights(weight)
     gap = gap_for(kept, gap, weights)
-    wishes = options.wishes(bins, top, dates, missing)
+    wishes = reading_columns.wishes(bins, top, dates, missing)
     with show.working(f"counting {table.name}"):
         counted = options.counted(
             table, secrets, attributes, wishes, allow_secret_attribute, delimiter, encoding, where=where

@@ -111,8 +111,8 @@ class Column(Reading):
         members = [value for group in self.groups for value in group.values]
         if len({*names, *members}) < len(names) + len(members):
             raise ValueError("a value is in two groups, twice in one, or is the name of one")
-        if not {*names} <= {*self.labels} or (self.other and OTHER in names):
-            raise ValueError("a group has no label of its own")
+        if not {*names} <= {*self.labels} or (self.other and OTHER in names) or {*names} & {*self.missing, ""}:
+            raise ValueError("a group has no label of its own, or one that means that a value is missing")
         if {*members} & {*self.labels, *self.missing, "", *([OTHER] if self.other else [])}:
             raise ValueError("a value of a group has a label of its own, or means that it is missing")
 

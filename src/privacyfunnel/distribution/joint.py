@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privacyfunnel.distribution.column import Column, Label, Reading, column_of, values_of
+from privacyfunnel.distribution.column import Column, Label
+from privacyfunnel.distribution.labels import coded, names_of, several_secrets
 from privacyfunnel.distribution.model import Model, weights_of
+from privacyfunnel.distribution.probabilities import Probabilities, frozen
 from privacyfunnel.errors import InvalidJoint
-from privacyfunnel.numeric.exact import as_numbers, exact_weights
-from privacyfunnel.numeric.information import entropy
+from privacyfunnel.numeric.exact import as_numbers
 from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
-from privacyfunnel.typing import Exact, Integers, Matrix, Vector
+from privacyfunnel.typing import Exact, Integers
 
 if TYPE_CHECKING:
     from privacyfunnel.distribution.noise import Noise
     from privacyfunnel.tables.domain import Domain
 
-SMALLEST_PROBABILITY = 1e-290
-"""Below this, quotients of probabilities leave the range of float64."""
 
-
-class Joint(Shown):
+class Joint(Probabilities, Shown):
     """p(s, x), kept exactly and only where P(x) > 0.
 
     `array` has shape (c, a) or (c, a1, …, am): counts of people, or probabilities (which are
@@ -43,20 +40,6 @@ class Joint(Shown):
     (2, [0.4, 0.6], [0, 1])
     """
 
-    weights: Exact
-    """weights[s, x] ∝ p(s, x), exact integers."""
-    p: Matrix
-    """p[s, x] = P(s, x)."""
-    codes: Integers
-    """codes[x, j]: the number of the value that x has for attribute j."""
-    columns: tuple[Column, ...]
-    """For every attribute, its values and how a table's column becomes them."""
-    secret: str
-    secret_values: tuple[Hashable, ...]
-    secret_columns: tuple[Column, ...] = ()
-    """How the secret was read, if it was read from a table."""
-    secret_parts: tuple[str, ...] = ()
-    """The names of several secrets whose values together are the secret's, where they were not read from a table."""
     events: Integers | None = None
     """events[s]: of the joint that this one is a coarser form of, the number of the event that value s belongs to."""
     numbered: bool = False
@@ -65,8 +48,6 @@ class Joint(Shown):
     """Columns whose ranges or values were chosen by how often they occur among these people."""
     declared: bool = False
     """Whether all columns, the secret's too, have the values that a domain declares, whoever these people are."""
-    counted: bool
-    """Whether the weights are numbers of people (rather than probabilities)."""
     nearest: bool = False
     """Whether combinations of values that are not listed are read as the nearest one that is."""
     at_least: int = 0
@@ -88,7 +69,7 @@ class Joint(Shown):
     ) -> None:
         dense = as_numbers(array)
         if not isinstance(secret, str):
-            dense, self.secret_parts, secret_values = _several_secrets(dense, tuple(secret), secret_values)
+            dense, self.secret_parts, secret_values = several_secrets(dense, tuple(secret), secret_values)
             secret = " and ".join(self.secret_parts)
         if dense.ndim < 2:
             raise InvalidJoint(
@@ -102,7 +83,7 @@ class Joint(Shown):
         codes = np.stack(np.unravel_index(support, shape), axis=1).astype(np.int64)
         columns = tuple(
             Column(name=name, kind="integer", labels=tuple(range(size)))
-            for name, size in zip(_names(attributes, len(shape)), shape, strict=True)
+            for name, size in zip(names_of(attributes, len(shape)), shape, strict=True)
         )
         self._settle(flat[:, support], codes, columns, secret, secret_values)
 
@@ -132,15 +113,8 @@ class Joint(Shown):
                 f"weights of shape (c, n) need n rows of values; got {flat.shape} and values of shape {rows.shape}"
             )
         seen = (flat > 0).any(axis=0)
-        names = _names(attributes, rows.shape[1])
-        try:
-            pairs = [column_of(name, rows[seen, j]) for j, name in enumerate(names)] if seen.any() else []
-        except TypeError:
-            raise InvalidJoint("the values of an attribute are of kinds that cannot be compared") from None
-        except ValueError:  # the column says which, but quotes it
-            raise InvalidJoint("a value of an attribute is not a finite number; give missing ones a text") from None
-        codes = np.stack([code for _, code in pairs], axis=1) if pairs else np.empty((0, 0), dtype=np.int64)
-        return cls.from_codes(flat[:, seen], codes, tuple(column for column, _ in pairs), secret, secret_values)
+        codes, columns = coded(rows[seen], names_of(attributes, rows.shape[1]))
+        return cls.from_codes(flat[:, seen], codes, columns, secret, secret_values)
 
     @classmethod
     def from_table(
@@ -247,9 +221,12 @@ class Joint(Shown):
         secret_values: Sequence[Hashable] | None,
         secret_columns: tuple[Column, ...] = (),
     ) -> Joint:
-        """The joint whose weights[s, x] belong to the values numbered codes[x, j] of columns[j]."""
-        self = cls.__new__(cls)
-        self._settle(as_numbers(weights), codes, columns, secret, secret_values)
+        """The joint whose weights[s, x] belong to the values numbered codes[x, j] of columns[j].
+
+        Python's integers, of any size, are taken as they are.
+        """
+        self, numbers = cls.__new__(cls), np.asarray(weights)
+        self._settle(numbers if numbers.dtype == object else as_numbers(numbers), codes, columns, secret, secret_values)
         self.secret_columns = secret_columns
         if len(unique_rows(codes)[0]) < self.n_x:
             raise InvalidJoint("the same combination of attribute values is listed twice")
@@ -262,34 +239,6 @@ class Joint(Shown):
         self._settle(weights // math.gcd(*weights.flat), codes, columns, secret, None)
         self.counted = False
         return self
-
-    def _settle(
-        self,
-        flat: NDArray[Any],
-        codes: Integers,
-        columns: tuple[Column, ...],
-        secret: str,
-        secret_values: Sequence[Hashable] | None,
-    ) -> None:
-        """Check once, freeze, and keep exact weights beside float probabilities."""
-        c, n_x = flat.shape
-        if n_x == 0 or c == 0:
-            raise InvalidJoint("the distribution is zero everywhere")
-        empty = np.flatnonzero(~(flat > 0).any(axis=1))
-        if empty.size:
-            raise InvalidJoint(
-                f"{empty.size} of {c} values of the secret never occur (first: number {empty[0]}); drop them"
-            )
-        self.codes, self.columns, self.secret = codes, columns, secret
-        self.secret_values = _labels(secret_values, c)
-        self.weights, self.counted = exact_weights(flat)
-        # Scaled first, so that neither huge counts nor tiny probabilities leave the range of float64.
-        scaled = (flat / flat.max()).astype(np.float64)
-        self.p = scaled / scaled.sum()
-        if min(self.p_x.min(), self.p_s.min()) < SMALLEST_PROBABILITY:
-            raise InvalidJoint(f"a value has probability below {SMALLEST_PROBABILITY}; drop it or merge it")
-        for array in (self.weights, self.codes, self.p):
-            _frozen(array)
 
     def over(self, attributes: Sequence[str]) -> Joint:
         """The joint of the secret and some of the attributes, in this order; the others are summed out.
@@ -313,11 +262,6 @@ class Joint(Shown):
         smaller.chosen = tuple(name for name in self.chosen if name in left)
         return smaller
 
-    @property
-    def combinations(self) -> int:
-        """How many combinations of the attributes' values there are, whether anybody has them or not."""
-        return math.prod(len(column) for column in self.columns)
-
     @cached_property
     def completed(self) -> Joint:
         """The same distribution on all combinations of the attributes' values: P(x) = 0 where nobody has them.
@@ -329,11 +273,10 @@ class Joint(Shown):
             return self
         sizes = [len(column) for column in self.columns]
         place = np.ravel_multi_index(tuple(self.codes.T), sizes)
-        whole = Joint.__new__(Joint)
-        whole.__dict__.update({name: value for name, value in vars(self).items() if name in Joint.__annotations__})
-        whole.codes = _frozen(np.stack(np.unravel_index(np.arange(self.combinations), sizes), axis=1).astype(np.int64))
+        whole = self._copied()
+        whole.codes = frozen(np.stack(np.unravel_index(np.arange(self.combinations), sizes), axis=1).astype(np.int64))
         whole.weights, whole.p = (
-            _frozen(_spread_out(part, place, self.combinations)) for part in (self.weights, self.p)
+            frozen(_spread_out(part, place, self.combinations)) for part in (self.weights, self.p)
         )
         return whole
 
@@ -345,79 +288,25 @@ class Joint(Shown):
         >>> Joint([[4, 1], [0, 2], [1, 1]]).of_events(np.array([0, 1, 1]), ["a", "b"], "S").weights.tolist()
         [[4, 1], [1, 3]]
         """
-        coarser = Joint.__new__(Joint)
-        coarser.__dict__.update({name: value for name, value in vars(self).items() if name in Joint.__annotations__})
+        coarser = self._copied()
         for name in ("weights", "p"):
             own = getattr(self, name)
             rows = np.zeros((len(values), self.n_x), dtype=own.dtype)
             for s, row in enumerate(own):
                 rows[event[s]] += row
-            setattr(coarser, name, _frozen(rows))
+            setattr(coarser, name, frozen(rows))
         coarser.secret, coarser.secret_values, coarser.secret_columns = secret, tuple(values), columns
         coarser.secret_parts, coarser.before_gathering = (), None
         coarser.noise = None if self.noise is None else self.noise.of_events(event, len(values))
         coarser.events = event if self.events is None else event[self.events]
         return coarser
 
-    @property
-    def secret_names(self) -> tuple[str, ...]:
-        """The names of the secrets that the secret consists of: one, or several."""
-        return tuple(column.name for column in self.secret_columns) or self.secret_parts or (self.secret,)
-
-    @property
-    def secret_readings(self) -> tuple[Reading, ...]:
-        """How the columns of the secret were read, without their values."""
-        return tuple(column.reading() for column in self.secret_columns)
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The names of the attributes."""
-        return tuple(column.name for column in self.columns)
-
-    @cached_property
-    def values(self) -> NDArray[Any]:
-        """values[x, j]: the value of attribute j that x stands for."""
-        return _frozen(values_of(self.columns, self.codes))
-
-    @property
-    def n_s(self) -> int:
-        """c, the number of values of the secret."""
-        return int(self.weights.shape[0])
-
-    @property
-    def n_x(self) -> int:
-        """The number of values of X with positive probability."""
-        return int(self.weights.shape[1])
-
-    @cached_property
-    def p_s(self) -> Vector:
-        """P(s)."""
-        return _frozen(np.asarray(self.p.sum(axis=1)))
-
-    @cached_property
-    def p_x(self) -> Vector:
-        """P(x), over the support of X."""
-        return _frozen(np.asarray(self.p.sum(axis=0)))
-
-    @cached_property
-    def p_s_given_x(self) -> Matrix:
-        """B[s, x] = P(s | x)."""
-        return _frozen(self.p / self.p_x)
-
-    @cached_property
-    def p_x_given_s(self) -> Matrix:
-        """P(x | s), at [s, x]."""
-        return _frozen(self.p / self.p_s[:, None])
-
-    @property
-    def total(self) -> int:
-        """The sum of the exact weights; the number of people, if `counted`."""
-        return int(self.weights.sum())
-
-    @cached_property
-    def entropy(self) -> float:
-        """H(X) in nats: what would be kept if X itself were released."""
-        return max(0.0, float(entropy(self.p_x)))
+    def _copied(self) -> Joint:
+        """The same, without what was computed from it: the copy is about to be changed."""
+        fields = Probabilities.__annotations__.keys() | Joint.__annotations__.keys()
+        copy = Joint.__new__(Joint)
+        copy.__dict__.update({name: value for name, value in vars(self).items() if name in fields})
+        return copy
 
     def sheet(self) -> Sheet:
         """What a notebook shows: the columns, and how many people have each secret."""
@@ -444,57 +333,8 @@ class Joint(Shown):
         )
 
 
-def _several_secrets(
-    dense: NDArray[Any], names: tuple[str, ...], values: Sequence[Any] | None
-) -> tuple[NDArray[Any], tuple[str, ...], list[Hashable]]:
-    """One axis for several secrets, with the combinations of their values that occur; their names, and all values."""
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names) or not names:
-        raise InvalidJoint("several secrets need different names, one for each of the first axes")
-    if dense.ndim <= len(names):
-        raise InvalidJoint(f"{len(names)} secrets and X need at least {len(names) + 1} axes; there are {dense.ndim}")
-    shape = dense.shape[: len(names)]
-    lists = [list(range(size)) for size in shape] if values is None else [list(own) for own in values]
-    if [len(own) for own in lists] != list(shape):
-        raise InvalidJoint(
-            f"the values of the secrets are one list for each, of {' and '.join(map(str, shape))} values"
-        )
-    flat = dense.reshape(-1, *dense.shape[len(names) :])
-    occur = np.flatnonzero(flat.reshape(len(flat), -1).any(axis=1))
-    all_values = list(product(*lists))
-    return flat[occur], names, [all_values[i] if len(names) > 1 else all_values[i][0] for i in occur]
-
-
 def _spread_out(part: NDArray[Any], place: Integers, size: int) -> NDArray[Any]:
     """The columns of `part` at their places among `size`, with 0 elsewhere."""
     whole = np.zeros((len(part), size), dtype=part.dtype)
     whole[:, place] = part
     return whole
-
-
-def _names(attributes: Sequence[str] | None, m: int) -> tuple[str, ...]:
-    if attributes is None:
-        return tuple(f"X{j + 1}" for j in range(m))
-    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
-        raise InvalidJoint("attributes are a list of names")
-    names = tuple(attributes)
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidJoint("the names of attributes are texts")
-    if len(names) != m or len(set(names)) != m:
-        raise InvalidJoint(f"{m} attributes need {m} different names, got {len(set(names))}")
-    return names
-
-
-def _labels(values: Sequence[Hashable] | None, c: int) -> tuple[Hashable, ...]:
-    try:
-        labels = tuple(values) if values is not None else tuple(range(c))
-        different = len(set(labels))
-    except TypeError:
-        raise InvalidJoint("the values of the secret are a list of labels") from None
-    if len(labels) != c or different != c:
-        raise InvalidJoint(f"{c} values of the secret need {c} different labels")
-    return labels
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array

@@ -7,11 +7,27 @@ from contextlib import suppress
 from typing import Any, TypeVar, cast, overload
 
 from numba import njit
+from numba.core import event
+
+from privacyfunnel.numeric.clock import SEARCHING
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 REORDERED = {"reassoc", "contract"}
 """What sums may suffer to use the whole width of the processor; infinities keep their meaning."""
+
+
+class _StopTheClock(event.Listener):
+    """Compiling is no search: the clock of time limits stands meanwhile, also where one loop has others compiled."""
+
+    def on_start(self, event: Any) -> None:
+        SEARCHING.stop()
+
+    def on_end(self, event: Any) -> None:
+        SEARCHING.go_on()
+
+
+event.register("numba:compile", _StopTheClock())  # type: ignore[no-untyped-call]  # Numba has no types
 
 
 @overload
@@ -38,7 +54,7 @@ def compiled(function: F | None = None, *, reorder_sums: bool = False) -> F | Ca
 def _forgiving(loop: Any) -> Any:
     """The same loop, compiled and kept anew where what was kept is broken, and not kept where the disk is full.
 
-    Numba itself would rather fail than do without its cache.
+    Numba itself would rather fail than do without its cache. Loading and keeping take no time of a search either.
     """
     cache = getattr(loop, "_cache", None)  # Numba has no public name for it
     if cache is None:
@@ -46,16 +62,23 @@ def _forgiving(loop: Any) -> Any:
     load, save = cache.load_overload, cache.save_overload
 
     def try_to_load(*arguments: Any) -> Any:
+        SEARCHING.stop()
         try:
             return load(*arguments)
         except Exception:  # whatever broken bytes lead to
             with suppress(Exception):
                 cache.flush()  # saving reads the index first, which may be what is broken
+        finally:
+            SEARCHING.go_on()
         return None
 
     def try_to_save(*arguments: Any) -> None:
-        with suppress(Exception):
-            save(*arguments)
+        SEARCHING.stop()
+        try:
+            with suppress(Exception):
+                save(*arguments)
+        finally:
+            SEARCHING.go_on()
 
     cache.load_overload, cache.save_overload = try_to_load, try_to_save
     return loop

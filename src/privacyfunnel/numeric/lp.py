@@ -86,12 +86,11 @@ class LinearProgram:
         )
         self.n_columns += count
 
-    def add_rows(self, A: Matrix, upper: Vector) -> None:
-        """New conditions A x ≤ upper."""
-        at, index = A.nonzero()
-        starts = np.searchsorted(at, np.arange(len(A))).astype(np.int32)
-        lower = np.full(len(A), -np.inf)
-        self._solver.addRows(len(A), lower, upper, len(index), starts, index.astype(np.int32), A[at, index])
+    def add_rows(self, A: Matrix | sparse.csr_array, upper: Vector) -> None:
+        """New conditions A x ≤ upper, on the first variables if A has fewer columns than there are."""
+        A = sparse.csr_array(A)
+        lower, starts, index = np.full(A.shape[0], -np.inf), A.indptr.astype(np.int32), A.indices.astype(np.int32)
+        self._solver.addRows(A.shape[0], lower, upper, A.nnz, starts[:-1], index, A.data)
 
     def set_costs(self, cost: Vector) -> None:
         """Replace the objective."""
@@ -118,21 +117,6 @@ class LinearProgram:
             raise SolverFailure(f"the linear-programming solver stopped: {status.name}")
         solution = self._solver.getSolution()
         return np.array(solution.col_value), np.array(solution.row_dual)
-
-    def solve_in_time(self, seconds: float) -> Vector:
-        """An optimal basic x for large programs: from the basis in place, or else by an interior-point method."""
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
-        self._solver.run()
-        if self._solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-            return np.array(self._solver.getSolution().col_value)
-        other = highspy.Highs()
-        for option, setting in (("output_flag", False), ("threads", 1), ("solver", "ipm"), ("time_limit", seconds)):
-            other.setOptionValue(option, setting)
-        other.passModel(self._solver.getLp())
-        other.run()
-        if other.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise SolverFailure(f"the linear-programming solver stopped: {other.getModelStatus().name}")
-        return np.array(other.getSolution().col_value)
 
     def central_prices(self) -> Vector:
         """Prices from the middle of the optimal ones (an interior point), where the simplex method gives a corner."""

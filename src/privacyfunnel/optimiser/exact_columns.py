@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import staying_exact
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.given import faithful_given
 from privacyfunnel.optimiser.mixing import Mixing, Problem
@@ -224,13 +224,13 @@ class ExactColumns:
 
     def _parts(self, interrupted: threading.Event) -> Iterator[Part]:
         """Cell by cell; who has the most people goes first, and has its share of the time."""
-        started = time.monotonic()
+        started = ticks()
         masses = np.bincount(self.view.cell, weights=self.joint.p_x).astype(np.float64)
         left, kept, bound = 1.0, 0.0, 0.0
         for k in np.argsort(-masses, kind="stable").tolist():
             seconds, share = None, float(masses[k])
             if self.time_limit is not None:
-                remaining = max(0.0, started + self.time_limit - time.monotonic())
+                remaining = max(0.0, started + self.time_limit - ticks())
                 seconds = remaining * min(1.0, share / max(left, share))
             part = self._solved(np.flatnonzero(self.view.cell == k), share, seconds, interrupted)
             left -= share
@@ -240,7 +240,7 @@ class ExactColumns:
                     information_kept(part.channel, own) if part.likeness is None else part.likeness.fidelity
                 )
                 bound += share * (part.bound if part.likeness is None else part.likeness.fidelity_bound)
-                self.progress(Progress(kept, max(bound, kept), time.monotonic() - started))
+                self.progress(Progress(kept, max(bound, kept), ticks() - started))
             yield part
 
     def _own(self, x: Integers) -> Joint:
@@ -263,7 +263,7 @@ class ExactColumns:
                 found.fidelity, found.fidelity_bound, found.cells_unchanged, found.rows_unchanged, found.weights
             )
             return Part(x, named, share, no_less(own.entropy), found.how, likeness)
-        mixture = Mixing(problem, self.gap, seconds, None, interrupted, time.monotonic()).solved()
+        mixture = Mixing(problem, self.gap, seconds, None, interrupted, ticks()).solved()
         channel = Channel(1, np.arange(len(x) + 1), np.zeros(len(x), dtype=np.int64), np.full(len(x), UNIT))
         for slack in SLACKS:
             rounded = round_channel(mixture.columns, mixture.q, problem.granted, slack)

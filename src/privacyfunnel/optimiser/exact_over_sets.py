@@ -9,7 +9,6 @@ columns are redrawn to go with them, and the best is taken.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.exact_columns import ExactColumns, Part
 from privacyfunnel.optimiser.faithful.by_tables import HARDLY, MOST_CELLS, TablePlan, tables_of
@@ -133,8 +133,8 @@ class ExactOver(ExactColumns):
 
     def protocol(self) -> Protocol:
         """The best protocol that is found, with the bounds of the best for the counts, whose time counts, too."""
-        begun, plain = time.monotonic(), self._plain
-        left = (self.time_limit or WHOLE_SEARCH) - (time.monotonic() - begun)
+        begun, plain = ticks(), self._plain
+        left = (self.time_limit or WHOLE_SEARCH) - (ticks() - begun)
         task = replace(self, time_limit=max(0.0, left))
         vars(task)["_plain"] = plain  # found once
         return super(ExactOver, task).protocol()
@@ -188,7 +188,7 @@ class ExactOver(ExactColumns):
         whole = max(0.0, float(entropy(place.p)))
         state = State(place.p, whole, before_rounding(self.gap), seconds, None, interrupted)
         first = None if seconds is None else seconds / 4
-        plain = Mixing(place.given(self._promise), self.gap, first, None, interrupted, time.monotonic()).solved()
+        plain = Mixing(place.given(self._promise), self.gap, first, None, interrupted, ticks()).solved()
         how = despite_trouble(lambda: generate_over(place.own, self.notion, place.region, state, plain.columns))
         channel = self._rounded(place, state.columns, state.q)
         seen = self._own(place.x[place.seen])

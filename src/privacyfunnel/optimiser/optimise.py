@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -13,9 +12,10 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.numeric.clock import ticks
+from privacyfunnel.optimiser.countable import countable
 from privacyfunnel.optimiser.exact_columns import ExactColumns
 from privacyfunnel.optimiser.exact_over_sets import ExactOver
-from privacyfunnel.optimiser.faithful.best_release import faithful
 from privacyfunnel.optimiser.follow_up import follow_up
 from privacyfunnel.optimiser.mixing import Mixing, Problem
 from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protocol, protocol_of, with_room
@@ -31,7 +31,7 @@ from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.optimiser.robust.table_rounding import exact_by_tables
 from privacyfunnel.optimiser.robust.table_search import search_tables
 from privacyfunnel.optimiser.several_priors import optimise_for_each
-from privacyfunnel.optimiser.splitting.search import can_split, split_search
+from privacyfunnel.optimiser.splitting.search import can_split, is_short, split_first, split_search
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify
@@ -129,8 +129,7 @@ def optimise(
         what = "the objective 'information'" if objective == "faithful" else "one joint, not several"
         raise InvalidInput(f"readers= is for {what}; leave readers out")
     if objective == "faithful":
-        found = faithful(joint, notion, weights=weights, gap=gap, time_limit=time_limit, progress=progress)
-        return found.protocol()
+        return countable(joint, notion, weights, gap, time_limit, progress)
     if isinstance(joint, list | tuple):
         for one in joint:
             check_task(one, notion, gap, time_limit, progress)
@@ -151,15 +150,15 @@ def _for_readers(
     """The protocol with the most information, and then the one for readers; half the time for each."""
     check_task(joint, notion, gap, time_limit, progress)
     who.check(joint, notion)
-    started = time.monotonic()
+    started = ticks()
     half = None if time_limit is None else time_limit / 2
     best, columns = search(joint, notion, gap=gap, time_limit=half, progress=progress)
     with interruptible() as interrupted:
 
         def stopped() -> bool:
-            late = time_limit is not None and time.monotonic() - started >= time_limit
+            late = time_limit is not None and ticks() - started >= time_limit
             if progress is not None:
-                progress(Progress(best.utility, best.upper_bound, time.monotonic() - started))
+                progress(Progress(best.utility, best.upper_bound, ticks() - started))
             return late or interrupted.is_set()
 
         return sharpened(best, columns, joint, notion, who, stopped)
@@ -196,8 +195,7 @@ class OneAfterAnother:
             return found, None
         if self.objective == "information":
             return search(joint, notion, gap=gap, time_limit=time_limit, progress=progress, start=start)
-        release = faithful(joint, notion, weights=self.weights, gap=gap, time_limit=time_limit, progress=progress)
-        return release.protocol(), None
+        return countable(joint, notion, self.weights, gap, time_limit, progress), None
 
 
 def search(
@@ -214,7 +212,7 @@ def search(
     notion = notion.made_for(joint)
     if notion.confidence is not None:
         return _search_over(joint, notion, gap, time_limit, progress)
-    started = time.monotonic()  # laying out the rows of many attackers counts, too
+    started = ticks()  # laying out the rows of many attackers counts, too
     found: list[tuple[Protocol, Columns]] = []
     with interruptible() as interrupted:
         for share in SHARES if notion.perfect(joint) else (1.0,):
@@ -251,15 +249,17 @@ class _Task:
         joint, notion = self.joint, self.notion
         if can_split(joint, notion):
             return split_search(joint, notion, self.time_limit, self.progress, self.interrupted, self.started)
+        split = None if start is not None else split_first(joint, notion, self.time_limit, self.interrupted)
         problem = Problem.of(joint, notion, self.share)
         search = Mixing(problem, self.gap, self.time_limit, self.progress, self.interrupted, self.started)
-        found = search.solved(start)
+        found = search.solved(split[1] if split is not None and is_short(self.time_limit) else start)
         self.stopped = found.stopped
         granted, columns, q = problem.granted, found.columns, found.q
         protocol = exact_protocol(joint, granted, columns, q, found.upper_bound, notion, found.how)
         if protocol.draw is None and problem.one_view and notion.simple:
             protocol = with_room(protocol, joint, granted, columns, q, self.gap)
-        return protocol, columns.take(np.flatnonzero(q > 0))
+        mixed = protocol, columns.take(np.flatnonzero(q > 0))
+        return mixed if split is None else _best([mixed, split])
 
 
 def _search_over(
@@ -273,9 +273,9 @@ def _search_over(
     domain = notion.domain(joint)
     if notion.tested:
         return _search_tested(domain, notion, gap, time_limit, progress)
-    started, plain = time.monotonic(), _for_the_counts(joint, cast(Robust, notion), gap, time_limit)
+    started, plain = ticks(), _for_the_counts(joint, cast(Robust, notion), gap, time_limit)
     if time_limit is not None:
-        time_limit = max(0.0, time_limit - (time.monotonic() - started))
+        time_limit = max(0.0, time_limit - (ticks() - started))
     if any(part.tables for _, parts in notion.possible_clauses(domain) for part in parts):
         return _search_tables(domain, notion, plain, gap, time_limit, progress)
     region = region_of(joint, notion)

@@ -223,7 +223,7 @@ class _SideChannels(OneEpsilon):
         elif isinstance(self.known, int):
             which = f"up to {self.known} of a person's released attributes"
         else:
-            which = f"any of a person's {', '.join(self.known)}"
+            which = f"any of a person's {', '.join(self.known)}" if self.known else "none of a person's attributes"
         return f"somebody who already knows {which} (as finely as they are cut)"
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,23 +13,22 @@ from numpy.typing import ArrayLike
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.numeric.leaving import while_awaited
-from privacyfunnel.promises.clause import Clause, level_within
+from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.confidence_bounds import OUTWARDS
-from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
+from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import NOBODY, Possible
-from privacyfunnel.promises.views import View
 from privacyfunnel.proof import tested, worst_case
-from privacyfunnel.proof.exponentials import e_to, log_above
+from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.proof.histories import entries_together, marginal_errors
 from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
+from privacyfunnel.proof.tally import Tally, level_line, log_of, worst_at
 from privacyfunnel.proof.unseen import Room, room_for
-from privacyfunnel.proof.verdict import Certificate, Level, Worst
+from privacyfunnel.proof.verdict import Certificate, Worst
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.typing import Integers
 
 ONE = Fraction(1)
 """No factor on top of a lift: all blocks of a protocol are looked at together."""
@@ -182,7 +180,7 @@ def _check(
     if notion.confidence is not None:
         entries = shown.multiplied() if isinstance(shown, Product) else shown
         return (_check_tested if notion.tested else _check_over)(entries, joint, notion)
-    tally = _Tally(notion)
+    tally = Tally(notion)
     for clause in notion.clauses(joint):
         on = shown.on(clause.joint) if isinstance(shown, Product) else shown
         for view in while_awaited(clause.views):
@@ -208,45 +206,6 @@ def bound_of(clause: Clause, name: str) -> Fraction | None:
     return e_to(limit) if math.isfinite(limit) else None
 
 
-class _Tally:
-    """What all clauses come to: how far each is used up, and where one is used up most."""
-
-    def __init__(self, notion: Notion, worst: Worst | None = None) -> None:
-        self._notion, self._worst, self._share = notion, worst, -1.0
-        self._reached: dict[int, tuple[Clause, Limits, bool]] = {}
-
-    def count(self, clause: Clause, view: View, name: str, ratio: Fraction | None, place: Integers, kept: bool) -> None:
-        """A view's largest ratio of a kind, and whether the clause allows it."""
-        got = _log(ratio)
-        _, reached, holds = self._reached.get(id(clause), (clause, Limits(0.0, 0.0, 0.0), True))
-        reached = replace(reached, **{name: max(got, reached.named()[name])})
-        self._reached[id(clause)] = clause, reached, holds and kept
-        if math.isfinite(clause.limits.named()[name]):
-            alone = replace(Limits(0.0, 0.0, 0.0), **{name: got})
-            own = level_within([clause], [alone], self._notion.epsilon)
-            if own > self._share:
-                self._share, self._worst = own, _worst(clause.joint, view, place, ratio, falls=name == "lower")
-
-    def certificate(self) -> Certificate:
-        """The verdict."""
-        found = list(self._reached.values())
-        level = level_within([clause for clause, _, _ in found], [got for _, got, _ in found], self._notion.epsilon)
-        reached = reduce(Limits.wider, (got for _, got, _ in found), Limits(0.0, 0.0, 0.0))
-        holds = all(kept for _, _, kept in found)
-        line = _level_line(self._notion, level)
-        return Certificate(holds, self._notion, level, self._worst, reached, line, levels=self._levels())
-
-    def _levels(self) -> tuple[Level, ...]:
-        """Of every subject, the clause that is used up most."""
-        levels: dict[str, Level] = {}
-        for clause, reached, holds in self._reached.values():
-            found = Level(clause.subject, clause.level_of(reached), clause.epsilon, holds)
-            before = levels.get(clause.subject, found)
-            worse = found.level * before.promised >= before.level * found.promised
-            levels[clause.subject] = replace(found if worse else before, holds=found.holds and before.holds)
-        return tuple(levels.values())
-
-
 def _check_chained(product: Product, notion: Notion) -> Certificate:
     """For products with too many outputs: some blocks over all their outputs, then each other block by itself.
 
@@ -257,7 +216,7 @@ def _check_chained(product: Product, notion: Notion) -> Certificate:
     views = [view for clause in notion.clauses(product.joint) for view in clause.views]
     spreads = [factor.own_spread() for factor in product.factors]
     together: list[int] = []
-    for b in sorted(range(len(spreads)), key=lambda b: -_log(spreads[b])):
+    for b in sorted(range(len(spreads)), key=lambda b: -log_of(spreads[b])):
         if product.work(views, [*together, b]) <= MOST_WORK:
             together.append(b)
     rest = [spreads[b] for b in range(len(spreads)) if b not in together]
@@ -269,24 +228,9 @@ def _check_chained(product: Product, notion: Notion) -> Certificate:
     return replace(found, reason=line, chained=True)
 
 
-def _level_line(notion: Notion, level: float) -> str:
-    if notion.simple:
-        return f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
-    return f"{level / (notion.epsilon or PERFECT_LEVEL):.9g} times what is promised"
-
-
-def _log(ratio: Fraction | None) -> float:
-    return math.inf if ratio is None else log_above(ratio)
-
-
-def limits_above(fall: Fraction, rise: Fraction, odds: Fraction | None) -> Limits:
-    """How far down, up and apart lifts from `fall` to `rise` go, two of them `odds` apart (None: ∞), rounded up."""
-    return Limits(lower=_log(1 / fall if fall else None), upper=log_above(rise), spread=_log(odds))
-
-
 def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     """Every limit in every view for every distribution that the counts leave open, and where each is tightest."""
-    tally = _Tally(notion, Worst(joint.secret_values[0], 0, Fraction(1)))
+    tally = Tally(notion, Worst(joint.secret_values[0], 0, Fraction(1)))
     for clause, parts in notion.possible_clauses(joint):
         for part in parts:
             if clause.most is not None:
@@ -301,7 +245,7 @@ def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
     return tally.certificate()
 
 
-def _count_belief(tally: _Tally, entries: Entries, clause: Clause, part: Possible) -> None:
+def _count_belief(tally: Tally, entries: Entries, clause: Clause, part: Possible) -> None:
     """The largest belief in a clause's event, whatever share of people have it, against the most that it may be.
 
     Both are told as multiples of the share that was counted: so a limit on belief is a limit on a lift as well.
@@ -324,15 +268,15 @@ def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate
     found, reached = tested.tightest(entries, joint, allowed, doubt), Limits()
     (view,) = notion.views(joint)
     for kind, place in found.items():
-        got = _log(place.ratio)
+        got = log_of(place.ratio)
         reached = replace(reached, **{kind: got})
         own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
         if own > share:
             at = np.array([place.output, 0, place.secret, place.against])
-            share, worst = own, _worst(joint, view, at, place.ratio, falls=kind == "lower")
+            share, worst = own, worst_at(joint, view, at, place.ratio, falls=kind == "lower")
     level = notion.level_of(reached)
     holds = all(place.passes for place in found.values())
-    return Certificate(holds, notion, level, worst, reached, _level_line(notion, level))
+    return Certificate(holds, notion, level, worst, reached, level_line(notion, level))
 
 
 def limits_to_test(notion: Notion) -> tuple[dict[worst_case.Side, Fraction], float]:
@@ -341,16 +285,6 @@ def limits_to_test(notion: Notion) -> tuple[dict[worst_case.Side, Fraction], flo
     limits = {kind: getattr(asked, kind) for kind in worst_case.SIDES}
     doubt = (1.0 - (notion.confidence or 0.0)) * (1 - OUTWARDS)
     return {kind: e_to(limit) for kind, limit in limits.items() if math.isfinite(limit)}, doubt
-
-
-def _worst(joint: Joint, view: View, place: Integers, ratio: Fraction | None, falls: bool) -> Worst:
-    output, cell, s, t = (int(part) for part in place)
-    lift = ratio
-    if falls:
-        lift = 1 / ratio if ratio is not None else Fraction(0)
-    x = int(np.flatnonzero(view.cell == cell)[0])
-    known = {joint.attributes[j]: joint.values[x, j] for j in view.known}
-    return Worst(joint.secret_values[s], output, lift, joint.secret_values[t] if t >= 0 else None, known)
 
 
 def _refused(notion: Notion, reason: str) -> Certificate:

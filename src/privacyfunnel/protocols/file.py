@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from privacyfunnel.distribution.column import Column, Reading
-from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
+from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import notion_from
@@ -20,7 +20,12 @@ from privacyfunnel.promises.several import Promises
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.json_file import (
+    LONGEST_DIGEST,
+    LONGEST_TEXT,
+    MOST_COLUMNS,
+    MOST_VALUES,
     SHOWN,
+    STRICT,
     check_unchanged,
     digest_of_content,
     integers,
@@ -29,6 +34,7 @@ from privacyfunnel.protocols.json_file import (
     written,
 )
 from privacyfunnel.protocols.kept import Likeness, Precision
+from privacyfunnel.protocols.noise_in_file import NoiseInFile, noise_in, plain_noise
 from privacyfunnel.protocols.protocol import Fitted, Objective, Protocol
 from privacyfunnel.protocols.published import published
 
@@ -37,15 +43,6 @@ OLDER_SCHEMA = "privacyfunnel-protocol/2"
 """It knows no noisy counts and no nearest combinations; all else is as it was, so it is read."""
 OLD_SCHEMA = "privacyfunnel-protocol/1"
 """Its draws for values never seen were not proven, and it did not say how it was fitted."""
-MOST_VALUES = 5_000_000
-"""As many combinations of values as are counted at most."""
-MOST_COLUMNS = 1_000
-"""In a block; and blocks in a protocol, each of which has a column at least."""
-LONGEST_TEXT = 10_000
-"""Letters of a sentence about the protocol: the longest of ours names every attribute."""
-LONGEST_DIGEST = 100
-"""Letters: "sha256:" and 64 digits, with room."""
-STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class _Block(BaseModel):
@@ -84,22 +81,6 @@ class LikenessInFile(BaseModel):
     cells_unchanged: float = Field(ge=0, le=1)
     rows_unchanged: float = Field(ge=0, le=1)
     weights: tuple[tuple[str, float], ...] = Field(max_length=MOST_COLUMNS)
-
-
-class NoiseInFile(BaseModel):
-    """Noisy counts."""
-
-    model_config = STRICT
-
-    epsilon: float = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
-    delta: float = Field(ge=0, le=MOST_DELTA)
-    people: int = Field(ge=1, le=MOST_PEOPLE)
-    declared: bool
-    choosing: float = Field(ge=0, le=MOST_EPSILON, default=0.0)
-    attributes: tuple[str, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
-    combinations: tuple[tuple[int, ...], ...] | None = Field(min_length=1, max_length=MOST_VALUES)
-    counts: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
-    """For every value of the secret, the noisy counts of the combinations; all of them in C order if none are listed"""
 
 
 class _File(BaseModel):
@@ -183,20 +164,6 @@ def _plain_block(block: Block) -> dict[str, Any]:
     }
 
 
-def plain_noise(noise: Noise) -> dict[str, Any]:
-    """Noisy counts as plain data."""
-    return {
-        "epsilon": noise.epsilon,
-        "delta": noise.delta,
-        "people": noise.people,
-        "declared": noise.declared,
-        **({"choosing": noise.choosing} if noise.choosing else {}),
-        "attributes": list(noise.attributes),
-        "combinations": noise.codes.tolist() if noise.codes is not None else None,
-        "counts": noise.counts.tolist(),
-    }
-
-
 def _to_protocol(file: _File) -> Protocol:
     notion = notion_from(file.promise)
     if file.guarantee != notion.words():
@@ -273,38 +240,6 @@ def _to_noise(file: _File) -> Noise | None:
     """The noisy counts, for the columns that are released."""
     columns = [column for block in file.blocks for column in block.columns]
     return noise_in(file.noise, file.fitted, file.people, columns, ordered=len(file.blocks) == 1)
-
-
-def noise_in(
-    found: NoiseInFile | None, fitted: Fitted, people: int | None, columns: Sequence[Column], *, ordered: bool
-) -> Noise | None:
-    """The noisy counts of `columns`, in their order if they must be."""
-    by_name = {column.name: column for column in columns}
-    if (found is None) == (fitted == "private counts"):
-        raise InvalidProtocol("noisy counts belong to private fits, and to no others")
-    if found is None:
-        return None
-    if set(found.attributes) != set(by_name) or len(found.attributes) != len(by_name):
-        raise InvalidProtocol("the noisy counts are not of the columns that are released")
-    if found.people != people:
-        raise InvalidProtocol("the noisy counts are of another number of people")
-    counts = integers(found.counts)
-    codes = integers(found.combinations) if found.combinations is not None else None
-    sizes = [len(by_name[name]) for name in found.attributes]
-    listed = math.prod(sizes) if codes is None else len(codes)
-    if counts.shape[1] != listed or ((counts < -MOST_PEOPLE) | (counts > MOST_PEOPLE)).any():
-        raise InvalidProtocol("the noisy counts do not fit the combinations of values")
-    if (codes is None) != (found.delta == 0):
-        raise InvalidProtocol("noisy counts of some combinations only have a δ, and those of all have none")
-    if ordered and found.attributes != tuple(by_name):
-        raise InvalidProtocol("the noisy counts and the values have their columns in another order")
-    if codes is not None and (codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any()):
-        raise InvalidProtocol("a combination with noisy counts has a value that its column does not have")
-    if codes is not None and (len(np.unique(codes, axis=0)) < len(codes) or (counts < 0).any()):
-        raise InvalidProtocol("noisy counts are listed twice, or below a threshold")
-    return Noise(
-        found.epsilon, found.people, found.attributes, counts, codes, found.delta, found.declared, found.choosing
-    )
 
 
 def _to_block(block: _Block) -> Block:

@@ -14,23 +14,23 @@ from privacyfunnel.distribution.refinement import read_from
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.protocols.digits import multiple_of
-from privacyfunnel.protocols.file import (
+from privacyfunnel.protocols.file import LikenessInFile, channel_in, likeness_in, plain_channel
+from privacyfunnel.protocols.follow_up import FollowUp, Steps, length, most_outputs
+from privacyfunnel.protocols.json_file import (
     LONGEST_DIGEST,
     LONGEST_TEXT,
     MOST_COLUMNS,
     MOST_VALUES,
+    SHOWN,
     STRICT,
-    LikenessInFile,
-    NoiseInFile,
-    channel_in,
-    likeness_in,
-    noise_in,
-    plain_channel,
-    plain_noise,
+    check_unchanged,
+    digest_of_content,
+    integers,
+    parsed,
+    valid,
 )
-from privacyfunnel.protocols.follow_up import FollowUp, Steps, length, most_outputs
-from privacyfunnel.protocols.json_file import SHOWN, check_unchanged, digest_of_content, integers, parsed, valid
 from privacyfunnel.protocols.kept import Likeness
+from privacyfunnel.protocols.noise_in_file import NoiseInFile, noise_in, plain_noise
 from privacyfunnel.protocols.protocol import Fitted, Objective, Protocol
 
 FAMILY = "privacyfunnel-follow-up/"

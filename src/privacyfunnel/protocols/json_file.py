@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.typing import Integers
@@ -26,6 +26,15 @@ SHOWN = 60
 """Letters of a foreign schema that a message quotes."""
 DEEP = 4
 """Steps into a file after which a message has said well enough where a fault is."""
+MOST_VALUES = 5_000_000
+"""As many combinations of values as are counted at most."""
+MOST_COLUMNS = 1_000
+"""In a block; and blocks in a protocol, each of which has a column at least."""
+LONGEST_TEXT = 10_000
+"""Letters of a sentence about the protocol: the longest of ours names every attribute."""
+LONGEST_DIGEST = 100
+"""Letters: "sha256:" and 64 digits, with room."""
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 _Read = TypeVar("_Read")
 

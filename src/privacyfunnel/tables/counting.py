@@ -14,9 +14,10 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.tables.domain import Domain, opened
-from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at, with_groups
+from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
+from privacyfunnel.tables.groups import with_groups
 from privacyfunnel.tables.private_counts import at_threshold, private
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
@@ -105,6 +106,8 @@ def count_table(
     attributes = [attributes] if isinstance(attributes, str) else list(attributes)
     _check_names(secrets, attributes, allow_secret_attribute)
     used = {*secrets, *attributes}
+    if not isinstance(wishes.groups, Mapping):
+        raise InvalidTable("groups are given by column, {'town': {'north': ['Ashford', 'Birch']}}")
     source.require([*secrets, *attributes, *sorted(wishes.columns())])
     idle = sorted(wishes.columns() - used)
     if idle:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from privacyfunnel.distribution.column import OPEN, OTHER, Column
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.protocols.file import MOST_COLUMNS
+from privacyfunnel.protocols.json_file import MOST_COLUMNS
 from privacyfunnel.tables.cutting import FLOAT_DIGITS
 from privacyfunnel.tables.domain import SCHEMA, DeclaredColumn, Domain
 from privacyfunnel.tables.fitting import DEFAULT_BINS, Wishes, fit_columns

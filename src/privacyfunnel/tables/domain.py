@@ -32,8 +32,7 @@ from privacyfunnel.distribution.column import (
 )
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidDomain
-from privacyfunnel.protocols.file import LONGEST_TEXT, MOST_COLUMNS
-from privacyfunnel.protocols.json_file import MOST_BYTES
+from privacyfunnel.protocols.json_file import LONGEST_TEXT, MOST_BYTES, MOST_COLUMNS
 from privacyfunnel.tables.mistakes import SHOWN, parsed, words_for
 
 SCHEMA: Literal["privacyfunnel-domain/1"] = "privacyfunnel-domain/1"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution import raw
-from privacyfunnel.distribution.column import MOST_LABELS, OTHER, Column, Label, Reading, bin_labels, grouped, short
+from privacyfunnel.distribution.column import MOST_LABELS, OTHER, Column, Label, Reading, bin_labels, short
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.cutting import Bins, edges_for
@@ -222,32 +222,6 @@ def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
 def _fit_texts(source: Grouping, name: str, profile: Profile, wishes: Wishes) -> FittedColumn:
     kept = f"{profile.distinct} values kept as they are" if profile.distinct != 1 else "its one value kept as it is"
     return FittedColumn(_labelled(source, name, "text", wishes.markers), kept + look_alikes(profile))
-
-
-def with_groups(fitted: FittedColumn, wishes: Wishes) -> FittedColumn:
-    """The column with the groups of its texts that were asked for, merged unless that is left open."""
-    asked = {label: tuple(values) for label, values in wishes.groups.get(fitted.column.name, {}).items()}
-    checked = checked_groups(replace(fitted, groups=asked))
-    if wishes.open_groups or not asked:
-        return checked
-    merged, of = grouped(fitted.column, asked)
-    own = len(np.unique(of))
-    return replace(fitted, column=merged, notice=f"{fitted.notice}; groups make {own} values of them")
-
-
-def checked_groups(fitted: FittedColumn) -> FittedColumn:
-    """The column, unless the groups of its texts make no sense."""
-    column = fitted.column
-    if fitted.groups and column.kind != "text":
-        raise InvalidTable(f"column {column.name!r} is not one of texts, so it has no groups; cut numbers with --bins")
-    try:
-        grouped(column, fitted.groups)
-    except ValueError:
-        raise InvalidTable(
-            f"the groups of column {column.name!r} contradict each other or its values: each value can be in one "
-            "group, and a group needs a name that no value has"
-        ) from None
-    return fitted
 
 
 def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:

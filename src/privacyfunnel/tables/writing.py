@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,7 +39,10 @@ def format_of(path: Path) -> str:
 
 
 def check_output(path: Path, force: bool, inputs: tuple[Path | None, ...] = ()) -> None:
-    """Refuse an output that is an input, exists without --force, or lies in no folder."""
+    """Refuse an output that is an input, exists without --force, or lies in no folder that can be written to.
+
+    Asked before long work is done for it.
+    """
     try:
         if any(other is not None and other.exists() and path.exists() and path.samefile(other) for other in inputs):
             raise OutputRefused(f"{path} is the input itself; choose another output")
@@ -48,6 +52,8 @@ def check_output(path: Path, force: bool, inputs: tuple[Path | None, ...] = ()) 
             raise OutputRefused(f"{path} is a folder")
         if path.exists() and not force:
             raise OutputRefused(f"{path} exists; pass --force to replace it")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
     except OSError as trouble:
         raise OutputRefused(f"{str(path)[:SHOWN]} cannot be written: {in_words(trouble)}") from None
 

@@ -14,7 +14,7 @@ from optimiser.test_side_channels import brute_level, spread, tables
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, NotCertified, UnseenValues
 from privacyfunnel.optimiser.blocks import construction
-from privacyfunnel.optimiser.blocks.redrawing import redrawn
+from privacyfunnel.optimiser.faithful.redrawing import redrawn
 from privacyfunnel.proof import certificate
 from privacyfunnel.protocols.released import kept, released
 from privacyfunnel.tables.sanitiser import Sanitiser

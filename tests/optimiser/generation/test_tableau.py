@@ -9,10 +9,21 @@ import privacyfunnel as pf
 from optimiser.generation.test_lanes import drawn
 from optimiser.test_side_channels import tables
 from privacyfunnel.numeric import cores
-from privacyfunnel.optimiser.generation.boxes import _fill, bound_box
+from privacyfunnel.optimiser.generation.boxes import BROKEN, _fill, bound_box
 from privacyfunnel.optimiser.generation.branch import LANES, Tree
 from privacyfunnel.optimiser.generation.pricing import Oracle, essential, extremes, reduced_cost
-from privacyfunnel.optimiser.generation.tableau import Tableau, add_worst, begin, drop_idle, overstepped, renew, solve
+from privacyfunnel.optimiser.generation.tableau import (
+    FULL,
+    Tableau,
+    add_worst,
+    begin,
+    drop_idle,
+    overstepped,
+    renew,
+    solve,
+    take_all_out,
+    without_rows,
+)
 from privacyfunnel.optimiser.program.polytope import Polytope
 
 NEARLY = 1e-7
@@ -39,7 +50,7 @@ def least_in(rows, cost, lower, upper, tableau):
         prices = solve(d, low, high, np.inf, tableau)
         assert not prices[~tableau.is_in].any()
         over = overstepped(rows.starts, rows.column, rows.entry, rows.low, rows.high, tableau)
-        if not add_worst(rows.starts, rows.column, rows.entry, over, tableau):
+        if add_worst(rows.starts, rows.column, rows.entry, over, BROKEN, tableau) == 0:
             return tableau.x.copy()
     raise AssertionError("rows are added again and again")
 
@@ -101,6 +112,20 @@ def test_a_tableau_tells_each_basic_variable_while_rows_come_and_go(epsilon):
         counts.add(count)
     assert 1 < max(counts) < len(rows.A)
     assert len(counts) > 1
+
+
+def test_a_tableau_takes_no_more_rows_than_it_has_place_for():
+    _, oracle = drawn((3, 3, 4), 0.5)
+    rows, small = oracle.rows(), without_rows(oracle.n_x, len(oracle.A), 3)
+    over = np.array([2.0, 1.0] + [0.0] * (len(rows.A) - 2))
+    assert add_worst(rows.starts, rows.column, rows.entry, over, 1.5, small) == 1
+    assert np.flatnonzero(small.is_in).tolist() == [0]
+    over = np.where(small.is_in, 0.0, 1.0)
+    assert add_worst(rows.starts, rows.column, rows.entry, over, BROKEN, small) == FULL
+    assert small.used[0] == small.is_in.sum() == 3
+    take_all_out(small)
+    assert small.used[0] == small.is_in.sum() == 0
+    assert small.outside.tolist() == list(range(oracle.n_x))
 
 
 def test_only_large_tableaux_begin_without_rows():

@@ -1,13 +1,12 @@
 """Learn, then test: what is released keeps the promise for the population as often as it says."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidJoint, InvalidPromise
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.robust import annealed_outputs, learn_and_test
 from privacyfunnel.optimiser.robust.annealed_outputs import Window, candidate
 from privacyfunnel.optimiser.robust.smoothed_counts import smoothed
@@ -97,9 +96,9 @@ def test_it_keeps_something_and_the_same_every_time():
 def test_no_time_and_few_people_release_nothing():
     notion = pf.robust(pf.LIP(0.4), within="tested")
     joint = sampled(truth(), 30_000, np.random.default_rng(1))
-    started = time.monotonic()
+    started = ticks()
     assert pf.optimise(joint, notion, time_limit=0).channel.shape == (1, 60)
-    assert time.monotonic() - started < 5
+    assert ticks() - started < 5
     few = pf.optimise(pf.Joint([[1, 0], [0, 1]]), notion)
     assert few.channel.shape == (1, 2)
     assert pf.certify(few, pf.Joint([[1, 0], [0, 1]])).holds

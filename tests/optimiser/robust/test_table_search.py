@@ -1,6 +1,5 @@
 """Protocols over nested sets: they keep their promise for the truth, and more columns never keep much less."""
 
-import time
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy.stats import binomtest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
+from privacyfunnel.numeric.clock import ticks
 
 ALARM = 1e-6
 
@@ -149,9 +149,9 @@ def test_time_that_is_up_leaves_a_certified_protocol():
     joint = some_people(3, (4, 5, 3), 20_000)
     pf.optimise(some_people(), pf.robust(pf.LIP(0.5)), time_limit=1)  # loops are compiled when they are first used
     for notion in (pf.LIP(0.5), pf.SRLIP(0.5, known=1)):
-        started = time.monotonic()
+        started = ticks()
         protocol = pf.optimise(joint, pf.robust(notion), time_limit=0.2)
-        assert time.monotonic() - started < 15
+        assert ticks() - started < 15
         assert pf.certify(protocol, joint).holds
 
 
@@ -240,7 +240,7 @@ def test_a_row_for_every_person_takes_little_longer_than_its_time_limit():
     array = np.zeros((2, 60, 60), dtype=np.int64)
     array[np.arange(60) % 2, np.arange(60), np.arange(60)] = 1
     joint = pf.Joint(array)
-    started = time.monotonic()
+    started = ticks()
     protocol = pf.optimise(joint, pf.robust(pf.LIP(0.5)), time_limit=2)
-    assert time.monotonic() - started < 40
+    assert ticks() - started < 40
     assert pf.certify(protocol, joint).holds

@@ -1,5 +1,6 @@
 """Thousands of values and many attackers: p_x is split in two, again and again, and the promise is kept."""
 
+import importlib
 import threading
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 import privacyfunnel as pf
 from optimiser.test_side_channels import brute_level, spread, tables
 from privacyfunnel.errors import TooManyAttackers
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.splitting import search
 from privacyfunnel.optimiser.splitting.halves import Halving, Piece, stricter
@@ -20,6 +22,7 @@ from privacyfunnel.promises import sparse_rows
 from privacyfunnel.promises.sparse_rows import sparse_rows_of
 from privacyfunnel.proof.certificate import certify_channel
 
+optimise_module = importlib.import_module("privacyfunnel.optimiser.optimise")  # whose name is that of its function
 FIVE = ["sex", "race", "marital_status", "education", "occupation"]
 
 
@@ -86,7 +89,7 @@ def test_split_protocols_keep_the_promise_by_the_definition_and_stay_below_the_b
 
 @pytest.mark.usefixtures("compiled_loops")
 def test_splitting_finds_most_of_what_the_best_protocol_keeps(monkeypatch):
-    monkeypatch.setattr("privacyfunnel.optimiser.splitting.search.NOT_SPLIT_TO", 0)
+    monkeypatch.setattr(search, "MOST_ROWS_ENTRIES", 0)  # else posteriors around single values come first
     joint = pf.Joint(np.random.default_rng(2020).random((2, 3, 3, 4)))
     split = split_anyway(joint, pf.SRLIP(1.0))
     best = pf.optimise(joint, pf.SRLIP(1.0), gap=0.05)
@@ -94,11 +97,26 @@ def test_splitting_finds_most_of_what_the_best_protocol_keeps(monkeypatch):
     assert "split in two" in split.how
 
 
+@pytest.mark.usefixtures("compiled_loops")
+def test_a_search_goes_on_where_it_stopped():
+    joint, notion = pf.Joint(np.random.default_rng(7).random((2, 4, 4, 5))), pf.SRLIP(0.5)
+    going_on, nobody = search.Splitting(joint, notion), threading.Event()
+    first, posteriors = going_on.found(2.0, None, nobody, ticks())
+    # with no time for anything new
+    again, same = going_on.found(0.0, None, nobody, ticks())
+    assert again.utility == pytest.approx(first.utility, abs=1e-6)
+    assert again.upper_bound == first.upper_bound
+    assert len(same) == len(posteriors)
+    more, _ = going_on.found(2.0, None, nobody, ticks())
+    assert more.utility >= first.utility - 1e-6
+    assert pf.certify(more, joint).holds
+
+
 def test_values_that_are_decided_together_stay_in_proportion():
     joint = pf.Joint(np.random.default_rng(1).random((2, 3, 4, 5)))
     halving = Halving(sparse_rows_of(pf.SRLIP(1.0).clauses(joint)), joint.codes, joint.p_x)
     whole = Piece(np.arange(joint.n_x), joint.p_x)
-    split = halving.split(whole, 20, apart=False)
+    split = halving.split(whole, 20, 10.0, apart=False)
     rarest = np.argsort(-joint.p_x, kind="stable")[20:]
     assert np.ptp(split.f[rarest]) == 0
     assert np.ptp(split.f) > 0
@@ -139,3 +157,16 @@ def test_five_columns_of_real_people_keep_nats_where_linear_programs_took_too_lo
     assert joint.n_x > 3000
     assert pf.certify(protocol, joint).holds
     assert protocol.utility > 2.5
+
+
+def test_some_hundred_values_keep_no_less_than_splitting_finds_first(monkeypatch):
+    p = np.random.default_rng(7).integers(0, 9, (3, 4, 5, 7))
+    joint, seen = pf.Joint(p), []
+    assert search.FIRST_FROM <= joint.n_x < search.SPLIT_FROM
+    first = optimise_module.split_first
+    monkeypatch.setattr(optimise_module, "split_first", lambda *task: seen.append(first(*task)) or seen[-1])
+    protocol = pf.optimise(joint, pf.SRLIP(0.3), time_limit=3)
+    ((split, _),) = seen
+    assert 0 < split.utility <= protocol.utility <= protocol.upper_bound <= split.upper_bound + 1e-9
+    assert pf.certify(protocol, joint).holds
+    assert brute_level(p, spread(protocol, p)) <= 0.3 + 1e-9

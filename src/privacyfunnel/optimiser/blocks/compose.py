@@ -41,8 +41,8 @@ from privacyfunnel.optimiser.blocks.construction import (
 from privacyfunnel.optimiser.blocks.fewest_changes import Chain, Countable
 from privacyfunnel.optimiser.blocks.joint_outputs import Parts
 from privacyfunnel.optimiser.blocks.product_posteriors import ProductPosteriors
-from privacyfunnel.optimiser.blocks.redrawing import redrawn
 from privacyfunnel.optimiser.bounds.one_view import bound_by_views
+from privacyfunnel.optimiser.faithful.redrawing import redrawn
 from privacyfunnel.optimiser.faithful.search import Standing
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.exact_protocol import exact_protocol

@@ -21,10 +21,10 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.optimiser.blocks.construction import PASSES, Build, RowsFor, whole_rows
 from privacyfunnel.optimiser.blocks.joint_outputs import Parts
-from privacyfunnel.optimiser.blocks.redrawing import likeness_of, passed, shares_of, similarity_in
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.plan_rounding import round_plan
 from privacyfunnel.optimiser.faithful.program import Program
+from privacyfunnel.optimiser.faithful.redrawing import likeness_of, passed, shares_of, similarity_in
 from privacyfunnel.optimiser.faithful.search import Standing, generate, polished
 from privacyfunnel.optimiser.faithful.task import SPARED, not_exceeded
 from privacyfunnel.promises.limits import Limits

@@ -7,13 +7,13 @@ term per cell of J, the second is a promise of the same kind on the values of on
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.generation.branch import prove
 from privacyfunnel.optimiser.generation.pricing import SHARPNESS, WORTH_FINDING, CellOracle, essential, local_search
@@ -41,14 +41,14 @@ def bound_by_chains(polytope: Polytope, views: list[View], state: State, seconds
     Every view gets some of the time; those with the least bounds share the rest.
     """
     polytope = Polytope(essential(polytope.G), polytope.p_x)
-    end = time.monotonic() + seconds
+    end = ticks() + seconds
     chains = [view.cell for view in views if 1 < view.n_cells < polytope.n_x]
     for finalists in (len(chains), BEST):
         last = finalists <= BEST
-        until = end if last else time.monotonic() + FIRST_LOOK * seconds
+        until = end if last else ticks() + FIRST_LOOK * seconds
         bounds = []
         for place, cell in enumerate(chains[:finalists]):
-            now = time.monotonic()
+            now = ticks()
             if state.stopped() or state.closed() or now >= until:
                 return
             bounds.append(_chain(polytope, cell, state, (until - now) / (min(finalists, len(chains)) - place)))
@@ -61,11 +61,9 @@ def bound_by_chains(polytope: Polytope, views: list[View], state: State, seconds
 
 def _chain(polytope: Polytope, cell: Integers, state: State, seconds: float) -> float:
     """No protocol keeps more than this: what can be known of the cell, and of X given the cell."""
-    now = time.monotonic()
+    now = ticks()
     inside = _kept_inside(polytope, cell, state, now + seconds / 2)
-    between = _kept_between(
-        polytope, cell, PART * state.gap, lambda: state.stopped() or time.monotonic() >= now + seconds
-    )
+    between = _kept_between(polytope, cell, PART * state.gap, lambda: state.stopped() or ticks() >= now + seconds)
     return no_less(between + inside)
 
 
@@ -105,7 +103,7 @@ def _kept_inside(polytope: Polytope, cell: Integers, state: State, until: float)
     left = 1.0
     for k in np.argsort(-masses):  # the cells that matter most go first
         x = np.flatnonzero(cell == k)
-        now = time.monotonic()
+        now = ticks()
         share = max(0.0, until - now) * float(masses[k]) / max(left, float(masses[k]))
         kept += float(masses[k]) * _kept_in(polytope, x, state, share)
         left -= float(masses[k])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from math import comb
 
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.few_secrets.search import sweep_affordable, sweeps
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Search
@@ -28,12 +28,12 @@ def bound_by_fewer(state: Search, pencils: list[Integers], *, seconds: float) ->
 
     `pencils` are groups of rows, the one that allows least first.
     """
-    until = time.monotonic() + min(LONGEST, seconds)
+    until = ticks() + min(LONGEST, seconds)
     chosen, rest = pencils[:1], pencils[1:]
     while chosen and rest:
         allowed = []
         for pencil in rest[:TRIED]:
-            bound = _allowed(state, np.concatenate([*chosen, pencil]), len(chosen) + 2, until - time.monotonic())
+            bound = _allowed(state, np.concatenate([*chosen, pencil]), len(chosen) + 2, until - ticks())
             if bound is None:
                 break
             allowed.append(bound)

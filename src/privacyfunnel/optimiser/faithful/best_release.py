@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import cast
 
@@ -11,6 +10,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidJoint, InvalidPromise, NotCertified
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.faithful.by_tables import HARDLY, Clock, average_similarity, tables_of
 from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate
 from privacyfunnel.optimiser.faithful.task import MIXES, Faithful, Task
@@ -119,7 +119,7 @@ def _by_tables(
                 progress(Progress(max(one[0] for one in found), 1.0, clock.spent()))
         _, cut, task, standing = max(found, key=lambda one: one[0])
         plain = faithful(joint, promise, weights=weights, ordered=ordered, gap=gap, time_limit=clock.left() / 2)
-        standing.time_limit, standing.started = clock.left(), time.monotonic()
+        standing.time_limit, standing.started = clock.left(), ticks()
         plan = task.table_plan(cut, standing)
     names = " × ".join(task.mean.attributes)
     whole = Task.of([domain], notion, weights, ordered, task.region)

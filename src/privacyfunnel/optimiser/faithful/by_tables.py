@@ -9,7 +9,6 @@ searched on.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, rounded_columns
 from privacyfunnel.optimiser.faithful.search import Plan
 from privacyfunnel.optimiser.robust.demands import Demand
@@ -87,7 +87,7 @@ class Clock:
     """How long each table may take."""
 
     def __init__(self, time_limit: float | None, tables: int) -> None:
-        self._tables, self._started = tables, time.monotonic()
+        self._tables, self._started = tables, ticks()
         self._seconds = WHOLE_SEARCH if time_limit is None else time_limit
 
     def first_look(self) -> float:
@@ -95,7 +95,7 @@ class Clock:
         return min(FIRST_LOOK, self._seconds / (2 * self._tables))
 
     def spent(self) -> float:
-        return time.monotonic() - self._started
+        return ticks() - self._started
 
     def left(self) -> float:
         return max(0.0, self._seconds - self.spent())

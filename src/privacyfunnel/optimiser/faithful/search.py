@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.lp import interior
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.first_program import ALL_PAIRS, first_limits, first_pairs
@@ -80,7 +80,7 @@ class Standing(Watched):
     sparse: Plan | None = None
     """Of many values: a plan without p pᵀ that keeps the promise with room to spare."""
     upper_bound: float = 1.0
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=ticks)
 
     @classmethod
     def begun(
@@ -100,12 +100,12 @@ class Standing(Watched):
 
     def left(self) -> float:
         """Seconds until the time limit."""
-        return UNHURRIED * 10 if self.time_limit is None else self.time_limit - (time.monotonic() - self.started)
+        return UNHURRIED * 10 if self.time_limit is None else self.time_limit - (ticks() - self.started)
 
     def polishing(self) -> Callable[[], bool]:
         """Whether the last linear programs, which begin now, took their time; who pressed Ctrl-C waits for little."""
-        begun = time.monotonic()
-        return lambda: time.monotonic() - begun >= (HURRIED if self.interrupted.is_set() else POLISHING)
+        begun = ticks()
+        return lambda: ticks() - begun >= (HURRIED if self.interrupted.is_set() else POLISHING)
 
     def keep(self, plan: Plan, fidelity: float) -> None:
         if fidelity > self.fidelity:

@@ -31,6 +31,8 @@ LOWERED_FROM = 10_000
 """Entries of A from which on that is done: small boxes are cut in less time than they are asked."""
 LOWERED_BY = 0.01
 """Of its side, what a value must be lowered by."""
+BROKEN = 1e-8
+"""By how much a row that is not in the tableau may be overstepped."""
 EMPTY = 1e-9
 """A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
@@ -259,7 +261,7 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
             over = overstepped(rows.starts, rows.column, rows.entry, rows.low, rows.high, tableau)
             if room <= 0 or not math.isfinite(bound):
                 return best
-            if not add_worst(rows.starts, rows.column, rows.entry, over, tableau):
+            if add_worst(rows.starts, rows.column, rows.entry, over, BROKEN, tableau) == 0:
                 break
         if m * n > LOWERED_FROM and not lower_sides(rows, cost, -gap - height, low, high, lower, upper, tableau):
             return np.inf

@@ -12,13 +12,13 @@ to stage, so that every proof comes to an end, the sooner the dearer; the next o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.generation.branch import Tree, polished
 from privacyfunnel.optimiser.generation.pricing import Programs
@@ -68,9 +68,9 @@ class LoweredPrices:
 
     def prove(self, y: Vector, seconds: float) -> Matrix:
         """Prove what can be proven at prices below y; posteriors that were met and would improve the mixture."""
-        until = time.monotonic() + seconds
+        until = ticks() + seconds
         while True:
-            begun = time.monotonic()
+            begun = ticks()
             there_is, tolerance = self.shares[0] * (until - begun), TOLERANCE_SHARE * self.scale
             tree = Tree.of(self.oracle, y, self.upper, tolerance)
             prices = self._stages(tree, y, there_is)
@@ -78,7 +78,7 @@ class LoweredPrices:
             if len(improving) or self.stopped():
                 return improving
             closed, first = tree.bound >= -tolerance, len(self.shares) == len(SHARES)
-            early = closed and time.monotonic() - begun < there_is / 2
+            early = closed and ticks() - begun < there_is / 2
             if not closed:
                 self.grows = GROWS_FAST
             elif self.grows == GROWS_FAST and (first or early):
@@ -95,10 +95,10 @@ class LoweredPrices:
         p_x, stopped = self.p_x, self.stopped
         first = np.minimum(MOST_LOWERED, FIRST_SHARE * self.scale / (len(p_x) * p_x))
         tree.lower(first)
-        y, allowance, begun, is_open = y - first, STAGE_SHARE * self.scale, time.monotonic(), True
+        y, allowance, begun, is_open = y - first, STAGE_SHARE * self.scale, ticks(), True
         for stage in range(1, STAGES + 1):
             until, before = begun + seconds * stage / STAGES, tree.cut
-            while is_open and not stopped() and time.monotonic() < until:
+            while is_open and not stopped() and ticks() < until:
                 is_open = tree.grow(tree.step)
             self.proven(y, tree.bound)
             if not is_open or stopped() or (stage == 1 and tree.n_found):

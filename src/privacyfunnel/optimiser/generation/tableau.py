@@ -1,7 +1,7 @@
-"""Tableaux that hold only the rows that matter: of some hundred rows, few are tight where a box is least.
+"""Tableaux that hold only the rows that matter: of some hundred rows, few are tight where a program is least.
 
 Rows that a solution oversteps are added, those overstepped by most first, and rows that are basic, so that they press
-on nothing, are dropped. Prices of the rows that are in give a bound by weak duality whatever others there are.
+on nothing, can be dropped. Prices of the rows that are in give a bound by weak duality whatever others there are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ LAZY_FROM = 10_000
 """Entries of A from which on rows are added when they are overstepped; smaller tableaux hold all of them."""
 ADDED = 6
 """Rows that are added at a time, those that are overstepped by most."""
-BROKEN = 1e-8
-"""By how much a row that is not in may be overstepped."""
+FULL = -1
+"""What is answered where there is no place for another row."""
 
 
 class Tableau(NamedTuple):
@@ -33,7 +33,7 @@ class Tableau(NamedTuple):
     is_in: NDArray[np.bool_]
     """Whether row i of A is in T."""
     used: Integers
-    """T[: used[0]] and basic[: used[0]] are in use."""
+    """T[: used[0]] and basic[: used[0]] are in use; T may have place for fewer rows than A has."""
     lazy: bool
     """Whether rows come and go."""
 
@@ -41,11 +41,30 @@ class Tableau(NamedTuple):
     def of(cls, A: Matrix, lazy: bool | None = None) -> Tableau:
         """Without rows if it is lazy, else with all of them, as basic variables."""
         m, n = A.shape
-        lazy = A.size > LAZY_FROM if lazy is None else lazy
-        T, basic, outside = np.empty((m, n)), np.empty(m, np.int64), np.empty(n, np.int64)
-        slack_basis(A, T, basic, outside)
-        used = np.array([0 if lazy else m])
-        return cls(T, basic, outside, np.zeros(n + m), np.full(m, not lazy), used, lazy)
+        tableau = without_rows(n, m, m)
+        if A.size > LAZY_FROM if lazy is None else lazy:
+            return tableau
+        slack_basis(A, tableau.T, tableau.basic, tableau.outside)
+        tableau.is_in[:], tableau.used[0] = True, m
+        return tableau._replace(lazy=False)
+
+
+@compiled
+def without_rows(n: int, rows: int, most: int) -> Tableau:
+    """For n variables and so many rows, of which none is in yet, and `most` can be."""
+    T, basic, outside = np.empty((most, n)), np.empty(most, np.int64), np.empty(n, np.int64)
+    tableau = Tableau(T, basic, outside, np.zeros(n + rows), np.empty(rows, np.bool_), np.zeros(1, np.int64), True)
+    take_all_out(tableau)
+    return tableau
+
+
+@compiled
+def take_all_out(tableau: Tableau) -> None:
+    """Back to a tableau without rows."""
+    for j in range(len(tableau.outside)):
+        tableau.outside[j] = j
+    tableau.is_in[:] = False
+    tableau.used[0] = 0
 
 
 @compiled
@@ -108,19 +127,22 @@ def overstepped(
 
 
 @compiled(reorder_sums=True)
-def add_worst(starts: Integers, column: Integers, entry: Vector, over: Vector, tableau: Tableau) -> bool:
-    """Add the rows that are overstepped by most, as basic variables; False if none is."""
+def add_worst(starts: Integers, column: Integers, entry: Vector, over: Vector, allowed: float, tableau: Tableau) -> int:
+    """Add the rows that are overstepped by most, and by more than is allowed; how many, or FULL."""
     for added in range(ADDED if len(over) else 0):
         row = int(np.argmax(over))
-        if over[row] <= BROKEN:
-            return added > 0
-        _add(starts, column, entry, row, tableau)
+        if over[row] <= allowed:
+            return added
+        if tableau.used[0] == len(tableau.basic):
+            return FULL
+        add(starts, column, entry, row, tableau)
         over[row] = 0.0
-    return len(over) > 0
+    return ADDED if len(over) else 0
 
 
 @compiled(reorder_sums=True)
-def _add(starts: Integers, column: Integers, entry: Vector, row: int, tableau: Tableau) -> None:
+def add(starts: Integers, column: Integers, entry: Vector, row: int, tableau: Tableau) -> None:
+    """Add a row as a basic variable, where there is place for it."""
     T, basic, outside, k = tableau.T, tableau.basic, tableau.outside, tableau.used[0]
     n, new = len(outside), T[k]
     own = np.zeros(n)

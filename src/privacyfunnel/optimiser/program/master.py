@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import sparse
 
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.numeric.lp import TOLERANCE, LinearProgram
@@ -92,11 +93,25 @@ class Master:
         weights, duals = self._lp.solve()
         n = len(self.p_x)
         self.lent = weights[1 : self._before].reshape(-1, n).sum(axis=0) * self.p_x
-        return self._real(weights) / self._scale, (duals - TOLERANCE) / self.p_x, float(self.lent.sum())
+        return self._real(weights) / self._scale, (duals[:n] - TOLERANCE) / self.p_x, float(self.lent.sum())
 
     def give_up_after(self, seconds: float) -> None:
         """A program that takes longer from now on is one that failed."""
         self._lp.give_up_after(seconds)
+
+    def lend_together(self, A: sparse.csr_array, upper: Vector, least: float, price: float, *, alone: bool) -> None:
+        """From now on what is left to artificial columns meets A f ≤ upper, f[x] ≥ least the share of each value.
+
+        So all of it is one more posterior, at this price in nats. Unless `alone`, there is something beside p_x, and
+        p_x itself is no posterior.
+        """
+        n = len(self.p_x)
+        first = sparse.csr_array((A.shape[0], 1))
+        self._lp.add_rows(sparse.csr_array(sparse.hstack([first, A])), upper)
+        self._set_penalty(price)
+        self._lp.set_bounds(
+            np.concatenate([[0.0], np.full(n, least)]), np.concatenate([[np.inf if alone else 0.0], np.ones(n)])
+        )
 
     def keep_prices(self, low: Vector, high: Vector) -> None:
         """Prices y with low ≤ y ≤ high from now on, where columns are artificial both ways."""
@@ -119,13 +134,6 @@ class Master:
     def mixture(self) -> tuple[Columns, Vector]:
         """The best mixture of real columns alone: those in use, and their weights."""
         q = self.solve_without_artificial()
-        used = np.flatnonzero(q > 0)
-        return self.columns.take(used), q[used]
-
-    def mixture_in_time(self, seconds: float) -> tuple[Columns, Vector]:
-        """The same for large programs: so many seconds for each of two ways, or there is none."""
-        self._let_artificial(0.0)
-        q = self._real(self._lp.solve_in_time(seconds)) / self._scale
         used = np.flatnonzero(q > 0)
         return self.columns.take(used), q[used]
 

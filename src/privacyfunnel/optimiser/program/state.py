@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.program.master import Pool
@@ -66,7 +66,7 @@ class Watched:
         raise NotImplementedError
 
     def stopped(self) -> bool:
-        late = self.time_limit is not None and time.monotonic() - self.started >= self.time_limit
+        late = self.time_limit is not None and ticks() - self.started >= self.time_limit
         stopped, told = late or self.interrupted.is_set(), _stops.get()
         if stopped and told is not None:
             told.set()
@@ -80,7 +80,7 @@ class Watched:
         if self.progress is None:
             return
         try:
-            self.progress(Progress(self.kept_so_far(), self.upper_bound, time.monotonic() - self.started))
+            self.progress(Progress(self.kept_so_far(), self.upper_bound, ticks() - self.started))
         except KeyboardInterrupt:
             self.interrupted.set()
 
@@ -96,7 +96,7 @@ class State(Watched):
     time_limit: float | None
     progress: Callable[[Progress], None] | None
     interrupted: threading.Event
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=ticks)
 
     def __post_init__(self) -> None:
         self.gap = max(self.gap, FINEST_GAP)
@@ -111,13 +111,13 @@ class State(Watched):
 
     def spent(self) -> float:
         """The share of the time limit that is over; 0 without one."""
-        return 0.0 if not self.time_limit else (time.monotonic() - self.started) / self.time_limit
+        return 0.0 if not self.time_limit else (ticks() - self.started) / self.time_limit
 
     def left(self) -> float:
         """Seconds until the time limit."""
         if self.time_limit is None:
             return UNHURRIED
-        return max(0.0, self.time_limit - (time.monotonic() - self.started))
+        return max(0.0, self.time_limit - (ticks() - self.started))
 
     def keep(self, columns: Columns | Pool, q: Vector) -> None:
         """Remember the mixture if it beats the best so far."""

@@ -76,10 +76,11 @@ class Halving:
         self._G, self._codes, self._p_x = sparse.csc_array(G), codes, p_x
         self._rng = np.random.default_rng(0)
 
-    def split(self, piece: Piece, decided: int, *, apart: bool) -> Split | None:
+    def split(self, piece: Piece, decided: int, seconds: float, *, apart: bool) -> Split | None:
         """A split in which at most so many values are decided one by one; None if there is none that tells anything.
 
-        The others go to one side together, which leaves few values on the other; or, `apart`, half of them to each.
+        The others go to one side together, which leaves few values on the other; or, `apart`, half of them to each. A
+        program that takes longer than so many seconds is given up.
         """
         v, direction = piece.mass / piece.q, self._direction(piece)
         group = _groups(piece, decided, direction if apart else np.zeros(len(v)))
@@ -92,7 +93,7 @@ class Halving:
         if len(mass) > decided and not apart:
             lower[-1] = 1.0
         try:
-            found = _best(A, mass, towards, lower, least)
+            found = _best(A, mass, towards, lower, least, seconds)
         except SolverFailure:
             return None
         return None if found is None else Split(found.f[group], found.told)
@@ -125,16 +126,19 @@ def _groups(piece: Piece, decided: int, direction: Vector) -> Integers:
     return np.asarray(np.unique(group, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
-def _best(A: sparse.csr_array, mass: Vector, towards: Vector, lower: Vector, least: Vector) -> Split | None:
+def _best(
+    A: sparse.csr_array, mass: Vector, towards: Vector, lower: Vector, least: Vector, seconds: float
+) -> Split | None:
     """The split of groups with these masses that tells most, sought from a direction."""
     whole = np.asarray(A.sum(axis=1)).ravel()
     program = LinearProgram(A, np.minimum(whole, 0.0), np.zeros(len(whole)), upper=1.0)
+    program.give_up_after(seconds)
     best = None
     for _ in range(PROGRAMS):
         program.set_costs(-towards * mass / mass.max())
-        f = _settled(program, lower.copy(), least)
+        f = settled(program, lower.copy(), least)
         q = float(f @ mass)
-        if not NOTHING < q < 1 - NOTHING or _breaks(A, f) or _breaks(A, 1 - f):
+        if not NOTHING < q < 1 - NOTHING or breaks(A, f) or breaks(A, 1 - f):
             break
         told = float(_uncertain(np.array([q]))[0] - mass @ _uncertain(f))
         if best is None or told > best.told:
@@ -144,7 +148,7 @@ def _best(A: sparse.csr_array, mass: Vector, towards: Vector, lower: Vector, lea
     return best
 
 
-def _settled(program: LinearProgram, lower: Vector, least: Vector) -> Vector:
+def settled(program: LinearProgram, lower: Vector, least: Vector) -> Vector:
     """The program's f ≥ lower where neither f nor 1 − f is positive and below `least`."""
     upper = np.ones(len(least))
     for _ in range(SETTLINGS):
@@ -157,7 +161,7 @@ def _settled(program: LinearProgram, lower: Vector, least: Vector) -> Vector:
     return np.where(f < least, 0.0, np.where(f > 1 - least, 1.0, f))
 
 
-def _breaks(A: sparse.csr_array, f: Vector) -> bool:
+def breaks(A: sparse.csr_array, f: Vector) -> bool:
     """Whether f misses a row by more than the search leaves room for."""
     return bool((A @ f > BROKEN * (abs(A) @ f)).any())
 

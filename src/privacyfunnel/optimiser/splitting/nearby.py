@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.generation.box_simplex import minimise
+from privacyfunnel.optimiser.generation.tableau import (
+    Tableau,
+    add,
+    add_worst,
+    begin,
+    overstepped,
+    solve,
+    take_all_out,
+    without_rows,
+)
 from privacyfunnel.optimiser.splitting.companions import Rows, around
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -22,8 +31,6 @@ Flags = NDArray[np.bool_]
 
 STEPS = 8
 """Slopes that a descent follows, at most."""
-ADDED = 6
-"""Rows that are added at a time, those that are broken by most."""
 SOME_ROWS, ROWS_EACH = 40, 2
 """Rows that a program may have, some at least and so many for each value: one that would need more is given up."""
 STEEPEST = 1e-12
@@ -42,17 +49,18 @@ FALLS = 1e-9
 
 @compiled
 def own_rows(rows: Rows, values: Integers, number: Integers) -> tuple[Integers, Integers, Vector]:
-    """The rows that some of the values break, as (starts, places of values, entries).
+    """Σv and then the rows that some of the values break, as (starts, places of values, entries).
 
     number[row] is −1 before and after.
     """
-    count = 0
+    count = 1
     for x in values:
         for k in range(rows.starts[x], rows.starts[x + 1]):
             if rows.entries[k] > 0 and number[rows.rows[k]] < 0:
                 number[rows.rows[k]] = count
                 count += 1
     starts = np.zeros(count + 1, np.int64)
+    starts[1] = len(values)
     for x in values:
         for k in range(rows.starts[x], rows.starts[x + 1]):
             if number[rows.rows[k]] >= 0:
@@ -63,6 +71,7 @@ def own_rows(rows: Rows, values: Integers, number: Integers) -> tuple[Integers, 
     filled = starts[:count].copy()
     for place in range(len(values)):
         x = values[place]
+        places[place], entries[place] = place, 1.0
         for k in range(rows.starts[x], rows.starts[x + 1]):
             i = number[rows.rows[k]]
             if i >= 0:
@@ -75,95 +84,57 @@ def own_rows(rows: Rows, values: Integers, number: Integers) -> tuple[Integers, 
 
 
 class Program(NamedTuple):
-    """min cost·v  s.t.  v ≥ 0, Σv = 1, rows·v ≤ 0; row i holds entries[e] at places[e], starts[i] ≤ e < starts[i+1].
+    """min cost·v  s.t.  low ≤ (v, A v) ≤ high; row i of A holds entries[e] at places[e], starts[i] ≤ e < starts[i+1].
 
-    Some of the rows are in the tableau of `box_simplex`.
+    v ≥ 0, Σv = 1 in row 0, and A v ≤ 0 in the others.
     """
 
     starts: Integers
     places: Integers
     entries: Vector
-    T: Matrix
-    basic: Integers
-    outside: Integers
-    x: Vector
     low: Vector
     high: Vector
-    is_in: Flags
-    over: Vector
-    """By how much each row that is not in the tableau is overstepped."""
+    tableau: Tableau
 
 
 @compiled
 def program(starts: Integers, places: Integers, entries: Vector, n: int) -> Program:
-    """The program over n values with these rows."""
+    """The program over n values with these rows, of which Σv = 1 alone is in the tableau."""
     count = len(starts) - 1
-    most = min(count, SOME_ROWS + ROWS_EACH * n) + 1
-    T, basic, outside = np.zeros((most, n)), np.empty(most, np.int64), np.empty(n, np.int64)
-    x, low, high = np.zeros(n + most), np.zeros(n + most), np.ones(n + most)
-    is_in, over = np.zeros(count, np.bool_), np.zeros(count)
-    return Program(starts, places, entries, T, basic, outside, x, low, high, is_in, over)
+    low, high = np.zeros(n + count), np.zeros(n + count)
+    low[n], high[: n + 1] = 1.0, 1.0
+    for i in range(1, count):  # Σv = 1, so a row is never below its least entry
+        lowest = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            lowest = min(lowest, entries[e])
+        low[n + i] = lowest
+    tableau = without_rows(n, count, min(count, SOME_ROWS + ROWS_EACH * n + 1))
+    add(starts, places, entries, 0, tableau)
+    return Program(starts, places, entries, low, high, tableau)
 
 
 @compiled
-def begin_anew(program: Program) -> int:
-    """The tableau with Σv = 1 alone; how many rows it has."""
-    n = len(program.outside)
-    program.T[0] = 1.0
-    program.basic[0], program.low[n], program.high[n] = n, 1.0, 1.0
-    for j in range(n):
-        program.outside[j] = j
-    program.is_in[:] = False
-    return 1
+def begin_anew(p: Program) -> None:
+    """Back to a tableau with Σv = 1 alone."""
+    take_all_out(p.tableau)
+    add(p.starts, p.places, p.entries, 0, p.tableau)
 
 
 @compiled(reorder_sums=True)
-def least(program: Program, cost: Vector, m: int) -> int:
-    """Solve from a tableau with m rows, and add what is broken until nothing is.
+def least(p: Program, cost: Vector) -> bool:
+    """Solve from the tableau in place, and add what is broken until nothing is; x begins with the solution.
 
-    Returns how many rows there are then, and −1 if these would be too many; x begins with the solution.
+    False if these would be too many rows.
     """
-    p, n = program, len(cost)
+    n = len(cost)
+    d, low, high = np.empty(n), p.low[n:], p.high[n:]
     while True:
-        minimise(cost, p.low[: n + m], p.high[: n + m], np.inf, p.T[:m], p.basic[:m], p.outside, p.x[: n + m])
-        _overstepped(p)
-        for added in range(ADDED):
-            row = int(np.argmax(p.over)) if len(p.over) else -1
-            if row < 0 or p.over[row] <= BROKEN:
-                if added == 0:
-                    return m
-                break
-            if m == len(p.basic):
-                return -1
-            _add_row(p, row, m)
-            m += 1
-
-
-@compiled(reorder_sums=True)
-def _overstepped(p: Program) -> None:
-    for i in range(len(p.over)):
-        p.over[i] = 0.0
-        if not p.is_in[i]:
-            for e in range(p.starts[i], p.starts[i + 1]):
-                p.over[i] += p.entries[e] * p.x[p.places[e]]
-
-
-@compiled(reorder_sums=True)
-def _add_row(p: Program, row: int, m: int) -> None:
-    """The tableau with one row more, number m, that is basic."""
-    n = len(p.outside)
-    own, lowest = np.zeros(n), 0.0
-    for e in range(p.starts[row], p.starts[row + 1]):
-        own[p.places[e]] = p.entries[e]
-        lowest = min(lowest, p.entries[e])
-    for j in range(n):
-        p.T[m, j] = own[p.outside[j]] if p.outside[j] < n else 0.0
-    for i in range(m):
-        if p.basic[i] < n and own[p.basic[i]] != 0.0:
-            for j in range(n):
-                p.T[m, j] += own[p.basic[i]] * p.T[i, j]
-    p.basic[m], p.x[n + m], p.low[n + m], p.high[n + m] = n + m, p.over[row], lowest, 0.0
-    p.is_in[row], p.over[row] = True, 0.0
+        begin(cost, p.low, p.high, d, p.tableau)
+        solve(d, p.low, p.high, np.inf, p.tableau)
+        over = overstepped(p.starts, p.places, p.entries, low, high, p.tableau)
+        added = add_worst(p.starts, p.places, p.entries, over, BROKEN, p.tableau)
+        if added <= 0:
+            return added == 0
 
 
 @compiled(reorder_sums=True)
@@ -174,36 +145,38 @@ def descend(starts: Integers, places: Integers, entries: Vector, y: Vector, begi
     """
     n = len(y)
     p, cost = program(starts, places, entries, n), np.empty(n)
+    x = p.tableau.x
     ends, values = np.zeros((len(begin), n)), np.full(len(begin), np.inf)
     for k in range(len(begin)):
-        m, v = begin_anew(p), begin[k]
+        begin_anew(p)
+        v = begin[k]
         for _ in range(STEPS):
             for j in range(n):
                 cost[j] = -math.log(max(v[j], STEEPEST)) - y[j]
-            m = least(p, cost, m)
-            if m < 0 or not _holds(p):
+            if not least(p, cost) or not _holds(p):
                 break
             value = 0.0
             for j in range(n):
-                if p.x[j] > NONE:
-                    value -= p.x[j] * (math.log(p.x[j]) + y[j])
+                if x[j] > NONE:
+                    value -= x[j] * (math.log(x[j]) + y[j])
             if value >= values[k] - FALLS:
                 break
             values[k], v = value, ends[k]
             for j in range(n):
-                v[j] = p.x[j] if p.x[j] > NONE else 0.0
+                v[j] = x[j] if x[j] > NONE else 0.0
     return ends, values
 
 
 @compiled(reorder_sums=True)
 def _holds(p: Program) -> bool:
     """Whether no row is overstepped by more than the search leaves room for, without what is only rounding error."""
-    for i in range(len(p.starts) - 1):
+    x = p.tableau.x
+    for i in range(1, len(p.starts) - 1):
         total, size = 0.0, 0.0
         for e in range(p.starts[i], p.starts[i + 1]):
-            if p.x[p.places[e]] > NONE:
-                total += p.entries[e] * p.x[p.places[e]]
-                size += abs(p.entries[e]) * p.x[p.places[e]]
+            if x[p.places[e]] > NONE:
+                total += p.entries[e] * x[p.places[e]]
+                size += abs(p.entries[e]) * x[p.places[e]]
         if total > BROKEN_SHARE * size:
             return False
     return True
@@ -214,9 +187,10 @@ def most_of(starts: Integers, places: Integers, entries: Vector, n: int, place: 
     """The posterior with the most mass at one of n values; zeros if none is found."""
     p, cost, v = program(starts, places, entries, n), np.zeros(n), np.zeros(n)
     cost[place] = -1.0
-    if least(p, cost, begin_anew(p)) > 0 and _holds(p) and p.x[place] > LEAST_CENTRE:
+    x = p.tableau.x
+    if least(p, cost) and _holds(p) and x[place] > LEAST_CENTRE:
         for j in range(n):
-            v[j] = p.x[j] if p.x[j] > NONE else 0.0
+            v[j] = x[j] if x[j] > NONE else 0.0
     return v
 
 
@@ -224,8 +198,8 @@ def most_of(starts: Integers, places: Integers, entries: Vector, n: int, place: 
 def search(
     rows: Rows, centres: Integers, most: Integers, lacking: Flags, y: Vector, worth: float, noise: Vector,
     number: Integers, there: Flags, turn: int,
-) -> tuple[Integers, Integers, Vector]:  # fmt: skip
-    """Posteriors among most[c] values around each centre, with r(v) < −worth: (starts, values, masses).
+) -> tuple[Integers, Integers, Vector, Flags]:  # fmt: skip
+    """Posteriors among most[c] values around each centre, with r(v) < −worth: (starts, values, masses, found[c]).
 
     Two descents each: from all values alike, and from where noise says. Where a centre is lacking posteriors, that with
     the most of it is among them, at any price.
@@ -233,6 +207,7 @@ def search(
     found_starts, found_values, found_masses = [0], [0], [0.0]
     found_values.pop()
     found_masses.pop()
+    any_found = np.zeros(len(centres), np.bool_)
     for c in range(len(centres)):
         values = around(rows, centres[c], most[c], there, turn)
         n = len(values)
@@ -242,6 +217,7 @@ def search(
             begin[1, j] = noise[(c + 7 * j) % len(noise)]
         ends, r = descend(starts, places, entries, y[values], begin)
         found = [ends[k] for k in range(2) if r[k] < -worth and (k == 0 or r[1] != r[0])]
+        any_found[c] = len(found) > 0
         if lacking[c]:
             found.append(most_of(starts, places, entries, n, int(np.searchsorted(values, centres[c]))))
         for v in found:
@@ -251,4 +227,4 @@ def search(
                     found_masses.append(v[j])
             if len(found_values) > found_starts[-1]:
                 found_starts.append(len(found_values))
-    return np.array(found_starts), np.array(found_values), np.array(found_masses)
+    return np.array(found_starts), np.array(found_values), np.array(found_masses), any_found

@@ -10,7 +10,6 @@ G r ≤ q G v: then G (r − q v) ≤ 0 again. Where r meets a row with equality
 from __future__ import annotations
 
 import heapq
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.program.state import State
@@ -64,10 +64,10 @@ class Peeling:
             return
         heap = [(float(mass), x) for x, mass in enumerate(self.left)]
         heapq.heapify(heap)
-        started, tried = time.monotonic(), 0
+        started, tried = ticks(), 0
         while heap and not state.stopped():
             _, x = heapq.heappop(heap)
-            spent = time.monotonic() - started
+            spent = ticks() - started
             if self.left[x] <= 0 or (tried and spent / tried * (len(heap) + 1) > seconds - spent):
                 continue
             tried += 1

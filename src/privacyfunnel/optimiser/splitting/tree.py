@@ -20,6 +20,8 @@ MOST_DECIDED = 600
 """At most; such a program takes a second."""
 WORTH = 0.01
 """Nats that a split must tell, given the piece."""
+LEAST_SECONDS = 1.0
+"""For the program of a split, however little time is left."""
 UNLIKELY = 0.02
 """What a piece is hoped to tell at least, relative to its entropy: the last split may have been a bad one."""
 MOST_ENTRIES = 300_000
@@ -63,7 +65,8 @@ class Tree:
         entries = len(some)
         while heap and entries <= MOST_ENTRIES and not self.state.stopped():
             now = heapq.heappop(heap)
-            split = self.halving.split(now.piece, now.decided, apart=now.apart)
+            seconds = max(LEAST_SECONDS, self.state.left())
+            split = self.halving.split(now.piece, now.decided, seconds, apart=now.apart)
             if split is None or split.told < WORTH:
                 again = now.otherwise(next(numbers))
                 if again is None:

@@ -16,14 +16,16 @@ from privacyfunnel.typing import Integers, Vector
 
 SPARED = 1e-7
 """Of every output but the sink, left to the sink at first: a constant row, which gives it room."""
-MORE_SPARED = 16
-"""Times as much, while the sink misses the promise."""
+MORE_SPARED, MOST_SPARED = 16, 0.2
+"""Times as much at most, while the sink misses the promise, up to this share; then the channel is constant."""
 SMALL = UNIT * LEAST_ENTRY
 """Of entries below this, rounding down takes more than the search leaves room for."""
+LOSES = 1e-3
+"""Of an output, what it may lose when entries are made smaller."""
+EVERYBODY = (16, 256, 4_096)
+"""Units of everybody in an output that would lose more: up to a millionth."""
 MENDINGS = 100
 """Times that entries of an output are made smaller before it is given up."""
-PASSES = 6
-"""Up to a share of 0.1; then the channel is constant."""
 
 
 def rounded_pieces(pieces: list[Piece], G: sparse.csr_array, p_x: Vector, slack: float) -> Channel:
@@ -32,13 +34,21 @@ def rounded_pieces(pieces: list[Piece], G: sparse.csr_array, p_x: Vector, slack:
     tighter = sparse.csr_array((G.data + slack, G.indices, G.indptr), shape=G.shape)
     A = sparse.csr_array(tighter @ sparse.diags_array(p_x))
     spared = SPARED
-    for _ in range(PASSES):
+    while spared < MOST_SPARED:
         N = _rounded(A, pieces[1:], p_x, 1 - spared)
-        sink = UNIT - np.asarray(N.sum(axis=0)).ravel()
-        if sink.min() >= 0 and bool((A @ sink.astype(np.float64) <= 0).all()):
+        others = np.asarray(N.sum(axis=0)).ravel()
+        sink = UNIT - others
+        over = A @ sink.astype(np.float64)
+        if sink.min() >= 0 and bool((over <= 0).all()):
             return _assembled(sink, N)
-        spared *= MORE_SPARED
+        spared = min(MORE_SPARED * spared, max(2 * spared, _missing(over, -(A @ others.astype(np.float64)))))
     return Channel.from_entries(*_constant(len(p_x)), (1, len(p_x)))
+
+
+def _missing(over: Vector, room: Vector) -> float:
+    """The share of all others that makes good what the sink misses, and half as much again."""
+    short = over > 0
+    return float((1.5 * over[short] / np.maximum(room[short], over[short])).max(initial=0.0))
 
 
 def _rounded(A: sparse.csr_array, pieces: list[Piece], p_x: Vector, share: float) -> sparse.csr_array:
@@ -49,14 +59,29 @@ def _rounded(A: sparse.csr_array, pieces: list[Piece], p_x: Vector, share: float
     exact = share * UNIT * mass / p_x[x]
     units, shape = np.floor(exact), (len(pieces), len(p_x))
     over = sparse.coo_array(sparse.csr_array((units, x, starts), shape=shape) @ A.T)
-    columns = sparse.csc_array(A)
+    columns, wider = sparse.csc_array(A), sparse.lil_array(shape, dtype=np.int64)
     for y in np.unique(over.coords[0][over.data > 0]):
         own = slice(starts[y], starts[y + 1])
         up = np.where(exact[own] < SMALL, np.ceil(exact[own]), units[own])
-        units[own] = _smaller(sparse.csr_array(columns[:, x[own]]), up)
-    N = sparse.csr_array((units.astype(np.int64), x, starts), shape=shape)
+        down, fewer = units[own].copy(), _smaller(sparse.csr_array(columns[:, x[own]]), up)
+        units[own] = fewer
+        if (down - fewer) @ p_x[x[own]] > LOSES * (down @ p_x[x[own]]):
+            whole = _with_everybody(A, x[own], down)
+            if whole is not None:
+                wider[[y], :], units[own] = whole, 0.0
+    N = sparse.csr_array(sparse.csr_array((units.astype(np.int64), x, starts), shape=shape) + sparse.csr_array(wider))
     N.eliminate_zeros()
     return sparse.csr_array(N[np.flatnonzero(np.diff(N.indptr))])
+
+
+def _with_everybody(A: sparse.csr_array, x: Integers, units: Vector) -> Integers | None:
+    """The same output with a little of everybody, a constant that has room in every row; None if that is too little."""
+    for little in EVERYBODY:
+        whole = np.full(A.shape[1], little, dtype=np.int64)
+        whole[x] += units.astype(np.int64)
+        if bool((A @ whole.astype(np.float64) <= 0).all()):
+            return whole
+    return None
 
 
 def _smaller(A: sparse.csr_array, units: Vector) -> Vector:

@@ -8,7 +8,6 @@ pairs of values that groups use, and what it finds is taken if it is better than
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +16,7 @@ from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import SolverFailure
+from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.program import Program
 from privacyfunnel.optimiser.faithful.search import Plan as PairPlan
@@ -116,4 +116,4 @@ class _Hurried(Standing):
         """Whether all of the time is over, or who pressed Ctrl-C waited long enough."""
         late = super().polishing()
         ends = math.inf if self.time_limit is None else self.started + self.time_limit / SEARCHING
-        return lambda: late() or time.monotonic() >= ends
+        return lambda: late() or ticks() >= ends

@@ -16,8 +16,10 @@ from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DE
 from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.promises.notions import notion_from
-from privacyfunnel.protocols.file import LONGEST_DIGEST, LONGEST_TEXT, MOST_COLUMNS
 from privacyfunnel.protocols.json_file import (
+    LONGEST_DIGEST,
+    LONGEST_TEXT,
+    MOST_COLUMNS,
     SHOWN,
     check_unchanged,
     digest_of_content,
