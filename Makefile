@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
+.PHONY: help demo test check mutations durations search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
 	@echo 'make demo     the main job, end to end, on generated data'
 	@echo 'make test     the tests: some minutes, the same draws every time'
 	@echo 'make check    the tests that take long: mutations, fuzz, coverage of intervals, Spark clusters, …'
+	@echo 'make mutations  every known way to break the code, and the test that notices it'
 	@echo 'make search   property tests with new random draws, for SECONDS=600'
 	@echo 'make lint     ruff and mypy'
 	@echo 'make bench    measurements'
@@ -35,13 +36,27 @@ demo: $(TRIED)
 # Two processes; a process that is done takes over from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Seconds for each test, and for all of them together (tests/limits.py). On a slow or busy machine: make test TIMEOUT=120
+test: TIMEOUT := 30
+test: export TEST_BUDGET ?= 600
+check mutations: TIMEOUT := 180
+check: export TEST_BUDGET ?= 1500
+
 # Hypothesis draws the same every time (tests/conftest.py), so a test that passed passes again.
 test: $(READY)
-	$(PYTEST) -m 'not long'
+	$(PYTEST) --timeout $(TIMEOUT) -m 'not long'
 
 # The tests that are marked as long. `test` and `check` together are all of them, once.
 check: $(READY)
-	$(PYTEST) -m long
+	$(PYTEST) --timeout $(TIMEOUT) -m long
+
+# All mutations; `make check` runs those that changed, and a tenth of the others by turns.
+mutations: $(READY)
+	MUTATIONS=all $(PYTEST) --timeout $(TIMEOUT) tests/test_mutations.py
+
+# CPU seconds of each test in build/durations.csv, and the costliest here: make durations ARGS="-m long tests/cli"
+durations: $(READY)
+	$(BIN)/python -m pytest -p tools.durations $(ARGS)
 
 # Property tests with new random draws; what fails is kept in build/search and should become a fixed case.
 search: SECONDS := 600
@@ -141,7 +156,7 @@ dist: $(VENV)/.release
 minimal:
 	rm -rf build/lowest && $(PYTHON) -m venv build/lowest
 	$(PYTHON) .ci/lowest.py > build/lowest/constraints.txt
-	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest
+	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest pytest-timeout
 	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning $(MINIMAL)
 
 MINIMAL := tests/proof/test_certificate.py tests/promises/test_notions.py tests/optimiser/test_optimise.py tests/protocols/test_file.py \

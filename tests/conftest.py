@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
 
+from limits import pytest_runtest_call, pytest_runtest_protocol  # noqa: F401 - pytest finds them here
+
 STEADY = "steady"
 _COMMON = {
     "deadline": None,

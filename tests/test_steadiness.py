@@ -85,5 +85,6 @@ def test_seeds_and_tests_of_a_search_are_drawn_at_random():
 
 def test_the_long_tests_and_the_others_are_all_tests():
     lines = (TESTS.parent / "Makefile").read_text(encoding="utf-8").splitlines()
-    assert {"\t$(PYTEST) -m 'not long'", "\t$(PYTEST) -m long"} <= set(lines)
-    assert {"make test", "make check"} <= set((TESTS.parent / ".ci" / "run").read_text(encoding="utf-8").splitlines())
+    assert {f"\t$(PYTEST) --timeout $(TIMEOUT) -m {chosen}" for chosen in ("'not long'", "long")} <= set(lines)
+    gate = (TESTS.parent / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert {"stage make test", "stage make check"} <= set(gate)
