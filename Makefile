@@ -50,9 +50,10 @@ test: $(READY)
 check: $(READY)
 	$(PYTEST) --timeout $(TIMEOUT) -m long
 
-# All mutations; `make check` runs those that changed, and a tenth of the others by turns.
+# All mutations, and a record of them; `make check` runs those that changed since, and a tenth of the others by turns.
 mutations: $(READY)
 	MUTATIONS=all $(PYTEST) --timeout $(TIMEOUT) tests/test_mutations.py
+	$(BIN)/python -m tests.test_mutations
 
 # CPU seconds of each test in build/durations.csv, and the costliest here: make durations ARGS="-m long tests/cli"
 durations: $(READY)
