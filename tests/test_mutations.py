@@ -1,7 +1,7 @@
 """The suite notices when the code is broken: each mutation of a function makes a named test fail.
 
 A mutation that finds no place any more is an error here, so that the list follows the code. `make mutations` tries all
-of them; otherwise those of which the file or the tests changed since then are tried, and a tenth of the others by turns.
+of them; otherwise those whose file or tests changed since then are tried, and a tenth of the others by turns.
 """
 
 import os
