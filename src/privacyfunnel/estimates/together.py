@@ -93,17 +93,17 @@ def _reached(follow_up: FollowUp) -> Vector:
     """P(h|x) of every pair; where combinations are read as others, in the mean of the published counts."""
     steps = follow_up.steps
     people = _people(follow_up)
-    past, read = Past(follow_up.before, people), steps.values_of(people)
+    past, read = Past(follow_up.before, people), steps.read_in(people)
     p, unit = people.p_x, UNIT ** steps.histories.shape[1]
-    mass = np.bincount(read, weights=p, minlength=len(steps.codes))
+    mass = np.bincount(read.values, weights=p, minlength=len(steps.codes))
     found = np.zeros(len(steps.pairs))
     for h, history in enumerate(steps.histories.tolist()):
         numerators = past.numerators(tuple(history))
         of = np.array([int(number) / unit for number in numerators])
-        reached = np.bincount(read, weights=p * of, minlength=len(steps.codes)) / np.maximum(mass, np.finfo(float).tiny)
-        a, b = steps.starts[h : h + 2]
-        found[a:b] = reached[steps.pairs[a:b, 1]]
-    return found
+        inputs = steps.inputs(read, h)
+        known = inputs >= 0
+        found += np.bincount(inputs[known], weights=(p * of)[known], minlength=len(found))
+    return np.minimum(found / np.maximum(mass[steps.pairs[:, 1]], np.finfo(float).tiny), 1.0)
 
 
 def _people(follow_up: FollowUp) -> Joint:

@@ -14,7 +14,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.follow_up import FollowUp, inputs_read, length
+from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, inputs_read, length
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 
@@ -29,7 +29,8 @@ class Past:
         self.protocol, self.joint = protocol, joint
         self._before = Past(protocol.before, joint) if isinstance(protocol, FollowUp) else None
         if isinstance(protocol, FollowUp):
-            self._inputs = [protocol.steps.values_of(joint)]
+            self._read = protocol.steps.read_in(joint)
+            self._inputs = [self._read.values]
         else:
             self._inputs = [
                 inputs_read(block.columns, block.codes, block.nearest_to if block.nearest else None, joint)
@@ -53,23 +54,22 @@ class Past:
                     row[x] = numerators
                 found = found * row[inputs]
             return found
-        found = self._before.numerators(history[:-1])
-        row = self.last_row(history)
-        return found * row[self._inputs[0]]
+        return self._before.numerators(history[:-1]) * self.last_row(history)
 
     def last_row(self, history: tuple[int, ...]) -> Exact:
-        """2³²·P(y|x, h) of the last output of a history, for all values x of the follow-up; 0 where it is no input."""
+        """2³²·P(y|x, h) of the last output of a history, for all values x of the joint; 0 where it is no input."""
         follow_up = self.protocol
         if not isinstance(follow_up, FollowUp):
             raise InvalidChannel("only a follow-up has a channel for every history")
-        row = np.zeros(len(follow_up.steps.codes) + 1, dtype=object)
-        h = follow_up.steps.number.get(history[:-1])
+        steps = follow_up.steps
+        h = steps.number.get(history[:-1])
         if h is None:
-            return row
-        values, channel = follow_up.steps.of(h)
+            return np.zeros(self.joint.n_x, dtype=object)
+        values, channel = steps.of(h)
+        row = np.zeros(len(values) + 1, dtype=object)  # the last is for strangers
         at = channel.outputs == history[-1]
-        row[values[channel.inputs[at]]] = channel.numerators[at].astype(object)
-        return row
+        row[channel.inputs[at]] = channel.numerators[at].astype(object)
+        return row[_within(steps, h, steps.inputs(self._read, h))]
 
     def histories(self) -> Integers:
         """All histories that can occur: one output of every release."""
@@ -96,10 +96,12 @@ def entries_together(follow_up: FollowUp, joint: Joint) -> tuple[Entries, int]:
     Numerators are in proportion to P(history, y|x) for each output; outputs are numbered in the order of the histories.
     Also how many pairs of a value and a history that can occur have no channel: for them nothing is promised.
     """
-    past, read = Past(follow_up.before, joint), follow_up.steps.values_of(joint)
+    steps = follow_up.steps
+    past, read = Past(follow_up.before, joint), steps.read_in(joint)
     parts, before, strange = [], 0, 0
-    for h, history in enumerate(follow_up.steps.histories.tolist()):
-        found, unknown, outputs = _one_history(past.numerators(tuple(history)), follow_up.steps.of(h), read)
+    for h, history in enumerate(steps.histories.tolist()):
+        inputs = _within(steps, h, steps.inputs(read, h))
+        found, unknown, outputs = _one_history(past.numerators(tuple(history)), steps.of(h)[1], inputs)
         parts.append(Entries(found.inputs, found.outputs + before, found.numerators))
         before, strange = before + outputs, strange + unknown
     return _joined(parts), strange
@@ -116,18 +118,25 @@ def entries_of_histories(past: Past, histories: Integers) -> Entries:
 
 
 def entries_after(numerators: Exact, step: tuple[Integers, Channel], read: Integers) -> Entries:
-    """What was released with one history, N[x] ∝ P(history|x), and one output after it; outputs numbered from 0."""
-    return _one_history(numerators, step, read)[0]
+    """What was released with one history, N[x] ∝ P(history|x), and one output after it; outputs numbered from 0.
+
+    `read` says which of the values that a step is for each x is read as, before there is a follow-up to ask.
+    """
+    values, channel = step
+    place = np.full(max(int(read.max(initial=0)), int(values.max())) + 2, -1)
+    place[values] = np.arange(len(values))
+    return _one_history(numerators, channel, np.where(read >= 0, place[read], -1))[0]
 
 
 def marginal_errors(follow_up: FollowUp, joint: Joint) -> list[Fraction]:
     """The largest |P(Y = x|h) − P(X = x|h)| for every history h, exactly."""
-    past, read = Past(follow_up.before, joint), follow_up.steps.values_of(joint)
-    errors, n = [], len(follow_up.steps.codes)
-    for h, history in enumerate(follow_up.steps.histories.tolist()):
-        weights = np.zeros(n, dtype=object)
-        np.add.at(weights, read, past.numerators(tuple(history)) * joint.weights.sum(axis=0).astype(object))
-        values, channel = follow_up.steps.of(h)
+    steps = follow_up.steps
+    past, read = Past(follow_up.before, joint), steps.read_in(joint)
+    errors, n = [], len(steps.codes)
+    people = joint.weights.sum(axis=0).astype(object)
+    for h, history in enumerate(steps.histories.tolist()):
+        weights = people_by_value(steps, h, read, past.numerators(tuple(history)) * people)
+        values, channel = steps.of(h)
         released = np.zeros(n, dtype=object)
         np.add.at(released, channel.outputs, weights[values[channel.inputs]] * channel.numerators.astype(object))
         total = int(weights.sum())
@@ -135,14 +144,28 @@ def marginal_errors(follow_up: FollowUp, joint: Joint) -> list[Fraction]:
     return errors
 
 
-def _one_history(numerators: Exact, step: tuple[Integers, Channel], read: Integers) -> tuple[Entries, int, int]:
-    """The entries of one history's outputs, numbered from 0; how many values lack a channel; and the outputs."""
-    values, channel = step
-    place = np.full(max(int(read.max(initial=0)), int(values.max())) + 2, -1)
-    place[values] = np.arange(len(values))
+def people_by_value(steps: Steps, h: int, read: Read, people: Exact) -> Exact:
+    """How many of the people with a history are taken for each value of X; people[i] have the i-th combination."""
+    inputs = steps.inputs(read, h)
+    known = inputs >= 0
+    found = np.zeros(len(steps.codes), dtype=object)
+    np.add.at(found, steps.pairs[inputs[known], 1], people[known])
+    return found
+
+
+def _within(steps: Steps, h: int, inputs: Integers) -> Integers:
+    """Inputs numbered among those of their history; −1 stays."""
+    return np.where(inputs >= 0, inputs - int(steps.starts[h]), -1)
+
+
+def _one_history(numerators: Exact, channel: Channel, inputs: Integers) -> tuple[Entries, int, int]:
+    """The entries of one history's outputs, numbered from 0; how many values lack a channel; and the outputs.
+
+    inputs[x] is the input of the history's channel that x is read as; −1 if there is none.
+    """
     x = np.flatnonzero(numerators)
-    inputs = np.where(read[x] >= 0, place[read[x]], -1)
-    known, of = x[inputs >= 0], inputs[inputs >= 0]
+    of = inputs[x]
+    known, of = x[of >= 0], of[of >= 0]
     own = Entries.of(channel).at(of)
     different, outputs = np.unique(own.outputs, return_inverse=True)
     own_numerators = own.numerators.astype(object) * numerators[known][own.inputs]

@@ -8,11 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.proof.histories import Past
+from privacyfunnel.proof.histories import Past, people_by_value
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.follow_up import FollowUp, length
 from privacyfunnel.protocols.rows_before import RowsBefore
-from privacyfunnel.typing import Exact
 
 LEAST_SHOWN = Fraction(1, 10_000)
 """Shares below this, or as near to 1, are not written as numbers."""
@@ -50,13 +49,12 @@ def rows_kept(follow_up: FollowUp, joint: Joint) -> RowsKept | None:
     rows = RowsBefore.of_follow_up(follow_up)
     if rows is None:
         return None
-    steps, past, read = follow_up.steps, Past(follow_up.before, joint), follow_up.steps.values_of(joint)
+    steps = follow_up.steps
+    past, read = Past(follow_up.before, joint), steps.read_in(joint)
     weights, n = joint.weights.sum(axis=0).astype(object), len(follow_up.steps.codes)
     people, stay = np.zeros(n, dtype=object), np.zeros(n, dtype=object)
     for h, history in enumerate(steps.histories.tolist()):
-        own: Exact = np.zeros(n, dtype=object)
-        known = read >= 0
-        np.add.at(own, read[known], (past.numerators(tuple(history)) * weights)[known])
+        own = people_by_value(steps, h, read, past.numerators(tuple(history)) * weights)
         values, channel = steps.of(h)
         people += own * UNIT
         at = channel.outputs == rows.row[h]

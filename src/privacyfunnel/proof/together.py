@@ -7,7 +7,7 @@ single release applies to it as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.protocols.follow_up import FollowUp, Steps, earlier
+from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, earlier, rows_read
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
@@ -90,15 +90,14 @@ class _Outcomes:
         """P(y|x, h) for the history h that an outcome holds; outcomes whose history has no channel are out."""
         steps, entries = follow_up.steps, self.entries
         number = np.array([steps.number.get(tuple(row), -1) for row in self._outputs[:, before].tolist()])
-        n = len(steps.codes)
-        h, x = number[entries.outputs], read_as(steps, self._joint)[entries.inputs]
-        place = np.searchsorted(steps.pairs[:, 0] * n + steps.pairs[:, 1], h * n + x)
-        place = np.minimum(place, len(steps.pairs) - 1)
-        there = h >= 0
-        lost = there & (steps.pairs[place] != np.stack([h, x], axis=1)).any(axis=1)
-        if lost.any():
+        n, read, of = len(steps.codes), _read(steps, self._joint), number[entries.outputs]
+        place = np.full(len(of), -1)
+        for h in np.unique(of[of >= 0]).tolist():
+            at = of == h
+            place[at] = steps.inputs(read, h)[entries.inputs[at]]
+        kept = np.flatnonzero(of >= 0)
+        if (place[kept] < 0).any():
             raise InvalidJoint("some people's values cannot have led to a history, for the follow-up: refit it")
-        kept = np.flatnonzero(there)
         own = Entries.of(steps.channel).at(place[kept])
         if len(own.inputs) > MOST_OUTCOMES:
             raise InvalidInput(f"{len(own.inputs):,} outcomes of all releases are too many to go through exactly")
@@ -113,25 +112,25 @@ class _Outcomes:
         self.entries = Entries(entries.inputs, outputs.ravel(), entries.numerators)
 
 
-def read_as(steps: Steps, joint: Joint) -> Integers:
-    """For every value of X in `joint`, the value of a follow-up, by the columns that read a table alike."""
-    return _places(steps.columns, steps.codes, steps.nearest_to if steps.nearest else None, joint)
+def _read(steps: Steps, joint: Joint) -> Read:
+    """What a follow-up takes the values of X in `joint` for, by the columns that read a table alike."""
+    read = steps.read(_alike(steps.columns, joint))
+    _all_known(read.values, joint)
+    return read
 
 
 def inputs_read(block: Block, joint: Joint) -> Integers:
     """For every value of X in `joint`, the input of the block, by the columns that read a table alike."""
-    return _places(block.columns, block.codes, block.nearest_to if block.nearest else None, joint)
+    own = _alike(block.columns, joint)
+    return _all_known(rows_read(own, block.codes, block.nearest_to if block.nearest else None), joint)
 
 
-def _places(
-    columns: tuple[Column, ...], codes: Integers, near: Callable[[Integers], Integers] | None, joint: Joint
-) -> Integers:
-    own = joint.codes[:, [joint.columns.index(column) for column in columns]]
-    known = {values: x for x, values in enumerate(map(tuple, codes.tolist()))}
-    found = np.array([known.get(values, -1) for values in map(tuple, own.tolist())], dtype=np.int64)
-    strange = found < 0
-    if near is not None and strange.any():
-        found[strange] = near(own[strange])
+def _alike(columns: tuple[Column, ...], joint: Joint) -> Integers:
+    """The values of X in `joint` by the columns of it that read a table as these do."""
+    return np.asarray(joint.codes[:, [joint.columns.index(column) for column in columns]])
+
+
+def _all_known(found: Integers, joint: Joint) -> Integers:
     if (found < 0).any():
         raise InvalidJoint(f"{int((found < 0).sum())} of {joint.n_x} values of X are unknown to one of the protocols")
     return found

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.joint import Joint
@@ -32,6 +33,18 @@ ONE_RELEASE = (
 
 HISTORY = "privacyfunnel: history"
 """What the number of somebody's history is called beside the columns of their table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Combinations of values, and what the steps of a follow-up take them for."""
+
+    codes: Integers
+    """codes[i, j]: combination i, by its values' numbers in the columns; −1 for a value that is none."""
+    values: Integers
+    """The value of X that combination i is, or the nearest of all values where that is allowed; −1 if there is none."""
+    listed: NDArray[np.bool_]
+    """Whether combination i is a value of X itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +125,35 @@ class Steps:
         as_it_is = Channel(n, np.arange(n + 1), np.arange(n), np.full(n, UNIT))
         return Block(self.columns, self.codes, as_it_is, np.arange(n), _anything(n))
 
-    def values_of(self, joint: Joint) -> Integers:
-        """For every value of X in `joint`, the value here that it is read as; −1 if there is none."""
-        return inputs_read(self.columns, self.codes, self.nearest_to if self.nearest else None, joint)
+    def read(self, codes: Integers) -> Read:
+        """What combinations of values are taken for, before it is asked which history they have."""
+        values = rows_read(codes, self.codes, self.nearest_to if self.nearest else None)
+        listed = (values >= 0) & (self.codes[values] == codes).all(axis=1)
+        return Read(codes, values, listed)
+
+    def read_in(self, joint: Joint) -> Read:
+        """The same for the values of X in `joint`, whose columns may be more and finer."""
+        return self.read(codes_in(self.columns, joint))
+
+    def inputs(self, read: Read, h: int) -> Integers:
+        """The inputs of combinations that have history h; −1 if there is none.
+
+        This is the only rule: the proof asks it, and so does everything that draws. A combination that is no value of X
+        is read as the nearest of all values. Where that one cannot have the history, nobody had this combination when
+        the steps were made, and it is read as the nearest value that can. A value of X that cannot have the history has
+        no input: this person changed.
+        """
+        a, b = (int(place) for place in self.starts[h : h + 2])
+        values = self.pairs[a:b, 1]
+        place = np.minimum(np.searchsorted(values, read.values), len(values) - 1)
+        found = np.where(values[place] == read.values, a + place, -1)
+        lost = (found < 0) & (read.values >= 0) & ~read.listed
+        if lost.any():
+            found[lost] = a + nearest(read.codes[lost], self.codes[values], self.columns)
+        return found
 
     def nearest_to(self, codes: Integers) -> Integers:
-        """The value that each combination of known values which is none is read as."""
+        """The nearest of all values to each combination of known values."""
         return nearest(codes, self.codes, self.columns)
 
 
@@ -135,6 +171,11 @@ def inputs_read(
 
     `near` says which row a combination of known values that is none is read as; without it, none.
     """
+    return rows_read(codes_in(columns, joint), codes, near)
+
+
+def codes_in(columns: tuple[Column, ...], joint: Joint) -> Integers:
+    """The values of X in `joint` by their numbers in these columns; −1 for values that these do not have."""
     absent = [column.name for column in columns if column.name not in joint.attributes]
     if absent:
         raise InvalidInput(
@@ -142,7 +183,11 @@ def inputs_read(
         )
     places = [joint.attributes.index(column.name) for column in columns]
     read = [read_from(joint.columns[j], column)[joint.codes[:, j]] for j, column in zip(places, columns, strict=True)]
-    own = np.stack(read, axis=1)
+    return np.stack(read, axis=1)
+
+
+def rows_read(own: Integers, codes: Integers, near: Callable[[Integers], Integers] | None) -> Integers:
+    """For every combination of values, the row of `codes` that it is, or that `near` says; −1 if there is none."""
     known = {row: x for x, row in enumerate(map(tuple, codes.tolist()))}
     found = np.array([known.get(row, -1) for row in map(tuple, own.tolist())], dtype=np.int64)
     strange = np.flatnonzero((found < 0) & (own >= 0).all(axis=1))

@@ -7,7 +7,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import UNSEEN
-from privacyfunnel.distribution.nearest import nearest
 from privacyfunnel.errors import UnseenValues
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
@@ -28,37 +27,26 @@ class PairSanitiser(Sanitiser):
         return self.protocol.attributes[:-1]
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """x[i, 0]: the pair of row i; combinations that cannot have its history are read as the nearest that can."""
+        """x[i, 0]: the pair of row i. Rows that are none as they stand are read as `Steps.inputs` says."""
         block, inputs, _ = self._blocks[0]
         codes = encoded(block, batch)
         found = inputs.look_up(codes)
         unseen = found == UNSEEN
-        if self._steps.nearest and unseen.any():
-            found[unseen] = self._nearest(np.stack([code[unseen] for code in codes], axis=1))
+        if unseen.any():
+            found[unseen] = self._read(np.stack([code[unseen] for code in codes], axis=1))
             unseen = found == UNSEEN
         if unseen.any():
             self._note(block, codes, int(unseen.sum()))
         return np.where(unseen, block.channel.n_inputs, found).astype(np.int32)[:, None]
 
-    def _nearest(self, codes: Integers) -> Integers:
-        """The pair with the same history and the nearest values; −1 if a value is none, or they are listed.
-
-        Listed values that have no such pair cannot have led to the history: somebody changed.
-        """
-        found, steps = np.full(len(codes), UNSEEN, dtype=np.int64), self._steps
-        known = (codes >= 0).all(axis=1) & ~self._listed(codes[:, :-1])
-        for h in np.unique(codes[known, -1]).tolist():
-            rows = np.flatnonzero(known & (codes[:, -1] == h))
-            a, b = steps.starts[h : h + 2]
-            near = nearest(codes[rows, :-1], steps.codes[steps.pairs[a:b, 1]], steps.columns)
-            found[rows] = a + near
-        return found
-
-    def _listed(self, values: Integers) -> NDArray[np.bool_]:
-        """Which combinations of values the follow-up knows as they are."""
-        known = set(map(tuple, self._steps.codes.tolist()))
-        different, of = np.unique(values, axis=0, return_inverse=True)
-        return np.array([row in known for row in map(tuple, different.tolist())], dtype=bool)[of.ravel()]
+    def _read(self, codes: Integers) -> Integers:
+        """The inputs of rows of codes, the last of which is the number of their history; −1 if there is none."""
+        different, of = np.unique(codes, axis=0, return_inverse=True)
+        found = np.full(len(different), UNSEEN, dtype=np.int64)
+        for h in np.unique(different[different[:, -1] >= 0, -1]).tolist():
+            rows = different[:, -1] == h
+            found[rows] = self._steps.inputs(self._steps.read(different[rows, :-1]), h)
+        return found[of.ravel()]
 
     def finish(self) -> None:
         """Refuse people whose values changed since, and values never seen."""
