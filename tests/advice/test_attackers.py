@@ -17,6 +17,7 @@ from privacyfunnel.errors import InvalidInput, InvalidPromise, TooManyAttackers
 pytestmark = pytest.mark.usefixtures("compiled_loops")
 
 
+@pytest.mark.long
 @given(tables(most=2), st.sampled_from([0.1, 0.5]), st.booleans())
 @settings(max_examples=4)
 def test_protecting_from_more_never_keeps_more_and_every_figure_encloses_the_best(p, epsilon, spreads):
@@ -32,6 +33,7 @@ def test_protecting_from_more_never_keeps_more_and_every_figure_encloses_the_bes
     assert [one.asked for one in costs] == [False] * (len(costs) - 1) + [True]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("shape", "known", "who"),
     [

@@ -80,6 +80,7 @@ def test_what_is_picked_has_the_counts_of_the_table(counted):
     assert np.array_equal(smaller.joint.weights, again.joint.weights)
 
 
+@pytest.mark.long
 @given(st.integers(0, 10**6), st.integers(12, 60))
 def test_one_row_changes_no_score_by_more_than_the_sensitivity(seed, n):
     """Tables of n rows that differ in one, over the same lists of values, and whatever was chosen before."""

@@ -145,6 +145,7 @@ def test_what_cannot_be_searched_is_refused_in_a_line(wrong):
         pf.coarsen(**asked)
 
 
+@pytest.mark.long
 def test_more_columns_keep_no_less():
     """Even one that only makes cells thin."""
     p = np.ceil(4 / np.random.default_rng(9).random((2, 3, 4, 5))).astype(int)
@@ -173,6 +174,7 @@ def test_declared_groups_are_merged_if_that_keeps_more():
     assert np.array_equal(again.weights, found.joint.weights)
 
 
+@pytest.mark.long
 def test_a_step_is_left_out_only_if_it_cannot_be_better():
     rng = np.random.default_rng(2)
     joint = pf.Joint(rng.integers(1, 50, (2, 3, 2, 3)), attributes=["a", "b", "c"])

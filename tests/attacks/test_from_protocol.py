@@ -107,6 +107,7 @@ def test_of_more_than_two_secrets_both_is_all():
     assert found["testing both secrets"].right == 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["information", "faithful"])
 def test_a_model_learns_from_others_what_the_protocol_says_of_those_who_are_alone(objective):
     pytest.importorskip("sklearn")
@@ -118,6 +119,7 @@ def test_a_model_learns_from_others_what_the_protocol_says_of_those_who_are_alon
     assert found == by_name(from_protocol(protocol, joint, learned=True, seed=1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["information", "faithful"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_protocol_made_for_other_secrets_is_no_better_than_guessing(seed, objective):
@@ -220,6 +222,7 @@ def test_attack_tells_it_beside_what_rows_tell_unless_told_not_to():
     assert pf.attack(joint, protocol, protocol_alone=False).named == ()
 
 
+@pytest.mark.long
 def test_audit_shows_who_is_named(tmp_path, capsys):
     rng = np.random.default_rng(1)
     lines = [f"{rng.integers(2)},t{t}" for t in range(6) for _ in range(60)]
@@ -244,7 +247,8 @@ REAL = {
 }
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5])
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon", [0.5])
 @pytest.mark.parametrize("name", REAL)
 def test_exact_fits_of_real_tables_tell_the_secret_of_everybody_who_is_alone(name, epsilon, shared):
     secret, attributes, alone = REAL[name]

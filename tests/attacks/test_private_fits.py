@@ -15,8 +15,6 @@ LUCK = 1e-6
 TABLES = {
     "compas": ("two_year_recid", ["age_cat", "sex", "c_charge_degree", "score_text", "race"]),
     "adult": ("income", ["sex", "race", "marital_status", "education"]),
-    "diabetes130": ("readmitted", ["race", "gender", "age", "A1Cresult", "insulin", "change"]),
-    "dutch_census2001": ("household_position", ["household_size", "marital_status", "age", "sex"]),
 }
 REAL = [pytest.param(name, marks=[] if name == "compas" else pytest.mark.long) for name in TABLES]
 

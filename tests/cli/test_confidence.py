@@ -36,6 +36,7 @@ def test_fit_promises_for_the_population(table, tmp_path, capsys):
     assert "95% confidence" in protocol.notion.words()
 
 
+@pytest.mark.long
 def test_information_can_be_promised_for_the_population_too(table, tmp_path, capsys):
     robustly = ["--confidence", "0.95", "--objective", "information", "--gap", "0.5", "--time-limit", "5"]
     assert fit(table, *robustly, "-o", tmp_path / "p.json", "--json") == 0

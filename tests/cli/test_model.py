@@ -43,6 +43,7 @@ def fit(table, output, *more, secret="ill", attributes="a,b,c,d"):
     return run(["fit", str(table), *given, "-o", str(output), *more])
 
 
+@pytest.mark.long
 def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, capsys):
     assert fit(folder / "people.csv", tmp_path / "wide.json", "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -131,6 +132,7 @@ def test_options_that_mean_nothing_to_a_model_are_refused_in_a_line(folder, tmp_
     assert not (tmp_path / "no.json").exists()
 
 
+@pytest.mark.long
 def test_a_secret_with_three_values_goes_from_fit_to_audit(folder, tmp_path, capsys):
     given = (folder / "people.csv", tmp_path / "three.json", "--epsilon", "0.1")
     assert fit(*given, secret="d", attributes="a,b,c,ill") == 0

@@ -81,6 +81,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name):
     options, promised = CASES[name]
@@ -163,6 +164,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, capsys, opt
     assert not path.exists()
 
 
+@pytest.mark.long
 def test_a_fit_and_a_report_say_what_several_promises_come_to_for_the_population(table, tmp_path):
     path, page = tmp_path / "protocol.json", tmp_path / "report.html"
     asked = ["--secret", "income", "--secret", "illness", "--epsilon", "income=0.5,illness=0.4", "--confidence", "0.95"]
@@ -217,6 +219,7 @@ def test_attackers_on_each_secret_may_know_other_columns():
     }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_typed_to_do_the_same_makes_the_same_promise(table, tmp_path, name):
     """The commands and the Python of a report, with all digits of every ε."""
@@ -239,6 +242,7 @@ def test_what_is_typed_to_do_the_same_makes_the_same_promise(table, tmp_path, na
     assert best.blocks[0].exact == protocol.blocks[0].exact
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_every_kind_is_released_estimated_and_attacked(table, tmp_path, name):
     done, path = fit(table, tmp_path, *CASES[name][0])

@@ -21,6 +21,7 @@ def table(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("redrawn_by", ["groups", "program"])
 @pytest.mark.parametrize(("delta", "version"), [("0", 2), ("1e-6", 3)])
 @pytest.mark.parametrize("secret", ["ill", "d"])

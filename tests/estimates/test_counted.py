@@ -95,10 +95,7 @@ def test_counted_shares_of_real_releases_are_unbiased_and_those_of_the_informati
 
 
 REAL = {
-    "adult": ("income", ["sex", "race", "relationship"], 0.5),
     "compas": ("two_year_recid", ["sex", "race", "age_cat"], 0.3),
-    "diabetes130": ("readmitted", ["race", "gender"], 0.05),
-    "dutch_census2001": ("occupation", ["sex", "edu_level", "marital_status"], 0.5),
 }
 
 
@@ -116,6 +113,7 @@ def test_counted_shares_of_real_tables_are_unbiased_and_those_of_the_information
     assert largest_bias(pf.optimise(joint, pf.LIP(epsilon)), joint, table, 20) > 4 * NOISE
 
 
+@pytest.mark.long
 def test_both_ways_agree_in_expectation():
     """Working back is unbiased, too, but farther off."""
     table = people(5_000, seed=2)

@@ -129,6 +129,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case",
     [case if case in ("asymmetric", "product, all") else pytest.param(case, marks=pytest.mark.long) for case in CASES],
@@ -146,6 +147,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_estimates_are_unbiase
     assert error.mean(axis=0) == pytest.approx(spread, rel=0.12)
 
 
+@pytest.mark.long
 def test_a_wrong_channel_breaks_coverage():
     """The check above can fail: rows drawn with a little more noise than the protocol says are noticed."""
     noisier = [0.9 * b.channel.dense() + 0.1 / b.channel.n_outputs for b in ASYMMETRIC.blocks]
@@ -258,6 +260,7 @@ def assert_intervals_hold(told, held, repetitions=REPETITIONS, least=0.94):
     assert (held[told > 0] >= repetitions * least - NOISE * math.sqrt(repetitions * least * (1 - least))).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", RARE)
 def test_intervals_hold_where_a_rare_output_has_a_huge_score(case):
     joint, notion, rows = RARE[case]
@@ -275,6 +278,7 @@ def test_intervals_hold_for_the_education_of_a_thousand_adults(shared):
     assert told.all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [30, 100, *(pytest.param(n, marks=pytest.mark.long) for n in (300, 1_000, 10_000))])
 def test_intervals_of_random_protocols_hold(rows):
     """A small version of `python -m benchmarks coverage`; half of the tables are not those that were fitted."""

@@ -107,6 +107,7 @@ def holds(found):
     return found.mean() >= LEAST - NOISE * max(found.std(ddof=1), 0.01) / math.sqrt(len(found))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [300, 3_000])
 def test_intervals_of_private_releases_hold_where_counting_alone_misleads(n):
     found, means = coverage(n, 1.0, 40)

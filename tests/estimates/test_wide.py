@@ -114,6 +114,7 @@ def plan_and_channel(request, protocol, listed):
     return plan, np.array(channel_of(plan), dtype=np.float64)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", [(0,), (2, 0), (1, 3), (0, 1, 2)])
 def test_what_becomes_of_some_columns_is_that_of_all_summed_up(plan_and_channel, columns):
     plan, Q = plan_and_channel

@@ -35,6 +35,7 @@ def wait_for(folder, process, suffix=""):
         time.sleep(0.005)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_release_that_is_ended_says_so_and_leaves_nothing(name, desk, tmp_path):
     number = getattr(signal, name)

@@ -37,6 +37,7 @@ def same_files(desk, folder, flags=(), **surroundings):
 QUICK = ("a terminal that knows ASCII only", "every warning is an error")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "which", [which if which in QUICK else pytest.param(which, marks=pytest.mark.long) for which in SURROUNDINGS]
 )

@@ -31,6 +31,7 @@ def check_exact(protocol, joint):
     assert certificate.level <= protocol.notion.epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["information", "faithful"])
 @pytest.mark.parametrize("within", ["intervals", "ball", "nested"])
 @pytest.mark.parametrize("promise", [EACH, pf.Promises(a=pf.Belief({0: 0.7}), b=pf.LIP(0.6))])

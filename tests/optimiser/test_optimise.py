@@ -347,6 +347,7 @@ def test_ordinary_ldp_is_never_below_randomised_response_or_the_best_binary_mech
     assert best.utility >= max(brute.information(p.tolist(), Q.tolist()) for Q in rivals) - GAP
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_ordinary_ldp_on_six_values_beats_the_classical_mechanisms(epsilon):
     weights = [1, 2, 3, 4, 5, 6]

@@ -93,6 +93,7 @@ def test_the_certificate_agrees_with_the_level(p, seed):
     assert certificate.holds == (certificate.level <= 0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(24))
 def test_the_reference_optima_are_reached_and_proven(number, shared):
     cases = json.loads((shared / "reference" / "optima.json").read_text())

@@ -20,6 +20,7 @@ def tail_of_sum(cells, scale, above):
     return total[middle + int(above) + 1 :].sum()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cells", [1, 2, 5, 40])
 @pytest.mark.parametrize("scale", [0.5, 2.0, 20.0])
 @pytest.mark.parametrize("tail", [0.05, 1e-4, 1e-9])

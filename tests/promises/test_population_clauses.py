@@ -140,6 +140,7 @@ def certified(rows, joint, over):
     return certify_channel(Channel.from_numerators(rows.astype(np.int64)), joint, over)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", SETS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_verdicts_and_levels_over_a_set_are_those_of_all_its_corners(kind, within):
@@ -312,6 +313,7 @@ def test_what_nothing_is_known_of_is_not_certified():
         pf.certify(np.ones((1, 2)), pf.Joint([[3, 3], [5, 5]], secret_values=["sad", "well"]), over)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["information", "faithful"])
 @pytest.mark.parametrize("within", ["intervals", "nested"])
 def test_a_protocol_keeps_each_promise_for_nearly_every_population(within, objective):

@@ -325,6 +325,7 @@ def _fails(shares, prices):
     raise SolverFailure("nothing found")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lie", [_nothing, _anything, _huge, _endless, _not_a_number, _turned, _fails])
 def test_a_solver_that_lies_makes_bounds_weaker_and_never_wrong(lie, monkeypatch):
     cases = list(random_cases(60, seed=6))

@@ -157,6 +157,7 @@ def passed(found, kind, factor):
     return all(one.rejected(allowed[kind], DOUBT) for one in tested._statements(found, outputs, allowed, DOUBT))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["upper", "lower", "spread"])
 @pytest.mark.parametrize(
     ("n", "samples"),

@@ -73,6 +73,7 @@ def check_in_fractions(plan, notion):
             assert not math.isfinite(limits.spread) or max(lifts) <= e_to(limits.spread) * min(lifts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("notion", NOTIONS, ids=str)
 @given(seed=st.integers(0, 10_000), tiny=st.booleans(), secrets=st.integers(3, 5), spread=st.sampled_from([0.3, 1, 3]))
 @settings(max_examples=3, deadline=None)
@@ -128,6 +129,7 @@ def told_exactly(plan, notion):
     return bool((plan.alone >= 0).all() and (plan.rest >= 0).all())
 
 
+@pytest.mark.long
 def test_a_thousand_and_more_changed_plans_are_certified_only_where_fractions_say_so():
     refused = 0
     for seed in range(8):

@@ -219,6 +219,7 @@ WISHES = {
 NOTIONS = [pf.LIP(0.25), pf.ALIP(0.2, 0.3), pf.SRLDP(0.5, known=["town"])]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wishes", WISHES.values(), ids=WISHES)
 @pytest.mark.parametrize("notion", [pf.LIP(0.25), pf.ALIP(0.2, 0.3), pf.SRLDP(0.5, known=["town"])], ids=str)
 def test_the_commands_and_the_python_of_a_report_make_the_protocol_again(folder, tmp_path, wishes, notion, monkeypatch):

@@ -172,6 +172,7 @@ def test_a_preview_shows_the_first_rows_and_values_they_can_be_released_as(table
         assert Q[written.index(after), values.index(before)] > 0
 
 
+@pytest.mark.long
 def test_work_tells_its_progress_and_stops_when_asked():
     joint = pf.Joint.from_support(*_many())
     begun = threading.Event()
@@ -194,6 +195,7 @@ def test_work_tells_its_progress_and_stops_when_asked():
     assert pf.certify(running.result, joint).holds
 
 
+@pytest.mark.long
 def test_when_the_studio_ends_work_is_stopped_and_waited_for():
     """A process that ends while a thread is in a compiled library is aborted."""
     joint = pf.Joint.from_support(*_many())

@@ -416,6 +416,7 @@ def test_round_borders_always_make_bins(inner):
     assert len(column) <= 17
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(
     st.lists(

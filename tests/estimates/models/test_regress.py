@@ -115,6 +115,7 @@ def test_intervals_hold_on_faithful_releases_of_the_fitted_table(faithful, famil
     check_intervals(faithful, MODELS[family], family, "counted")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", MODELS)
 def test_intervals_hold_on_other_rows_by_corrected_scores(others, family):
     check_intervals(others, MODELS[family], family, "channel")
@@ -128,6 +129,7 @@ def test_intervals_hold_on_private_fits():
     check_intervals(releases, MODELS["gaussian"], "gaussian", "counted")
 
 
+@pytest.mark.long
 def test_intervals_hold_across_blocks():
     rng, joint = np.random.default_rng(5), pf.Joint.from_table(people(5_000, 0), "ill", NAMES)
     protocol = pf.compose(joint, pf.LIP(1.0), [["town", "sex"], ["visits"]])

@@ -23,6 +23,7 @@ def products_of(joint, notion, blocks=None):
     return ProductPosteriors(Polytope.granted(joint, notion), Parts(joint, names, notion.views(joint)).inputs)
 
 
+@pytest.mark.long
 @given(tables(most=2), st.sampled_from([0.05, 0.3, 1.0]), st.booleans())
 @settings(max_examples=4)
 def test_adaptive_blocks_keep_the_promise_by_the_definition_and_no_less_than_tuned_ones(p, epsilon, spreads):

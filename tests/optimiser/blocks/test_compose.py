@@ -55,6 +55,7 @@ TWENTIETH, FOUR_FIFTHS = round(UNIT / 20) / UNIT, round(UNIT * 4 / 5) / UNIT
 BOTH = np.array([[1 - TWENTIETH, 1 - FOUR_FIFTHS], [TWENTIETH, FOUR_FIFTHS]])
 
 
+@pytest.mark.long
 @given(tables(), st.sampled_from([0.05, 0.3, 1.0]), st.sampled_from(["chained", "tuned"]), st.booleans())
 @settings(max_examples=30)
 def test_every_product_keeps_its_promise_by_the_definition(p, epsilon, method, spreads):
@@ -167,6 +168,7 @@ def test_one_block_is_the_joint_optimum():
     assert pf.compose(joint, pf.SRLIP(0.5), [["X1", "X2"]]).utility == pytest.approx(whole.utility, abs=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["chained", "tuned", "adaptive"])
 @pytest.mark.parametrize(
     "weights",

@@ -22,6 +22,7 @@ needs_rationals = pytest.mark.skipif(
 )
 
 
+@pytest.mark.long
 @needs_rationals
 @pytest.mark.parametrize("kind", soundness.SINGLE + soundness.SEVERAL)
 @pytest.mark.parametrize("seed", range(4))

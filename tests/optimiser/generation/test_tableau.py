@@ -73,6 +73,7 @@ def test_the_least_cost_in_a_box_is_the_solvers_and_keeps_every_row(seed, epsilo
         drop_idle(tableau)
 
 
+@pytest.mark.long
 @given(tables(), st.sampled_from([0.05, 0.3, 1.0]), st.integers(0, 2**32 - 1))
 @settings(max_examples=40)
 def test_boxes_shrink_around_every_posterior_that_matters_from_one_to_the_next(p, epsilon, seed):

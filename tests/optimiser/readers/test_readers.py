@@ -74,6 +74,7 @@ def by_brute_force(joint: pf.Joint, notion: pf.Notion, readers, least: float) ->
     return float((best - constant) / len(asked.shares))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("notion", [pf.LIP(0.2), pf.LDP(0.3), pf.PML(0.2), pf.ALIP(lower=0.1, upper=0.3)])
 @pytest.mark.parametrize("readers", ["shares", "pairs"])
 @pytest.mark.parametrize("seed", [1, 2])

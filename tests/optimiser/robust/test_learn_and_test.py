@@ -45,6 +45,7 @@ def broken(protocol, p, notion):
 LARGE = [(300, 200), (3_000, 100), (30_000, 40)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rare", [False, True])
 @pytest.mark.parametrize("notion", [pf.LIP(0.4), pf.LDP(0.6)])
 @pytest.mark.parametrize(

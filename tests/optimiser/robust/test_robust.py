@@ -154,6 +154,7 @@ def test_an_optimum_is_certified_and_lies_between_bisection_and_the_plain_optimu
     assert simple.utility <= protocol.upper_bound + 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", SETS)
 @pytest.mark.parametrize("notion", [pf.LDP(0.6), pf.LIP(0.4), pf.ALIP(0.3, 0.6), pf.PML(0.3), pf.SRLIP(0.5)])
 def test_with_ever_more_people_the_optimum_tends_to_the_plain_one(notion, within):

@@ -98,6 +98,7 @@ SAMPLES = 40
 TRUTHS = {"two columns": ((2, 3), 2, 2.0), "three columns": ((2, 2, 3), 4, 1.0)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [40, 3_000])
 def test_the_promise_is_kept_for_the_truth_as_often_as_it_says(n):
     broken, _ = kept_for_the_truth(dependent(*TRUTHS["two columns"]), n, pf.LIP(0.4), 8)
@@ -167,6 +168,7 @@ def test_a_request_to_stop_leaves_a_certified_protocol():
 # --- more columns never keep much less --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("notion", [pf.LIP(0.5), pf.LDP(0.5)], ids=str)
 @pytest.mark.parametrize("n", [5_000, 100_000])
 def test_more_columns_keep_nearly_as_much_as_any_of_them_alone(notion, n):
