@@ -15,6 +15,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import belief
+from privacyfunnel.tables.public_part import secret_numbers
 from privacyfunnel.tables.wide.redrawing import Redrawing
 from privacyfunnel.typing import Integers, Vector
 
@@ -82,7 +83,9 @@ def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
     """
     people = joint.weights.astype(np.int64)
     x = np.concatenate([np.repeat(np.arange(joint.n_x), row) for row in people])
-    value = np.repeat(np.arange(len(people)), people.sum(axis=1))
+    value = np.repeat(secret_numbers(joint), people.sum(axis=1))
+    labels = joint.secret_columns[0].labels
+    about = [s for s in range(len(labels)) if (value == s).any()]  # of a value that nobody has, nothing can be tried
     before = joint.codes[x]
     cells = np.ravel_multi_index(tuple(before.T), protocol.model.sizes)
     drawn = Redrawing(protocol.plan).drawn(np.asarray(cells), Randomness.secure())
@@ -90,7 +93,7 @@ def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
     singles, pairs = (_off(before, after, protocol.model.sizes, size) for size in (1, 2))
     return tuple(
         Checked(
-            _named(joint.secret_columns[0].labels[s]),
+            _named(labels[s]),
             float((value == s).mean()),
             float((cells == drawn).mean()),
             float((before == after).mean()),
@@ -101,7 +104,7 @@ def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
             tell_most(after, value == s, protocol.attributes),
             calibration_of(belief(protocol.plan.weights, s)[cells], value == s),
         )
-        for s in (range(len(people)) if len(people) > TWO else (1,))
+        for s in (about if len(labels) > TWO else about[-1:])
     )
 
 

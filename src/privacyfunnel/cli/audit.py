@@ -236,7 +236,7 @@ def _data(certificate: Certificate) -> dict[str, object]:
     """The certificate for machines; which value of the secret is worst is not told."""
     worst = certificate.worst
     return {
-        "holds": certificate.holds,
+        "holds": bool(certificate),
         "level": certificate.level,
         "reason": certificate.reason,
         "draws": certificate.draws,

@@ -71,7 +71,7 @@ def report(
         if told is not None:
             screen.print(told.words(), markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
-    if about.verdict is not None and not about.verdict.holds:
+    if about.verdict is not None and not about.verdict:
         raise typer.Exit(BROKEN)
 
 

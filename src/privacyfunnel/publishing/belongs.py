@@ -58,7 +58,7 @@ def check_protocol(protocol: Protocol) -> None:
 
 def check_promise(account: Account) -> None:
     """Refuse a protocol that does not keep its promise on the counts that it carries."""
-    if account.verdict is None or not account.verdict.holds:
+    if account.verdict is None or not account.verdict:
         reason = account.verdict.reason if account.verdict is not None else "it carries no counts"
         raise NotCertified(f"this protocol does not keep its promise on its own counts ({reason}); fit it again")
 

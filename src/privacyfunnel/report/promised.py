@@ -46,7 +46,7 @@ def _verdict(account: Account) -> str:
     """Whether the promise is kept, on the counts that it is about."""
     if account.verdict is None:
         return ""
-    if not account.verdict.holds:
+    if not account.verdict:
         kind, said, more = "broken", "Broken.", "Do not release with this protocol."
     elif account.public is not None:
         kind, said = "kept", "Kept."
@@ -113,7 +113,7 @@ def _facts(account: Account, certificate: Certificate) -> list[tuple[str, str]]:
     """What a certificate says."""
     worst = certificate.worst
     facts = [
-        ("Verdict", f"{'kept' if certificate.holds else 'broken'} — {certificate.reason}"),
+        ("Verdict", f"{'kept' if certificate else 'broken'} — {certificate.reason}"),
         (
             "Level reached, rounded up",
             f"ε = {certificate.level:.9g} (factor {factor(certificate.level)}), "

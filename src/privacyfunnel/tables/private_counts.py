@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import MOST_PEOPLE, Noise, noisy_joint
 from privacyfunnel.drawing.laplace import noised, noised_above
 from privacyfunnel.errors import InvalidInput, InvalidJoint
-from privacyfunnel.typing import Integers
+from privacyfunnel.tables.public_part import PublicPart, secret_numbers, secret_values
 
 MOST_CELLS = 2_000_000
 """Cells that get noise one by one, some 7 µs each; of a larger domain only the large counts are told."""
@@ -45,45 +43,37 @@ def private(
             "a secret that is itself released, if sanitised, is not protected by noise on counts: "
             "--allow-secret-attribute needs --exact-fit"
         )
-    secrets = joint.secret_columns or (Column(name=joint.secret, kind="integer", labels=tuple(range(joint.n_s))),)
-    cells = math.prod(len(column) for column in secrets) * joint.combinations
+    cells = len(secret_values(joint)) * joint.combinations
     if delta is None and cells <= MOST_CELLS:
-        return _noisy_everywhere(joint, secrets, epsilon, at_least, choosing)
-    return _noisy_above(joint, secrets, epsilon, USUAL_DELTA if delta is None else delta, at_least, choosing)
+        noise = noise_everywhere(joint, epsilon, choosing)
+    else:
+        noise = noise_above(joint, epsilon, USUAL_DELTA if delta is None else delta, choosing)
+    return _follows(noise, PublicPart.of(joint), at_least)
 
 
 def at_threshold(joint: Joint, at_least: int) -> Joint:
     """The distribution that follows from a table's noisy counts with another frequency threshold: no noise is drawn."""
     if joint.noise is None or not joint.secret_columns:
         raise InvalidInput("only a table's counts with noise can be given another threshold")
-    return _follows(joint, joint.secret_columns, joint.noise, at_least)
+    return _follows(joint.noise, PublicPart.of(joint), at_least)
 
 
-def _noisy_everywhere(
-    joint: Joint, secrets: tuple[Column, ...], epsilon: float, at_least: int, choosing: float
-) -> Joint:
-    whole = joint.completed.weights.astype(np.int64)
-    counts = np.zeros((math.prod(len(column) for column in secrets), joint.combinations), dtype=np.int64)
-    counts[_secret_numbers(joint, secrets)] = whole
+def noise_everywhere(joint: Joint, epsilon: float, choosing: float) -> Noise:
+    """Noise on every cell of the domain."""
+    counts = np.zeros((len(secret_values(joint)), joint.combinations), dtype=np.int64)
+    counts[secret_numbers(joint)] = joint.completed.weights.astype(np.int64)
     noisy = noised(counts, epsilon)
-    noise = Noise(float(epsilon), joint.total, joint.attributes, noisy, declared=joint.declared, choosing=choosing)
-    return _follows(joint, secrets, noise, at_least)
+    return Noise(float(epsilon), joint.total, joint.attributes, noisy, declared=joint.declared, choosing=choosing)
 
 
-def _noisy_above(
-    joint: Joint, secrets: tuple[Column, ...], epsilon: float, delta: float, at_least: int, choosing: float
-) -> Joint:
+def noise_above(joint: Joint, epsilon: float, delta: float, choosing: float) -> Noise:
+    """Noise on cells that have people, of which those are told that reach a threshold."""
     s, x = np.nonzero(joint.weights)
     told = noised_above(joint.weights[s, x].astype(np.int64), epsilon, delta)
-    if not told.any():
-        raise InvalidInput(
-            "no combination of values has enough people to be told: use fewer columns, wider ranges (--bins) or fewer "
-            "values (--top); --columns auto --coarsen auto choose"
-        )
     reached, x = np.unique(x[told > 0], return_inverse=True)
-    counts = np.zeros((math.prod(len(column) for column in secrets), len(reached)), dtype=np.int64)
-    counts[_secret_numbers(joint, secrets)[s[told > 0]], x] = told[told > 0]
-    noise = Noise(
+    counts = np.zeros((len(secret_values(joint)), len(reached)), dtype=np.int64)
+    counts[secret_numbers(joint)[s[told > 0]], x] = told[told > 0]
+    return Noise(
         float(epsilon),
         joint.total,
         joint.attributes,
@@ -93,37 +83,33 @@ def _noisy_above(
         joint.declared,
         choosing,
     )
-    share = min(1.0, float(counts.sum()) / joint.total)
-    if share < LEAST_TOLD:
+
+
+def _check_told(noise: Noise, public: PublicPart) -> None:
+    """Refuse counts of too few people."""
+    told = noise.counts.shape[1]
+    if not told:
         raise InvalidInput(
-            f"of {joint.combinations:,} combinations of values only {len(reached):,}, with about {share:.0%} of the "
+            "no combination of values has enough people to be told: use fewer columns, wider ranges (--bins) or fewer "
+            "values (--top); --columns auto --coarsen auto choose"
+        )
+    share = min(1.0, float(noise.counts.sum()) / noise.people)
+    if share < LEAST_TOLD:
+        combinations = math.prod(len(column) for column in public.columns)
+        raise InvalidInput(
+            f"of {combinations:,} combinations of values only {told:,}, with about {share:.0%} of the "
             "people, stand out from the noise, and everybody else would be released as one of these: use fewer "
             "columns, wider ranges (--bins) or fewer values (--top); --columns auto --coarsen auto choose"
         )
-    return _follows(joint, secrets, noise, at_least)
 
 
-def _follows(joint: Joint, secrets: tuple[Column, ...], noise: Noise, at_least: int) -> Joint:
+def _follows(noise: Noise, public: PublicPart, at_least: int) -> Joint:
     """What follows from noisy counts, with the names that the secret has in the table."""
-    sizes = [len(column) for column in secrets]
-    numbers = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
-    labels = [tuple(column.labels[i] for column, i in zip(secrets, row, strict=True)) for row in numbers.tolist()]
-    names = [label[0] if len(secrets) == 1 else label for label in labels] if joint.secret_columns else None
-    found = noisy_joint(
-        noise, joint.columns, joint.secret, at_least, names or joint.secret_values, joint.secret_columns
-    )
-    found.chosen, found.declared = joint.chosen, joint.declared
+    if noise.codes is not None:
+        _check_told(noise, public)
+    found = noisy_joint(noise, public.columns, public.secret, at_least, public.secret_values, public.secret_columns)
+    found.chosen, found.declared = public.chosen, public.declared
     for one in (found, found.before_gathering):
         if one is not None:
-            one.secret_parts = joint.secret_parts
+            one.secret_parts = public.secret_parts
     return found
-
-
-def _secret_numbers(joint: Joint, secrets: tuple[Column, ...]) -> Integers:
-    """The number of each of the joint's values of the secret among all values that its columns declare."""
-    if not joint.secret_columns:
-        return np.arange(joint.n_s)
-    place = [{label: i for i, label in enumerate(column.labels)} for column in secrets]
-    values: list[Any] = [value if len(secrets) > 1 else (value,) for value in joint.secret_values]
-    codes = [tuple(of[label] for of, label in zip(place, value, strict=True)) for value in values]
-    return np.asarray(np.ravel_multi_index(tuple(np.array(codes).T), [len(column) for column in secrets]))

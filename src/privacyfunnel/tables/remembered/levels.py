@@ -98,7 +98,7 @@ class Levels:
             return self._compared(self.notion.level_of(own), PROMISED)
         if len(listed) == 1 and listed[0].noise is not None and self._by_number(listed[0]):
             certificate = certify(listed[0], published_joint(listed[0]), self.notion)
-            return certificate.level, certificate.holds, PUBLISHED
+            return certificate.level, bool(certificate), PUBLISHED
         try:
             certificate = certify_together(listed, self._joint(used), self.notion)
         except OverLimit:
@@ -107,7 +107,7 @@ class Levels:
             raise OverLimit(
                 f"what everything that was released of {people:,} people comes to cannot be computed: {reason}"
             ) from None
-        return certificate.level, certificate.holds, EXACT
+        return certificate.level, bool(certificate), EXACT
 
     def _by_number(self, protocol: Protocol) -> bool:
         """Whether the promise finds its values in published counts, which have numbers for them, not names."""

@@ -24,6 +24,7 @@ from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
 from privacyfunnel.protocols.wide.rule import Plan, Rule
+from privacyfunnel.tables.public_part import PublicPart
 from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
 from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.column_counts import column_counts
@@ -54,19 +55,31 @@ def fit_wide(
     if seconds is not None and not seconds >= 0:
         raise InvalidInput(f"a time limit is a number of seconds that is at least 0; got {seconds!r}")
     marginals, noise = noisy_marginals(joint, notion, epsilon, spent, delta)
+    return _follows(marginals, noise, PublicPart.of(joint), notion, epsilon, seconds)
+
+
+def _follows(
+    marginals: Marginals,
+    noise: GaussianNoise | None,
+    public: PublicPart,
+    notion: Notion,
+    epsilon: float | None,
+    seconds: float | None,
+) -> WideProtocol:
+    """The protocol that follows from noisy tables: nothing else of the people is at hand here."""
     model = fitted_model(marginals)
-    rule, plan = _redrawing_for(notion, epsilon is not None, model.weights(), joint.columns, seconds)
+    rule, plan = _redrawing_for(notion, epsilon is not None, model.weights(), public.columns, seconds)
     return WideProtocol(
         notion,
-        joint.columns,
+        public.columns,
         model,
         rule,
         kept_by(plan, model.sizes),
-        joint.secret,
-        joint.secret_readings,
-        joint.total,
+        public.secret,
+        public.secret_readings,
+        public.people,
         epsilon,
-        joint.declared,
+        public.declared,
         plan.digest(),
         column_counts(marginals),
         noise,
@@ -123,11 +136,11 @@ def _check(joint: Joint, notion: Notion) -> None:
 
 
 def check_wide(joint: Joint) -> None:
-    """Refuse secrets and counts that a model is not for."""
+    """Refuse secrets and counts that a model is not for; which values of the secret occur is not looked at."""
     values = [len(column) for column in joint.secret_columns]
-    if len(values) != 1 or values != [joint.n_s] or not TWO <= joint.n_s <= MOST_SECRETS:
+    if len(values) != 1 or not TWO <= values[0] <= MOST_SECRETS:
         raise InvalidInput(
-            f"--model is for one secret with two to {MOST_SECRETS} values that all occur; this one has "
+            f"--model is for one secret with two to {MOST_SECRETS} values; this one has "
             f"{max(values, default=0)}: merge its values beforehand"
         )
     if any(column.name in joint.attributes for column in joint.secret_columns):

@@ -18,6 +18,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import noised_in_part
+from privacyfunnel.tables.public_part import secret_numbers, secret_values
 from privacyfunnel.typing import Integers, Matrix
 
 Pair = tuple[int, int]
@@ -47,13 +48,13 @@ class Marginals:
 
 
 def counted(joint: Joint, columns: tuple[int, ...]) -> Integers:
-    """How many people have each value of the secret with each combination of these columns' values."""
+    """How many people have each value that the secret may have with each combination of these columns' values."""
     sizes = [len(joint.columns[j]) for j in columns]
     place = np.ravel_multi_index(tuple(joint.codes[:, j] for j in columns), sizes)
-    table = np.zeros((joint.n_s, int(np.prod(sizes))), dtype=np.int64)
-    for own, row in zip(table, joint.weights, strict=True):
-        np.add.at(own, place, row.astype(np.int64))
-    return table.reshape(joint.n_s, *sizes)
+    table = np.zeros((len(secret_values(joint)), int(np.prod(sizes))), dtype=np.int64)
+    for s, row in zip(secret_numbers(joint).tolist(), joint.weights, strict=True):
+        np.add.at(table[s], place, row.astype(np.int64))
+    return table.reshape(len(table), *sizes)
 
 
 def exact_marginals(joint: Joint) -> Marginals:
