@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from privacyfunnel.cli.show import value as in_words
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.associate import Association, association
 from privacyfunnel.estimates.compare import Comparison, comparison
@@ -16,6 +17,8 @@ from privacyfunnel.estimates.contrasts import Figure
 from privacyfunnel.estimates.meters import Opened
 
 HEADINGS = ("estimate", "± error", "from", "to")
+UNKNOWN = ("cannot be estimated", "–", "no limit", "no limit")
+"""What is said where a number would be a division by nothing, and where an interval has no end."""
 
 
 def comparisons(opened: Opened, asked: Sequence[Sequence[str]], by: str) -> list[Comparison]:
@@ -85,8 +88,10 @@ def _figure(figure: Figure | None, share: bool = False) -> list[str]:
     if figure is None:
         return ["–"] * len(HEADINGS)
     numbers = (figure.value, figure.error, figure.low, figure.high)
-    return ["–" if x is None else f"{x:.2%}" if share else f"{x:.4g}" for x in numbers]
+    return [
+        words if x is None else f"{x:.2%}" if share else f"{x:.4g}" for x, words in zip(numbers, UNKNOWN, strict=True)
+    ]
 
 
 def _word(value: Any) -> str:
-    return "(missing)" if value is None else str(value)
+    return in_words(value)

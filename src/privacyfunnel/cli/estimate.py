@@ -172,7 +172,7 @@ def _words(row: Estimate) -> str:
 def _word(value: Any) -> str:
     if isinstance(value, tuple):
         return " or ".join(map(_word, value))
-    return "(missing)" if value is None else str(value)
+    return show.value(value)
 
 
 def _group(group: dict[str, Any]) -> str:

@@ -55,6 +55,17 @@ class _Screen(Console):
             yield segment if segment.control else Segment("\n".join(lines), segment.style)
 
 
+def value(label: Any) -> str:
+    """A value of a column in words: 4 for 4.0, as tables write whole numbers.
+
+    >>> value(4.0), value(4.5), value("4.0"), value(None)
+    ('4', '4.5', '4.0', '(missing)')
+    """
+    if label is None:
+        return "(missing)"
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
 def console() -> Console:
     """Standard output: as wide as the terminal, plain when piped."""
     return _Screen(highlight=False, width=None if sys.stdout.isatty() else LINE_LETTERS)

@@ -17,6 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logit
 
+NOTHING = 1e-9
+"""A share this near to 0 or 1 is so but for rounding: fewer than one of 10⁹ people, of whom no table has as many."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -44,7 +47,11 @@ class Scale:
 
 
 def _log(x: float) -> float:
-    return math.log(x) if x > 0 else -math.inf
+    return math.log(x) if x > NOTHING else -math.inf
+
+
+def _logit(x: float) -> float:
+    return -math.inf if x <= NOTHING else math.inf if x >= 1 - NOTHING else float(logit(x))
 
 
 def _exp(x: float) -> float:
@@ -55,7 +62,7 @@ DIFFERENCE = Scale(float, float, lambda x: 1.0, lambda x: 1.0)
 """x₁ − x₂."""
 RATIO = Scale(_log, _exp, lambda x: 1 / x, lambda x: x)
 """x₁ / x₂."""
-ODDS_RATIO = Scale(lambda x: float(logit(x)), _exp, lambda x: 1 / (x * (1 - x)), lambda x: x)
+ODDS_RATIO = Scale(_logit, _exp, lambda x: 1 / (x * (1 - x)), lambda x: x)
 """x₁/(1 − x₁) divided by x₂/(1 − x₂)."""
 
 

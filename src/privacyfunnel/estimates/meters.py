@@ -17,7 +17,7 @@ from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.noisy_counts import NoisyCounts
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.which_rows import Rows, check_contrasts, way_of
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
@@ -91,6 +91,8 @@ class Opened:
         fixed = cls._fixed(asker, names, where)
         counts = tally(protocol, released, **layout)
         way, why = way_of(protocol, counts, rows)
+        if way == "channel":
+            check_contrasts(protocol, counts.rows)
         return cls(counts.rows, way, why, asker, fixed, Meters(protocol, counts, way, asker), wish)
 
     @staticmethod

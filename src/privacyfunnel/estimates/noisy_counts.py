@@ -148,11 +148,32 @@ def read_otherwise(protocol: Protocol) -> int:
     """About how many people of the fitted table have a combination that is read as another one, by the noisy counts."""
     noise = _noise(protocol)
     weights = balanced(noise.counts, noise.people) / UNIT if noise.codes is None else noise.counts
+    return max(0, round(noise.people - float(weights.sum(axis=0)[_inputs(protocol)].sum())))
+
+
+def most_read_otherwise(protocol: Protocol, tail: float) -> float:
+    """No more people have a combination that is read as another one, but for the chance `tail` of the noise.
+
+    They are Σ (Ñ_x − z_x) over these combinations; where not all are listed, n − Σ (Ñ_x − z_x) over the inputs.
+    """
+    noise, inputs = _noise(protocol), _inputs(protocol)
+    if noise.codes is None and inputs.all():
+        return 0.0
+    summed = int((inputs if noise.codes is not None else ~inputs).sum()) * len(noise.counts)
+    alpha = math.exp(-1 / noise.scale)
+    deviation = math.sqrt(2 * alpha * summed) / (1 - alpha)
+    off = float(reach(deviation, LAPLACE_KURTOSIS / max(1, summed), tail))
+    return min(float(noise.people), read_otherwise(protocol) + off)
+
+
+def _inputs(protocol: Protocol) -> NDArray[np.bool_]:
+    """Which combinations of the noisy counts are read as they are."""
+    noise = _noise(protocol)
     codes = noise.combinations(_columns(noise, protocol))
     known = np.ones(len(codes), dtype=bool)
     for block in protocol.blocks:
         known &= _places(codes[:, _own(noise, block)], block.codes) >= 0
-    return max(0, round(noise.people - float(weights.sum(axis=0)[known].sum())))
+    return known
 
 
 def _noise(protocol: Protocol) -> Noise:

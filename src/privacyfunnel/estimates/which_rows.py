@@ -11,9 +11,15 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import chdtri
 
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.measuring import Way
-from privacyfunnel.estimates.noisy_counts import LAPLACE_KURTOSIS, NoisyCounts, reach, read_otherwise
+from privacyfunnel.estimates.noisy_counts import (
+    LAPLACE_KURTOSIS,
+    NoisyCounts,
+    most_read_otherwise,
+    reach,
+    read_otherwise,
+)
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.digits import MARGINAL_PEOPLE
@@ -29,11 +35,16 @@ CHANCE = 1e-6
 """How rarely rows that were fitted on may be taken for others. Others of the same number are rare, too."""
 SINGLE_ROW = 1.0
 """A variance that no number of rows is held to be below: where nothing is drawn or noisy there would be none at all."""
+NEGLIGIBLE = 0.1
+"""The share of people read as others, as a part of the sampling error 1/√n, that contrasts do not notice: a bias of a
+tenth of a standard error costs a 95% interval less than 0.2 points."""
+READ_OTHERWISE = 0.025
+"""The chance with which the noise hides that more people are read as others: that of one side of a 95% interval."""
 
 Rows = Literal["fitted", "other"]
 """What a reader knows of the released rows: they are those that the protocol was fitted on, or others."""
 
-_SAY_SO = 'If you know that they are, say so: rows="fitted", or --rows fitted.'
+_SAY_SO = 'If you know that these are the fitted rows, say so: rows="fitted", or --rows fitted.'
 _COUNTED = "they are counted as they stand"
 _CHANNEL = "shares are worked back from how the protocol draws rows"
 _CORRECTED = "they are counted, and set right by the noisy counts in its file, whose noise the intervals hold"
@@ -60,6 +71,23 @@ def reading_words(protocol: Protocol) -> str:
     whom = f"about {moved:,} of the {people:,} people that it was fitted on, by its noisy counts"
     off = f", which may differ from the original ones by up to {100 * moved / people:.2g} points"
     return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}{off}."
+
+
+def check_contrasts(protocol: Protocol, rows: int) -> None:
+    """Refuse to work back how columns go together where people with rare combinations are read as others.
+
+    Such combinations are no inputs of the channel: worked back, nobody has them, so that a table gets zeros which the
+    original one does not have. Where these people are fewer than `NEGLIGIBLE`·√n of n, intervals do not notice.
+    """
+    if protocol.noise is None or not any(block.nearest for block in protocol.blocks):
+        return
+    people, moved = protocol.noise.people, most_read_otherwise(protocol, READ_OTHERWISE)
+    if moved / people <= NEGLIGIBLE / math.sqrt(rows):
+        return
+    raise InvalidTable(
+        f"how columns go together cannot be estimated: up to {math.ceil(moved):,} of the {people:,} people that the "
+        f"protocol was fitted on have combinations that it reads as others. {_SAY_SO}"
+    )
 
 
 def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:

@@ -120,7 +120,7 @@ class Described:
         if self.protocol.objective == "faithful" and self.rows != self.protocol.people:
             return (
                 f"The protocol was fitted on {self.protocol.people:,} rows, and these are {self.rows:,}: counts lean "
-                "towards the fitted ones, and funnel estimate undoes that, with intervals."
+                "towards the fitted ones. funnel estimate works back the shares that these rows allow, with intervals."
             )
         return how_to_count(self.account)
 
