@@ -52,7 +52,12 @@ class Found:
 
     @classmethod
     def of(
-        cls, counted: Counted, protocol: Protocol, wish: Wish | ErrorWish | None, ending: show.Ending, own: Joint | None = None
+        cls,
+        counted: Counted,
+        protocol: Protocol,
+        wish: Wish | ErrorWish | None,
+        ending: show.Ending,
+        own: Joint | None = None,
     ) -> Found:
         """Measure a protocol on the counts that it was fitted on and, if it is at hand, on the steward's `own` table."""
         joint, robustly = counted.joint, protocol.notion.confidence is not None

@@ -53,9 +53,9 @@ class Threshold:
         """Refuse where too many people are read as others. Of noisy counts this follows from them alone."""
         if self.share > MOST_READ_AS_OTHERS:
             raise InvalidInput(
-                f"{self._share_words()} of the people would be read as having another combination of values, more "
-                f"than {MOST_READ_AS_OTHERS:.0%}: release fewer columns, wider ranges (--bins) or fewer values (--top), "
-                "let --columns auto --coarsen auto choose, fit a --model, or --insist"
+                f"{self._share_words()} of the people would be read as having another combination of values, more than "
+                f"{MOST_READ_AS_OTHERS:.0%}: release fewer columns, wider ranges (--bins) or fewer values (--top), let "
+                "--columns auto --coarsen auto choose, fit a --model, or --insist"
             )
 
     def _share_words(self) -> str:
