@@ -14,6 +14,7 @@ from privacyfunnel.cli import advising, following, found_follow_up, knowing, mer
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.cli.sought import CountsAsked, Sought, as_fitted, for_population, to_improve, without_threshold
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.optimiser.blocks.compose import Method
 from privacyfunnel.optimiser.program.state import noticing_stops
@@ -103,6 +104,7 @@ def fit(
             "srlip, srldp, --confidence, --blocks and --exact-fit)."
         ),
     ] = None,
+    insist: options.Insist = False,
     model: Annotated[
         bool,
         typer.Option(
@@ -153,7 +155,7 @@ def fit(
     --epsilon 0.8 --after protocol.json -o second.json
     """
     check_output(output, force, (table, domain, improve, after, *(released or ()), *(was or ())))
-    past = advice = coarser = None
+    past = advice = coarser = own = None
     if model:
         from privacyfunnel.cli.wide import check_options
 
@@ -193,7 +195,7 @@ def fit(
                 columns=columns, coarsen=coarsen,
             )  # fmt: skip
         without = without_threshold(about.kinds, confidence, blocks)
-        counts = CountsAsked.asked(private, exact_fit, delta, at_least, without, within, model)
+        counts = CountsAsked.asked(private, exact_fit, delta, at_least, without, within, model, insist)
         auto = advising.Auto.asked(columns, coarsen, confidence, blocks)
         cluster = options.cluster(engine, master)
         wishes = reading_columns.wishes(bins, top, dates, missing, group, auto.search)
@@ -232,7 +234,7 @@ def fit(
             fit_model(counted, cast(Notion, promise), counts, auto.columns, time_limit, output, force, json)
             return
         with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
-            counted = counts.of(counted)
+            own, counted = counted.joint, counts.of(counted)
     if not json:
         show.slow_secret(counted.joint.n_s, time_limit)
     if past is not None:
@@ -241,7 +243,7 @@ def fit(
     costs = knowing.costs_for(counted.joint, asked.known_of(), time_limit)
     if not json:
         knowing.say(costs)
-    found = _search(asked, counted)
+    found = _search(asked, counted, own)
     finer = merging.level_for_finer(coarser, found.protocol)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
@@ -259,11 +261,11 @@ def fit(
     screen.print(again, markup=False, soft_wrap=True)  # a line that can be copied
 
 
-def _search(asked: Sought, counted: Counted) -> Found:
+def _search(asked: Sought, counted: Counted, own: Joint | None) -> Found:
     begun = time.monotonic()
     with show.search_progress(asked.objective) as progress, noticing_stops() as stopped:
         protocol, wish = asked.best(counted.joint, progress)
     seconds = time.monotonic() - begun
     late = asked.time_limit is not None and seconds >= asked.time_limit
     with show.working("measuring what was found"):
-        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late))
+        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late), own)

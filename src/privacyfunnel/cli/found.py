@@ -11,6 +11,7 @@ from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.one_column import OneColumn, one_column
 from privacyfunnel.cli import show
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.estimates.error_wish import ErrorWish
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.optimiser.smallest_epsilon import Wish
@@ -20,6 +21,7 @@ from privacyfunnel.proof.over_population import PopulationFindings, population_f
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.miscounting import counting_words
+from privacyfunnel.protocols.own_table import OwnTable, own_table
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.untold import Untold, untold_shares
 from privacyfunnel.protocols.variants import without_variants
@@ -45,10 +47,19 @@ class Found:
     everything: Everything | None
     expected: ExpectedErrors | None
     """Where the protocol is for readers of any table."""
+    own: OwnTable | None
+    """What it leaves of the steward's own table, which is for the steward alone."""
 
     @classmethod
-    def of(cls, counted: Counted, protocol: Protocol, wish: Wish | ErrorWish | None, ending: show.Ending) -> Found:
-        """Measure a protocol on the counts that it was fitted on."""
+    def of(
+        cls,
+        counted: Counted,
+        protocol: Protocol,
+        wish: Wish | ErrorWish | None,
+        ending: show.Ending,
+        own: Joint | None = None,
+    ) -> Found:
+        """Measure a protocol on the counts that it was fitted on and, if it is at hand, on the steward's `own` table."""
         joint, robustly = counted.joint, protocol.notion.confidence is not None
         return cls(
             counted,
@@ -66,6 +77,7 @@ class Found:
             exposure(protocol, joint),
             everything(protocol),
             expected_errors(protocol, joint) if protocol.precision is not None else None,
+            own_table(protocol, own) if own is not None else None,
         )
 
 
@@ -73,6 +85,7 @@ def data(found: Found) -> dict[str, Any]:
     """All of it for machines."""
     protocol, population = found.protocol, found.population
     return {
+        "steward_only": {"own_table": found.own.as_dict() if found.own else None},
         "columns": show.columns_data(found.counted),
         "not_used": found.counted.dropped,
         "identifiers": found.counted.identifiers,
@@ -101,17 +114,19 @@ def data(found: Found) -> dict[str, Any]:
 def told(found: Found) -> list[RenderableType]:
     """All of it for people, what matters most to them last."""
     protocol, joint, measured = found.protocol, found.counted.joint, found.findings
-    lines: list[RenderableType] = []
+    lines: list[RenderableType] = [found.own.words()] if found.own is not None else []
     lines += show.dropped_lines(found.counted)
     if found.wish is not None:
         lines.append(found.wish.words())
     lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
     if found.everything is not None:
         lines.append(found.everything.words())
+        lines += show.uncovered_lines(joint)
     if joint.noise is not None and joint.noise.codes is not None:
         lines.append(show.large_domain_line(joint))
     if found.counted.threshold is not None and (found.counted.threshold.people or found.fineness is not None):
         lines.append(found.counted.threshold.words())
+    lines += ["By the published counts:"] if joint.noise is not None else []
     lines += show.kept_lines(protocol, measured)
     remarks = [found.fineness.words() if found.fineness else "", show.untold_line(found.untold)]
     remarks += [found.ending.words(protocol, measured.gap_share), found.emptied.words()]

@@ -126,6 +126,10 @@ WeightOption = Annotated[
     list[str] | None,
     typer.Option("--weight", help="With faithful: cells of a column count more, or less: town=3,age=0.5. Repeatable."),
 ]
+Insist = Annotated[
+    bool,
+    typer.Option("--insist", help="Fit even if more than 5% of the people are read as having another combination."),
+]
 Gap = Annotated[
     float | None,
     typer.Option(help="Stop when at most this can be gained: a share of cells (0.001), or nats (1e-6)."),

@@ -63,7 +63,10 @@ def report(
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
     if json:
-        show.as_json({"report": str(output), **about.as_dict(), "three_risks": three_risks(about).as_dict()})
+        content, risks = about.as_dict(), {"three_risks": three_risks(about).as_dict()}
+        apart = content.get("steward_only")
+        content |= risks if apart is None else {"steward_only": {**apart, **risks}}
+        show.as_json({"report": str(output), **content})
     else:
         screen = show.console()
         told = about.everything

@@ -240,6 +240,14 @@ def large_domain_line(joint: Joint) -> str:
     )
 
 
+def uncovered_lines(joint: Joint) -> list[str]:
+    """Which values of the secret are too rare for the promise about a row, if any are: their names are not public."""
+    if joint.noise is None or not joint.noise.faint.size:
+        return []
+    rare = ", ".join(str(joint.secret_values[s]) for s in joint.noise.faint.tolist())
+    return [f"For you alone: too rare to show through the noise: {rare}."]
+
+
 def chosen_line(columns: Sequence[str]) -> str:
     """A warning that a confidence leaves out how the ranges and values of some columns were chosen."""
     return (
@@ -264,9 +272,9 @@ def slow_secret(values: int, time_limit: float | None) -> None:
     """Say at the start, on stderr, that a secret of many values takes its time, and what the time limit buys."""
     if values <= FEW_SECRETS or sys.stderr is None:
         return
-    most = f"for {time_limit:g} s (--time-limit)" if time_limit is not None else "without a time limit"
+    most = f"at most {time_limit:g} s (--time-limit)" if time_limit is not None else "as long as it needs"
     sys.stderr.write(
-        f"funnel: the secret has {values} values, and a search takes longer the more there are. It goes on {most}; "
+        f"funnel: the secret has {values} values, and a search takes longer the more there are. It takes {most}; "
         "stopped early, or by Ctrl-C, it gives the best so far, with a certified bound on what more time could add.\n"
     )
 

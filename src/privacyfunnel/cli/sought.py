@@ -128,6 +128,8 @@ class CountsAsked:
     at_least: int
     choosing: float = 0.0
     """What choosing the columns spent of ε₀."""
+    insist: bool = False
+    """Whether many people may be read as having another combination of values."""
 
     @classmethod
     def asked(
@@ -139,6 +141,7 @@ class CountsAsked:
         without: str | None,
         within: str | None,
         model: bool = False,
+        insist: bool = False,
     ) -> CountsAsked:
         """Refuses what does not go together; `without` is what cannot have a frequency threshold."""
         if exact and (private is not None or delta is not None):
@@ -154,11 +157,15 @@ class CountsAsked:
             None if exact else checked_epsilon(USUAL_EPSILON if private is None else private),
             None if delta is None else checked_model_delta(delta) if model else checked_delta(delta),
             usual if at_least is None else at_least,
+            insist=insist,
         )
 
     def of(self, counted: Counted) -> Counted:
-        """The counts that everything else is computed from."""
-        return counted.safely(self.private, delta=self.delta, at_least=self.at_least, choosing=self.choosing)
+        """The counts that everything else is computed from; refused where they say that a table would be ruined."""
+        found = counted.safely(self.private, delta=self.delta, at_least=self.at_least, choosing=self.choosing)
+        if found.threshold is not None and not self.insist:
+            found.threshold.refuse_many()
+        return found
 
     def less(self, spent: float) -> CountsAsked:
         """What is left for the counts when choosing the columns has spent some of ε₀."""

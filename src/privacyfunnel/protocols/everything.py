@@ -62,10 +62,10 @@ class Everything:
         chance = f", but for a chance of {self.delta:g}" if self.delta else ""
         text = (
             f"Everything that is published, this protocol and all released rows together, {moves} nobody's belief "
-            f"about your secret by more than a factor {factor(self.together)} (e^(ε+ε₀), ε₀ = {self.fit:g}{chance}), "
-            "whatever they know about everybody else, if they expect of you what the published counts say of people "
-            f"{'or leave open ' if self.robust else ''}(the case that the promise covers); if they know all your other "
-            f"columns, by no more than a factor {factor(self.known_columns)} (e^ε₀), whatever they expect."
+            f"about a person's secret by more than a factor {factor(self.together)} (e^(ε+ε₀), ε₀ = {self.fit:g}"
+            f"{chance}), if all they know about this person is what the published statistics say about everyone"
+            f"{' or leave open' if self.robust else ''}. If they know all other columns of this person, it is a factor "
+            f"{factor(self.known_columns)} (e^ε₀). Both hold for those who know everybody else's record. {NOT_BOUNDED}"
         )
         return f"{text}{self._not_protected()}"
 
@@ -75,9 +75,9 @@ class Everything:
         return (
             "Everything that is published, this protocol and all released rows together, widens each of these limits "
             f"({', '.join(self.limits)}) by no more than a factor {factor(self.known_columns)} (e^ε₀, ε₀ = {self.fit:g}"
-            f"{chance}), whatever somebody knows about everybody else, if they expect of you what the published counts "
-            "say of people (the case that the promise covers); if they know all your other columns, nobody's belief "
-            f"moves by more than a factor {factor(self.known_columns)}, whatever they expect."
+            f"{chance}), for those who know about this person only what the published statistics say about everyone. "
+            "If they know all other columns of this person, their belief moves by no more than a factor "
+            f"{factor(self.known_columns)}. Both hold for those who know everybody else's record. {NOT_BOUNDED}"
         )
 
     def _not_protected(self) -> str:
@@ -93,8 +93,7 @@ class Everything:
         bounded = " With the confidence they are covered." if self.robust else ""
         return (
             f"{which} too rare to show through the noise: how the columns go with it is not known, so that what a row "
-            "tells about it is not limited by the promise about rows. Merge it with another value, or use fewer "
-            f"columns, wider ranges or less noise (a larger --private).{bounded}"
+            f"tells about it is not limited by the promise about rows.{bounded}"
         )
 
     def whom(self) -> str:
@@ -123,9 +122,13 @@ NO_BOUND = (
     "Everything that is published: no bound. The protocol was fitted on exact counts, so that the file itself tells "
     "secrets of people whose combination of values few share. It is for research and for use in the house."
 )
+NOT_BOUNDED = (
+    "Other expectations are not bounded: somebody who knows everybody else's record and expects this person to be like "
+    "them may learn more from a row."
+)
 NOT_DECLARED = (
-    "The lists of values and the ranges were read from the table and are not protected: who is the only one with a "
-    "value shows. Declare them beforehand to protect them, too (funnel domain, fit --domain)."
+    "The lists of values and the ranges were read from the table and are not protected: a value that only one person "
+    "has is visible."
 )
 
 

@@ -120,9 +120,10 @@ def reader_words(protocol: Protocol, joint: Joint) -> str | None:
     if likeness is None:
         return None
     near = f": {errors.words()}" if errors is not None else ""
+    by = "by the published counts, " if joint.noise is not None else ""
     return (
-        f"readers can count rows as they stand{near}; {_most(likeness.cells_unchanged)} of all cells stay as they are; "
-        f"{protocol.notion.in_short()}"
+        f"readers can count rows as they stand{near}; {by}{_most(likeness.cells_unchanged)} of all cells stay as they "
+        "are"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -169,6 +169,10 @@ class Account:
 
         What is found on the exact counts of a private fit's table is apart: the promise is not about these.
         """
+        if self.public is not None and self.measured is not None:
+            exact = {**self.measured.as_dict(), "attributes": self._attributes(), "countable": self.countable}
+            exact["emptied"] = list(self.emptied.columns)
+            return {**replace(self, measured=None).as_dict(), "steward_only": exact}
         told = self.everything
         content: dict[str, Any] = {
             "digest": self.digest,
@@ -190,10 +194,12 @@ class Account:
             content |= self.public.as_dict()
         if self.measured is None:
             return content
+        return {**content, **self.measured.as_dict(), "attributes": self._attributes()}
+
+    def _attributes(self) -> list[dict[str, Any]]:
+        """What became of each column of the table."""
         own = ("name", "entropy_bits", "kept_bits", "kept_share", "unchanged", "miscounted")
-        attributes = [{name: getattr(a, name) for name in own} for a in self.attributes]
-        exact = {**self.measured.as_dict(), "attributes": attributes}
-        return {**content, "exact_counts": exact} if self.public is not None else {**content, **exact}
+        return [{name: getattr(a, name) for name in own} for a in self.attributes]
 
     def _likeness(self) -> dict[str, Any] | None:
         likeness = self.protocol.likeness

@@ -18,6 +18,7 @@ from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.proof.verdict import Certificate
+from privacyfunnel.protocols.own_table import OwnTable, own_table
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.readers import ShareErrors, errors_data, share_errors
 from privacyfunnel.protocols.released import released
@@ -71,6 +72,8 @@ class FromTable:
     """How far counted shares of single values are off by drawing, where rows can be counted."""
     threshold: Threshold | None = None
     """What a frequency threshold did to the exact counts, if the protocol has one."""
+    own: OwnTable | None = None
+    """What is left of the table: cells, rows, shares and values."""
 
     @property
     def aside(self) -> bool:
@@ -102,6 +105,7 @@ class FromTable:
             "repeated": [each.as_dict() for each in self.repeated],
             "population": self.population.as_dict() if self.population else None,
             "exposed": self.exposed.as_dict() if self.exposed else None,
+            "own_table": self.own.as_dict() if self.own else None,
             "threshold": self.threshold.as_dict() if self.threshold else None,
         }
 
@@ -193,6 +197,7 @@ def measure(protocol: Protocol, joint: Joint, certificate: Certificate | None = 
         exposure(protocol, joint),
         share_errors(protocol, joint),
         thresholded(joint, protocol.at_least)[1] if merged and joint.counted and not joint.at_least else None,
+        own_table(protocol, joint),
     )
 
 

@@ -69,7 +69,7 @@ def _made(account: Account) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    text = [paragraph(words.kept_words(account)), paragraph(words.how_to_count(account)), aside_part(account)]
+    text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(words.how_to_count(account))]
     exact = words.exact_words(account)
     if exact is not None:
         text.append(paragraph(exact))

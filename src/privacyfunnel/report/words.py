@@ -52,9 +52,9 @@ LIMITS = (
 
 PUBLISHED_COUNTS = (
     "The published counts.",
-    "The promise about a row is about the distribution that the published counts give. Who knows better, the exact "
-    "counts or everybody else's record, may learn more from a row: that is what the level of everything published "
-    "bounds.",
+    "The promise about a row is about the distribution that the published counts give. Somebody who "
+    "knows better, from the exact counts or from everybody else's record, may learn more from a row, and no level here "
+    "bounds that unless they know all other columns of the person.",
 )
 
 
@@ -108,8 +108,8 @@ FREQUENCY_THRESHOLD = (
     "promise is."
 )
 ON_EXACT_COUNTS = (
-    "For you alone, not for publication: what follows is measured on the exact counts of this table. By them {cells} "
-    "of all cells stay as they are, and {kept} of the information is kept."
+    "{own} {kept} of the information is kept. This is measured on the exact counts of this table and not for "
+    "publication; so are the charts below."
 )
 
 
@@ -133,8 +133,8 @@ def aside_words(account: Account) -> str | None:
     measured = account.measured
     if measured is None or not measured.aside:
         return None
-    cells, kept = percent(account.cells_in_table), percent(measured.findings.kept_share)
-    return ON_EXACT_COUNTS.format(cells=cells, kept=kept)
+    own = measured.own.words() if measured.own is not None else ""
+    return ON_EXACT_COUNTS.format(own=own, kept=percent(measured.findings.kept_share))
 
 
 def again_words(account: Account) -> str:

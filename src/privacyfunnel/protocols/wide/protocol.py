@@ -14,7 +14,7 @@ from privacyfunnel.distribution.gaussian import GaussianNoise
 from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import ExactFit, InvalidProtocol
 from privacyfunnel.promises.notion import Notion, factor
-from privacyfunnel.protocols.everything import NO_BOUND, NOT_DECLARED
+from privacyfunnel.protocols.everything import NO_BOUND, NOT_BOUNDED, NOT_DECLARED
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
 from privacyfunnel.protocols.wide.rule import Plan, Rule, listed_plan, plan_of
@@ -203,9 +203,10 @@ class WideProtocol:
         together, alone = factor(self.notion.epsilon + self.epsilon), factor(self.epsilon)
         text = (
             "Everything that is published, this protocol and all released rows together, changes nobody's belief about "
-            f"your secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, δ₀ = {self.delta:g}), "
-            "whatever they know about everybody else, if they expect of you what the published model says of people; "
-            f"if they know all your other columns, by no more than a factor {alone} (e^ε₀), whatever they expect."
+            f"a person's secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, δ₀ = {self.delta:g}), "
+            "if what they expected of this person beforehand is a distribution for which the promise about rows holds. "
+            f"If they know all other columns of this person, it is a factor {alone} (e^ε₀). Both hold for those who "
+            f"know everybody else's record. {NOT_BOUNDED}"
         )
         text = f"{text} {self._chance()}" if self.noise is not None else text
         return text if self.declared else f"{text} {NOT_DECLARED}"

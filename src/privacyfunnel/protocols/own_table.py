@@ -1,0 +1,103 @@
+"""The steward's own table: what a protocol leaves of it, on its exact counts, which are for the steward alone."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.readers import points
+from privacyfunnel.typing import Integers, Vector
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """Expected shares and errors in releases of one table; all shares are between 0 and 1."""
+
+    cells_unchanged: float
+    rows_unchanged: float
+    read_as_others: float
+    """Of the people: those whose combination of values is read as another one."""
+    mean_error: float
+    """The mean of |P(Y has a) − P(X has a)| over the values a of single columns that people have."""
+    worst_error: float
+    worst_column: str
+    vanished: dict[str, tuple[int, int]]
+    """By column: how many values that people have are in no released row, and how many people have."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        gone = {name: {"vanished": lost, "values": values} for name, (lost, values) in self.vanished.items()}
+        return asdict(self) | {"vanished": gone}
+
+    def words(self) -> str:
+        """All of it, marked as the steward's."""
+        lost = [f"{gone} of {values} of {name}" for name, (gone, values) in self.vanished.items()]
+        vanish = f"Values that vanish: {', '.join(lost)}." if lost else "No value vanishes."
+        return (
+            f"For you alone: in your table {self.cells_unchanged:.1%} of cells and {self.rows_unchanged:.1%} of rows "
+            f"are unchanged. {self.read_as_others:.1%} of the people are read as having another combination of values. "
+            f"Shares of single values are off by {points(self.mean_error)} points on average and by "
+            f"{points(self.worst_error)} at worst ({self.worst_column}), beside chance. {vanish}"
+        )
+
+
+def own_table(protocol: Protocol, joint: Joint) -> OwnTable:
+    """Measure a protocol on the exact counts of a table whose columns are read as its own are."""
+    cells: list[float] = []
+    errors: dict[str, Vector] = {}
+    vanished: dict[str, tuple[int, int]] = {}
+    as_read, stays = np.ones(joint.n_x, dtype=bool), np.ones(joint.n_x)
+    for block in protocol.blocks:
+        inputs = block.inputs_of(joint)
+        codes = np.stack([_codes(block, j, joint) for j in range(len(block.columns))], axis=1)
+        as_read &= (block.codes[inputs] == codes).all(axis=1)
+        stays *= _stays(block)[inputs]
+        for j, name in enumerate(block.attributes):
+            size, drawn = len(block.columns[j]), _drawn(block, j)
+            before = np.bincount(codes[:, j], weights=joint.p_x, minlength=size)
+            read = np.bincount(inputs, weights=joint.p_x, minlength=block.channel.n_inputs)
+            after, there = read @ drawn, before > 0
+            cells.append(float(joint.p_x @ drawn[inputs, codes[:, j]]))
+            errors[name] = np.abs(after - before)[there]
+            gone = int((there & (after == 0)).sum())
+            if gone:
+                vanished[name] = gone, int(there.sum())
+    column = max(errors, key=lambda name: float(errors[name].max()))
+    return OwnTable(
+        float(np.mean(cells)),
+        float(joint.p_x @ (stays * as_read)),
+        max(0.0, 1.0 - float(joint.p_x[as_read].sum())) if not as_read.all() else 0.0,
+        float(np.concatenate(list(errors.values())).mean()),
+        float(errors[column].max()),
+        column,
+        vanished,
+    )
+
+
+def _codes(block: Block, j: int, joint: Joint) -> Integers:
+    """For every value of X in `joint`, the number that its value has in column j of a block."""
+    column = block.columns[j]
+    place = joint.attributes.index(column.name)
+    number = {label: i for i, label in enumerate(column.labels)}
+    return np.array([number[label] for label in joint.columns[place].labels])[joint.codes[:, place]]
+
+
+def _drawn(block: Block, j: int) -> Any:
+    """drawn[x, a] = P(column j of the released row has a | x)."""
+    entries, size = block.channel, len(block.columns[j])
+    at = entries.inputs * size + block.codes[block.labels[entries.outputs], j]
+    return np.bincount(at, weights=entries.numerators / UNIT, minlength=entries.n_inputs * size).reshape(-1, size)
+
+
+def _stays(block: Block) -> Vector:
+    """P(the released row of a block is x | x)."""
+    entries = block.channel
+    same = (block.codes[block.labels[entries.outputs]] == block.codes[entries.inputs]).all(axis=1)
+    weights = np.where(same, entries.numerators / UNIT, 0.0)
+    return np.bincount(entries.inputs, weights=weights, minlength=entries.n_inputs).astype(np.float64)
