@@ -44,7 +44,8 @@ def test_a_fit_that_reads_two_fifths_of_the_people_as_others_is_refused(
 ):
     assert fit(table, tmp_path / "p.json", *counts) == 2
     said = capsys.readouterr().err
-    assert "of the people would be read as having another combination" in said and "--insist" in said
+    assert "of the people would be read as having another combination" in said
+    assert "--insist" in said
     assert not (tmp_path / "p.json").exists()
 
 
@@ -81,7 +82,9 @@ def test_the_public_page_does_not_say_that_nobody_is_read_as_another(rows, table
 
     assert fit(table, tmp_path / "p.json", "--insist") == 0
     page = report_page(account(load(tmp_path / "p.json")))
-    assert "about 0 people" not in page and "your secret" not in page and "--private" not in page
+    assert "about 0 people" not in page
+    assert "your secret" not in page
+    assert "--private" not in page
     assert "that is what the level of everything published bounds" not in page
 
 
@@ -98,7 +101,9 @@ def test_the_own_table_is_what_counting_by_hand_gives():
     stay = sum(joint.p_x[x] * protocol.channel[y, x] for x in range(3) for y in range(len(protocol.channel))
                if block.labels[y] == x)  # fmt: skip
     assert found.cells_unchanged == pytest.approx(stay) == found.rows_unchanged
-    assert found.read_as_others == 0 and not found.vanished and found.mean_error < 1e-9
+    assert found.read_as_others == 0
+    assert not found.vanished
+    assert found.mean_error < 1e-9
 
 
 def test_values_that_the_promise_does_not_cover_are_named_to_the_steward():

@@ -203,7 +203,8 @@ class WideProtocol:
         together, alone = factor(self.notion.epsilon + self.epsilon), factor(self.epsilon)
         text = (
             "Everything that is published, this protocol and all released rows together, changes nobody's belief about "
-            f"a person's secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, δ₀ = {self.delta:g}), "
+            f"a person's secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, "
+            f"δ₀ = {self.delta:g}), "
             "if what they expected of this person beforehand is a distribution for which the promise about rows holds. "
             f"If they know all other columns of this person, it is a factor {alone} (e^ε₀). Both hold for those who "
             f"know everybody else's record. {NOT_BOUNDED}"
