@@ -38,9 +38,9 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Seconds for each test, and for all of them together (tests/limits.py). On a slow or busy machine: make test TIMEOUT=120
 test: TIMEOUT := 30
-test: export TEST_BUDGET ?= 1500
+test: export TEST_BUDGET ?= 2400
 check mutations: TIMEOUT := 180
-check: export TEST_BUDGET ?= 1500
+check: export TEST_BUDGET ?= 2400
 
 # Hypothesis draws the same every time (tests/conftest.py), so a test that passed passes again.
 test: $(READY)

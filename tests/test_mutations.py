@@ -250,13 +250,13 @@ MUTATIONS = {
         ("tables/test_wide.py::test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others",),
     ),
     "noise on cells that are not empty only": Mutation(
-        "_noisy_everywhere",
+        "noise_everywhere",
         "noisy = noised(counts, epsilon)",
         "noisy = np.where(counts > 0, noised(counts, epsilon), 0)",
         FILES_ALIKE,
     ),
     "one exact number in the file": Mutation(
-        "_noisy_everywhere",
+        "noise_everywhere",
         "noisy = noised(counts, epsilon)",
         "noisy = noised(counts, epsilon); noisy[0, 0] = counts[0, 0]",
         FILES_ALIKE,
@@ -348,7 +348,7 @@ MUTATIONS = {
         ("estimates/test_rare_outputs.py::test_outputs_that_are_missing_by_luck_are_in_the_errors_all_the_same",),
     ),
     "a private fit of the few people who stand out": Mutation(
-        "_noisy_above",
+        "_check_told",
         "if share < LEAST_TOLD:",
         "if share < 0:",
         ("tables/test_private_counts_told.py::test_a_fit_of_a_few_people_is_refused_with_how_many_they_are",),

@@ -236,7 +236,7 @@ def test_audit_shows_who_is_named(tmp_path, capsys):
     assert "From the protocol file alone" in shown
     assert "20 (100%)" in shown
     assert run([*arguments, "--json"]) == 0
-    named = json.loads(capsys.readouterr().out)["attack"]["named"]
+    named = json.loads(capsys.readouterr().out)["steward_only"]["attack"]["named"]
     assert {each["attack"] for each in named} >= ALL - {"learned"}
 
 

@@ -452,7 +452,7 @@ def test_a_broken_table_is_one_line(name, fitted, tmp_path, capsys):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_wrong_option_of_fit_is_one_line(options, says, table, tmp_path, capsys):
-    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "-o", tmp_path / "p.json"]
+    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "--insist", "-o", tmp_path / "p.json"]
     asked += ["--epsilon", "0.5"] if "alip" not in options else []
     refused(["fit", table, *asked, *options], capsys, tmp_path, says)
 
@@ -783,7 +783,7 @@ def test_a_search_that_did_not_end_says_what_may_help(tmp_path, capsys):
     path = tmp_path / "wide.csv"
     rows = [f"{s},{x},{y}" for s, x, y in rng.integers(0, [8, 40, 20], (4_000, 3)).tolist()]
     path.write_text("\n".join(["s,x,y", *rows]))
-    asked = ["--secret", "s", "--bins", "x=each", "--bins", "y=each", "--epsilon", 0.2, "--time-limit", 0.2]
+    asked = ["--secret", "s", "--bins", "x=each", "--bins", "y=each", "--epsilon", 0.2, "--time-limit", 0.2, "--insist"]
     assert funnel("fit", path, *asked, "-o", tmp_path / "p") == 0
     assert "--time-limit" in capsys.readouterr().out
 
@@ -817,7 +817,7 @@ def test_no_other_column_is_named_for_a_name_that_is_none(messy, tmp_path, capsy
 
 def test_quoted_names_may_hold_commas_and_spaces(messy, tmp_path, capsys):
     chosen = ["--secret", "Krank?", "--attributes", '" Ort","Name, Vorname"', "--top", '"Name, Vorname"=2']
-    assert funnel("fit", messy, *chosen, "--epsilon", 1, "-o", tmp_path / "p.json", "--json") == 0
+    assert funnel("fit", messy, *chosen, "--epsilon", 1, "--insist", "-o", tmp_path / "p.json", "--json") == 0
     columns = one_object(capsys.readouterr().out)["columns"]
     assert [column["column"] for column in columns] == ["Krank?", " Ort", "Name, Vorname"]
     assert columns[2]["values"] == 3

@@ -135,7 +135,7 @@ def test_an_attack_is_shown_with_the_audit(folder, capsys):
     assert "ever more" in out
     assert CANARY not in out
     assert funnel(*asked, "--json") == 0
-    found = one_object(capsys.readouterr().out)["attack"]
+    found = one_object(capsys.readouterr().out)["steward_only"]["attack"]
     assert found["within"] is True
     assert found["level"] <= 0.4
     assert [each["known"] for each in found["attackers"]] == [[], ["town"], ["age"]]

@@ -102,7 +102,7 @@ def test_audit_checks_everything_together_and_what_it_follows(folder, capsys):
     assert found["certificate"]["holds"] is True
     assert found["release"] == 2
     found = told(capsys, "audit", folder / "second.json", "--table", folder / "people.csv")
-    assert len(found["exact_counts"]["levels"]) == 2
+    assert len(found["steward_only"]["levels"]) == 2
     assert funnel("audit", folder / "second.json", "--table", folder / "people.csv") == 0
     assert "KEPT, in exact arithmetic" in capsys.readouterr().out
 

@@ -55,7 +55,7 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert told["combinations"] == 24
     assert 0.5 < told["kept"] <= 1
     assert 0.5 < told["rows_unchanged"] <= told["cells_unchanged"] <= 1
-    assert told["on_the_table"]["factor"] >= 1
+    assert told["steward_only"]["on_the_table"]["factor"] >= 1
     assert "e^(ε+ε₀)" in told["everything_published"]
     assert fit(folder / "people.csv", tmp_path / "again.json") == 0
     words = " ".join(capsys.readouterr().out.split())
@@ -63,8 +63,8 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert "δ₀ is by how much both may fail: whatever is looked for is at most so many times as likely, plus" in words
     assert "for your eyes only" in words
     assert "Of twentieths of the people" in words
-    assert len(told["on_the_table"]["calibration"]) == 20
-    assert 1 <= told["calibration_off"] < 1.16
+    assert len(told["steward_only"]["on_the_table"]["calibration"]) == 20
+    assert 1 <= told["steward_only"]["calibration_off"] < 1.16
 
 
 @pytest.mark.parametrize(("more", "delta"), [(("--delta", "0"), 0.0), (("--delta", "1e-9"), 1e-9)])
@@ -139,7 +139,7 @@ def test_a_secret_with_three_values_goes_from_fit_to_audit(folder, tmp_path, cap
     assert "finds '" in " ".join(capsys.readouterr().out.split())
     assert fit(*given, "--json", "--force", secret="d", attributes="a,b,c,ill") == 0
     told = json.loads(capsys.readouterr().out)
-    assert [one["value"] for one in told["by_value"]] == ["0", "1", "2"]
+    assert [one["value"] for one in told["steward_only"]["by_value"]] == ["0", "1", "2"]
     assert 0.3 < told["rows_unchanged"] <= told["cells_unchanged"] <= 1
     released = tmp_path / "open.csv"
     assert run(["sanitise", str(given[0]), "--protocol", str(given[1]), "-o", str(released)]) == 0
@@ -186,7 +186,7 @@ def test_the_demo_with_three_secrets_goes_from_fit_to_estimates_by_a_list(tmp_pa
     told = json.loads(capsys.readouterr().out)
     assert told["redrawn_by"] == "program"
     assert told["cells_unchanged"] > 0.85
-    assert abs(told["on_the_table"]["cells_unchanged"] - told["cells_unchanged"]) < 0.02
+    assert abs(told["steward_only"]["on_the_table"]["cells_unchanged"] - told["cells_unchanged"]) < 0.02
     assert run(["sanitise", str(tmp_path / "people.csv"), "--protocol", protocol, "-o", released]) == 0
     assert run(["audit", protocol]) == 0
     capsys.readouterr()
@@ -227,7 +227,7 @@ def test_too_many_values_of_a_secret_are_refused_in_a_line(tmp_path, capsys):
 
 def test_a_fit_predicts_how_far_shares_will_be_off(folder, tmp_path, capsys):
     assert fit(folder / "people.csv", tmp_path / "wide.json", "--json") == 0
-    expected = json.loads(capsys.readouterr().out)["expected_errors"]
+    expected = json.loads(capsys.readouterr().out)["steward_only"]["expected_errors"]
     assert set(expected) == {"singles", "pairs"}
     for one in expected.values():
         assert 1 <= one["counted"] <= one["worst"]
@@ -312,7 +312,7 @@ def test_a_secret_that_is_the_parity_of_three_columns_is_noticed(tmp_path, capsy
     assert all(f" {name}" in words for name in "abc")
     assert "Release fewer of these columns" in words
     assert fit(table, tmp_path / "wide.json", "--json", "--force") == 0
-    assert json.loads(capsys.readouterr().out)["misfit"] is True
+    assert json.loads(capsys.readouterr().out)["steward_only"]["misfit"] is True
 
 
 def test_a_model_whose_probabilities_are_off_is_called_so(folder, tmp_path, monkeypatch, capsys):
@@ -324,8 +324,8 @@ def test_a_model_whose_probabilities_are_off_is_called_so(folder, tmp_path, monk
     assert "THE MODEL IS OFF" in words
     assert fit(folder / "people.csv", tmp_path / "wide.json", "--json", "--force") == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["calibration_off"] == pytest.approx(0.7 / 0.43, rel=0.2)
-    assert told["misfit"] is True
+    assert told["steward_only"]["calibration_off"] == pytest.approx(0.7 / 0.43, rel=0.2)
+    assert told["steward_only"]["misfit"] is True
 
 
 def test_a_model_without_noise_says_that_its_file_is_not_for_publication(folder, tmp_path, capsys):

@@ -68,7 +68,7 @@ def test_anybody_can_audit_a_private_fit(table, tmp_path, capsys):
     assert run(["audit", str(tmp_path / "p.json"), "--json"]) == 0
     found = told(capsys)
     assert found["holds"]
-    assert "exact_counts" not in found
+    assert "steward_only" not in found
 
 
 def test_with_the_table_the_exact_counts_are_told_and_marked_as_not_for_publication(table, tmp_path, capsys):
@@ -80,7 +80,7 @@ def test_with_the_table_the_exact_counts_are_told_and_marked_as_not_for_publicat
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
     found = told(capsys)
     assert found["holds"]
-    assert not found["exact_counts"]["holds"]  # noise of scale 10 was the people to this protocol
+    assert not found["steward_only"]["holds"]  # noise of scale 10 was the people to this protocol
 
 
 def test_with_a_confidence_the_noise_is_folded_in(table, tmp_path, capsys):
@@ -108,7 +108,7 @@ def test_side_channels_and_blocks_go_without_a_threshold(table, tmp_path, capsys
 
 
 def test_rows_of_rare_combinations_are_read_as_the_nearest_and_nobody_is_refused(table, tmp_path):
-    fit(table, tmp_path / "p.json", "--epsilon", 0.5, "--at-least", 60, attributes="sex,town,height,weight")
+    fit(table, tmp_path / "p.json", "--epsilon", 0.5, "--at-least", 60, "--insist", attributes="sex,town,height,weight")
     protocol = pf.Protocol.load(tmp_path / "p.json")
     assert protocol.blocks[0].channel.n_inputs < 2 * 5 * 3 * 3
     assert run(["sanitise", str(table), "--protocol", str(tmp_path / "p.json"), "-o", str(tmp_path / "o.csv")]) == 0
@@ -123,7 +123,7 @@ def test_a_domain_too_large_to_go_through_is_told_by_its_large_counts(tmp_path, 
         ",".join([*(f"v{v}" for v in row), str(s)]) for row, s in zip(values, rng.integers(0, 2, 3_000), strict=True)
     ]
     (tmp_path / "t.csv").write_text("\n".join([",".join([*names, "s"]), *rows]), encoding="utf-8")
-    given = ["--secret", "s", "--epsilon", "0.5", "--objective", "information"]
+    given = ["--secret", "s", "--epsilon", "0.5", "--objective", "information", "--insist"]
     assert run(["fit", str(tmp_path / "t.csv"), *given, "-o", str(tmp_path / "p.json")]) == 0
     assert "but for a chance of 1e-09" in " ".join(capsys.readouterr().out.split())
     assert run(["audit", str(tmp_path / "p.json")]) == 0

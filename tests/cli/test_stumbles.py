@@ -47,7 +47,7 @@ def table(tmp_path):
 def fit(table, tmp_path, capsys):
     """What a fit says, as one line, or as data with --json."""
 
-    def said(*arguments, asked=("--secret", "ill", "--epsilon", "0.5", "--time-limit", "5")):
+    def said(*arguments, asked=("--secret", "ill", "--epsilon", "0.5", "--time-limit", "5", "--insist")):
         output = tmp_path / "protocol.json"
         assert funnel("fit", table, *asked, *arguments, "-o", output, "--force") == 0
         shown = capsys.readouterr()
@@ -102,7 +102,7 @@ def test_codes_that_likely_mean_missing_are_pointed_out_and_kept(tmp_path, capsy
         "kind": np.array(["a known unknown", "other"])[rng.integers(0, 2, n)],
     }
     pa_csv.write_csv(pa.table(columns), tmp_path / "table.csv")
-    asked = ["--secret", "ill", "--epsilon", "0.5", "--time-limit", "2", "--json"]
+    asked = ["--secret", "ill", "--epsilon", "0.5", "--time-limit", "2", "--json", "--insist"]
     assert funnel("fit", tmp_path / "table.csv", *asked, "-o", tmp_path / "p.json") == 0
     how = {column["column"]: column["done"] for column in json.loads(capsys.readouterr().out)["columns"]}
     assert "; -9 counts as a number: --missing=-9 if it means missing" in how["score"]
@@ -134,7 +134,7 @@ def test_a_search_that_ended_by_itself_asks_for_no_more_time():
 
 
 def test_fit_knows_whether_time_was_up(fit):
-    asked = "--secret", "ill", "--epsilon", "0.5", "--attributes", "town,sex,age,ward"
+    asked = "--secret", "ill", "--epsilon", "0.5", "--attributes", "town,sex,age,ward", "--insist"
     assert not fit("--json", asked=(*asked, "--time-limit", "60"))["search"]["stopped"]
     assert fit("--json", asked=(*asked, "--time-limit", "0"))["search"]["stopped"]
 
@@ -184,7 +184,7 @@ def test_a_secret_of_many_values_is_said_to_take_its_time_before_the_search(tabl
     for secret, more, said in (("age", (), True), ("age", ("--json",), False), ("ill", (), False)):
         assert funnel("fit", table, "--secret", secret, *asked, *more) == 0
         err = capsys.readouterr().err
-        assert ("for 5 s (--time-limit)" in err) == said
+        assert ("at most 5 s (--time-limit)" in err) == said
 
 
 # --- some rows ----------------------------------------------------------------------------------------

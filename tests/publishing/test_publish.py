@@ -159,6 +159,34 @@ def test_estimates_and_audits_work_from_the_folder_alone(published, capsys):
     assert run(command) == 0
 
 
+def test_the_folder_says_that_these_are_the_fitted_rows_and_estimates_read_it(tmp_path, capsys, repeatable_noise):
+    rng = np.random.default_rng(5)
+    town, sex = rng.integers(0, 6, 3_000), rng.integers(0, 2, 3_000)
+    ill = rng.random(3_000) < 0.1 + 0.08 * town
+    frame = pd.DataFrame({"town": [f"t{t}" for t in town], "sex": [f"s{s}" for s in sex], "ill": ill.astype(str)})
+    joint = pf.Joint.from_table(frame, "ill", ["town", "sex"], private=1.0)
+    protocol = pf.optimise(joint, pf.LIP(0.05), objective="faithful")
+    protocol.save(tmp_path / "protocol.json")
+    protocol.sanitise(frame, tmp_path / "open.csv")
+    asked = ["--protocol", str(tmp_path / "protocol.json"), "--of", "town", "--json"]
+    assert run(["estimate", str(tmp_path / "open.csv"), *asked]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert alone["way"] == "channel"  # so strict that rows do not show whose they are
+    publish(protocol, tmp_path / "open.csv", tmp_path / "folder", told())
+    asked[1] = str(tmp_path / "folder" / "protocol.json")
+    for name in ("table.csv", "table.parquet"):
+        assert run(["estimate", str(tmp_path / "folder" / name), *asked]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["way"] == "counted"
+        for row in found["tables"][0]["estimates"]:
+            true = (frame["town"] == row["values"][0][0]).mean()
+            assert row["low"] - 0.02 < true < row["high"] + 0.02
+    lines = (tmp_path / "folder" / "table.csv").read_text().splitlines()
+    (tmp_path / "folder" / "table.csv").write_text("\n".join([lines[0], lines[2], *lines[2:]]) + "\n")
+    assert run(["estimate", str(tmp_path / "folder" / "table.csv"), *asked]) == 0
+    assert json.loads(capsys.readouterr().out)["way"] == "channel"  # not the table that the folder describes
+
+
 def test_nothing_of_the_original_table_but_what_is_released_is_in_the_folder(published):
     for path in published.iterdir():
         text = path.read_bytes()

@@ -149,13 +149,13 @@ def test_with_the_table_the_verdict_is_that_of_the_promise_and_the_exact_one_is_
     assert funnel(*asked, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["findings"]["holds"] is True
-    assert found["exact_counts"]["findings"]["holds"] is False
+    assert found["steward_only"]["findings"]["holds"] is False
     assert found["everything_published"]["together"] == pytest.approx(1.3)
     text = text_of((tmp_path / "r.html").read_text())
     assert "Kept. Proven in exact arithmetic on the published counts" in text
     assert "BROKEN" not in text
     assert text.count(EXACT_COUNTS) == 2  # in the proof and with the attackers
-    assert "For you alone, not for publication: what follows is measured on the exact counts of this table." in text
+    assert "This is measured on the exact counts of this table and not for publication" in text
     assert "the promise is not about" in text
     assert funnel(*asked, "--force") == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -204,12 +204,9 @@ def test_the_threshold_of_an_exact_fit_is_counted_for_its_owner_alone(folder, ex
     public, private = text_of(report_page(account(protocol))), text_of(report_page(account(protocol, exact)))
     rare = exact.weights.sum(axis=0) < 10
     share = int(exact.weights[:, rare].sum())
-    assert (
-        f"of {exact.n_x} combinations {exact.n_x - rare.sum()} are kept; the others, {share} people"
-        in private.replace("Of ", "of ")
-    )
+    assert f"Of {exact.n_x} combinations {exact.n_x - rare.sum()} are kept. The others, {share} people" in private
     assert "no value in the protocol stands for fewer than 10 people; combinations that fewer have" in public
-    assert "are kept; the others" not in public
+    assert "are kept. The others" not in public
     assert exposure(protocol, exact).few == 0  # nobody's combination has an input of its own
     assert "but for rare combinations, which are read as others" in private
     assert "Count them as they stand" not in private
@@ -227,7 +224,7 @@ def test_faithful_releases_are_said_to_be_easier_to_link_with_the_levels_of_side
 
 
 def test_the_commands_of_a_private_fit_make_one_like_it_and_say_that_it_is_another(
-    protocol, folder, tmp_path, monkeypatch
+    protocol, exact, folder, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     pa_csv.write_csv(people(), tmp_path / "people.csv")
@@ -241,7 +238,7 @@ def test_the_commands_of_a_private_fit_make_one_like_it_and_say_that_it_is_anoth
     exec(compile(typed.python, "report", "exec"), {})  # noqa: S102 - our own lines
     in_python = pf.Protocol.load("protocol.json")
     assert (in_python.noise.epsilon, in_python.at_least, in_python.objective) == (1.0, 10, protocol.objective)
-    text = text_of(report_page(account(protocol)))
+    text = text_of(report_page(account(protocol, exact)))
     assert "these commands make another protocol, not this one digit by digit" in text
     assert "Fitting again and publishing both costs ε₀ twice" in text
 

@@ -75,7 +75,7 @@ def _bayes(found: Attack) -> Table:
         table.add_column(heading, justify="right")
     for each in found.attackers:
         falls = f"×{float(each.fall):.3g}" if each.fall else "to nothing"
-        promised = ("kept" if each.within else "BROKEN") if each.promised else "no"
+        promised = ("within" if each.within else "beyond") if each.promised else "no"
         guesses = [f"{float(share):.1%}" for share in (each.before, each.after, each.original)]
         known = escape(", ".join(each.known)) or "nothing"
         table.add_row(known, promised, f"×{float(each.rise):.4g}", falls, *guesses)
@@ -113,7 +113,7 @@ def _repeated(found: tuple[Repeated, ...]) -> Table:
 
 def _told_by(each: Repeated) -> tuple[str, str, str]:
     level = f"{each.level:.4g}" if math.isfinite(each.level) else "no limit"
-    return level, "kept" if each.within else "BROKEN", f"{float(each.best_guess):.1%}"
+    return level, "within" if each.within else "beyond", f"{float(each.best_guess):.1%}"
 
 
 def _named(found: tuple[Named, ...]) -> Table:

@@ -19,7 +19,7 @@ from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_histo
 from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.any_file import load as load_protocol
-from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
+from privacyfunnel.protocols.everything import EXACT_COUNTS, everything, not_proven
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.json_file import is_wide
 from privacyfunnel.protocols.protocol import Protocol
@@ -127,27 +127,29 @@ def _show_follow_up(
             "fitted": follow_up.fitted,
             "release": follow_up.releases,
             "everything_published": told.as_dict() if told is not None else None,
+            "not_proven": not_proven(follow_up.noise is not None),
             **found_follow_up.measured(follow_up, promised, levels),
             "certificate": _data(promised),
         }
         if len(found) > 1:
-            content["exact_counts"] = {
+            content["steward_only"] = {
                 **found_follow_up.measured(follow_up, *found[1][1:]),
                 "certificate": _data(found[1][1]),
             }
         show.as_json(content)
     else:
         screen = show.console()
+        screen.print(_verdict(promised), style="bold")
         screen.print(f"Promise, for everything released together: {follow_up.notion.words()}", markup=False)
-        for i, (whose, certificate, own) in enumerate(found):
+        for whose, certificate, own in found:
             if whose:
                 screen.print(whose, style="bold")
-            broken = "BROKEN" if i == 0 else "EXCEEDED"
-            screen.print(f"{'KEPT' if certificate.holds else broken}, in exact arithmetic: {certificate.reason}.")
+            if certificate is not promised:
+                screen.print(_beside(certificate))
             for line in found_follow_up.level_lines(own):
                 screen.print(line, markup=False)
-        if told is not None:
-            screen.print(told.words(), markup=False)
+        for line in ([told.words()] if told is not None else []) + not_proven(follow_up.noise is not None):
+            screen.print(line, markup=False)
     if not promised:
         raise typer.Exit(BROKEN)
 
@@ -174,37 +176,56 @@ def _json(protocol: Protocol, promised: _Audit, exact: _Audit | None, attacked: 
         "secret_values": promised.joint.n_s,
         "fitted": protocol.fitted,
         "everything_published": told.as_dict() if told is not None else None,
+        "not_proven": not_proven(protocol.noise is not None),
         **promised.findings.as_dict(),
         "certificate": _data(promised.certificate),
     }
+    own: dict[str, Any] = {}
     if exact is not None and exact is not promised:
-        content["exact_counts"] = {**exact.findings.as_dict(), "certificate": _data(exact.certificate)}
-    return content if attacked is None else {**content, "attack": attacked.as_dict()}
+        own = {**exact.findings.as_dict(), "certificate": _data(exact.certificate)}
+    if attacked is not None:
+        own["attack"] = attacked.as_dict()
+    return {**content, "steward_only": own} if own else content
 
 
 def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attacked: AttackReport | None) -> None:
     screen, told = show.console(), everything(protocol)
     whom = f" {told.whom()}" if told is not None else ""
+    promised = cast(_Audit, public or exact)
+    screen.print(_verdict(promised.certificate), style="bold")
     screen.print(f"Promise: {protocol.notion.words()}{whom}", markup=False)
     if public is not None:
         screen.print(_secret_line(protocol.secret, public.joint.n_s), markup=False)
         screen.print("On the published counts:", style="bold")
-        _show_verdict(screen, public)
-    if told is not None:
-        screen.print(told.words(), markup=False)
+        _show_audit(screen, public)
+    for line in ([told.words()] if told is not None else []) + not_proven(protocol.noise is not None):
+        screen.print(line, markup=False)
     if exact is not None:
         if public is not None:
             screen.print(EXACT_COUNTS, style="bold")
+            screen.print(_beside(exact.certificate))
         else:
             screen.print(_secret_line(protocol.secret, exact.joint.n_s), markup=False)
-        _show_verdict(screen, exact, "BROKEN" if public is None else "EXCEEDED")
+        _show_audit(screen, exact)
     if attacked is not None:
         show_attack(screen, attacked)
 
 
-def _show_verdict(screen: Console, audit: _Audit, otherwise: str = "BROKEN") -> None:
+def _verdict(certificate: Certificate) -> str:
+    """The one verdict, which the exit code follows."""
+    if not certificate.holds:
+        return f"BROKEN, in exact arithmetic: {certificate.reason}."
+    also = "" if certificate else ", but rows that are drawn for values never seen could break the promise"
+    return f"{'KEPT' if certificate else 'BROKEN'}, in exact arithmetic: {certificate.reason}{also}."
+
+
+def _beside(certificate: Certificate) -> str:
+    """What holds on exact counts, which the promise is not about."""
+    return f"{'Within' if certificate else 'Beyond'} what is promised for the published counts: {certificate.reason}."
+
+
+def _show_audit(screen: Console, audit: _Audit) -> None:
     certificate = audit.certificate
-    screen.print(f"{'KEPT' if certificate.holds else otherwise}, in exact arithmetic: {certificate.reason}.")
     for one in certificate.levels if len(certificate.levels) > 1 or certificate.notion.beliefs_limited else ():
         screen.print(f"  {one.words()}", markup=False)
     screen.print(_draws_line(certificate))

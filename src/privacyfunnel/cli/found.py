@@ -59,7 +59,7 @@ class Found:
         ending: show.Ending,
         own: Joint | None = None,
     ) -> Found:
-        """Measure a protocol on the counts that it was fitted on and on the steward's `own` table, if that is at hand."""
+        """Measure a protocol on the counts that it was fitted on and, if that is at hand, on the steward's table."""
         joint, robustly = counted.joint, protocol.notion.confidence is not None
         return cls(
             counted,

@@ -18,11 +18,11 @@ from privacyfunnel.cli import shared, show
 from privacyfunnel.cli.app import command
 from privacyfunnel.errors import InvalidInput, OutputRefused, PrivacyFunnelError
 from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.publishing.described import sha256_of
 from privacyfunnel.publishing.details import details_of
 from privacyfunnel.recipes.log import Log, digests, versions
 from privacyfunnel.recipes.recipe import LOG, RECIPE, Recipe, load
 from privacyfunnel.recipes.steps import Step, inputs, steps
+from privacyfunnel.tables.published_folder import sha256_of
 from privacyfunnel.tables.whole_folder import check_folder, whole_folder
 
 USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1].__mro__[1])

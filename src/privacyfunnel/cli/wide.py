@@ -23,6 +23,7 @@ from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
+from privacyfunnel.protocols.everything import not_proven
 from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.moves import MOST_CELLS
 from privacyfunnel.protocols.wide.protocol import WideProtocol
@@ -85,9 +86,9 @@ def fit_model(
             {
                 "protocol": str(output),
                 "seconds": time.monotonic() - begun,
-                **_data(protocol, checked),
+                **_published(protocol),
                 "left_out": left_out,
-                "expected_errors": _times(expected),
+                "steward_only": {**_own(protocol, checked), "expected_errors": _times(expected)},
             }
         )
         return
@@ -161,18 +162,18 @@ def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None
         protocol = load_wide(path)
     with show.working("recomputing how rows are redrawn, and checking it"):
         certificate = certify_plan(protocol.plan, protocol.notion)
+    trusted = not_proven(protocol.epsilon is not None)
     if json:
-        show.as_json({**_published(protocol), "certificate": asdict(certificate)})
+        show.as_json({**_published(protocol), "not_proven": trusted, "certificate": asdict(certificate)})
     else:
         screen = show.console()
+        n_s, plan, ways = protocol.model.n_s, protocol.plan, ways_to_release(protocol)
+        verdict = f"{'KEPT' if certificate else 'BROKEN'}, for all {plan.W.size:,} combinations and {ways}"
+        screen.print(f"{verdict}, on the published model: {certificate.reason}.", style="bold", markup=False)
         screen.print(f"Promise: {protocol.notion.words()} {protocol.whom()}", markup=False)
-        n_s, plan = protocol.model.n_s, protocol.plan
         screen.print(f"Secret: {protocol.secret}, with {n_s} values as the protocol reads it.", markup=False)
-        screen.print("On the published model:", style="bold")
-        verdict = "KEPT" if certificate else "BROKEN"
-        ways = ways_to_release(protocol)
-        screen.print(f"{verdict}, for all {plan.W.size:,} combinations and {ways}: {certificate.reason}.", markup=False)
-        screen.print(protocol.everything(), markup=False)
+        for line in (protocol.everything(), *trusted):
+            screen.print(line, markup=False)
     if not certificate:
         raise typer.Exit(BROKEN)
 
@@ -202,11 +203,10 @@ def _published(protocol: WideProtocol) -> dict[str, Any]:
     }
 
 
-def _data(protocol: WideProtocol, checked: tuple[Checked, ...]) -> dict[str, Any]:
-    """The same, and what only the steward may see."""
+def _own(protocol: WideProtocol, checked: tuple[Checked, ...]) -> dict[str, Any]:
+    """What only the steward may see."""
     off = max(_off(protocol, one) for one in checked)
     return {
-        **_published(protocol),
         "on_the_table": _furthest(protocol, checked).as_dict(),
         "by_value": [one.as_dict() for one in checked] if len(checked) > 1 else [],
         "calibration_off": off,

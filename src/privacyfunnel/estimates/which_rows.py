@@ -53,7 +53,7 @@ _READ_AS = "are read as the nearest other, and shares worked back are of values 
 
 def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:
     """Whether released rows can be counted as they stand, and in words: why, and what of rare combinations."""
-    way, why = _way(protocol, tally, rows)
+    way, why = _way(protocol, tally, rows if rows is not None or protocol.objective != "faithful" else tally.said)
     if way == "channel" or len(protocol.blocks) > 1 or protocol.noise is None:
         why = f"{why} {reading_words(protocol)}".rstrip()
     return way, why
@@ -108,12 +108,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
     if rows == "other":
         return "channel", f"These are said to be other rows than the protocol was fitted on: {_CHANNEL}."
     people, counted = protocol.people, _COUNTED if protocol.noise is None else _CORRECTED
-    as_many = people is not None and tally.rows == people
-    noisy = [NoisyCounts.of(protocol, k) if protocol.noise else None for k in range(len(protocol.blocks))]
-    fitting = as_many and all(
-        fits(block, _counts(tally, k, len(block.labels)), tally.rows, noisy[k])
-        for k, block in enumerate(protocol.blocks)
-    )
+    as_many, fitting = people is not None and tally.rows == people, can_be_fitted(protocol, tally)
     if rows == "fitted":
         though = "" if fitting or not as_many else ", though their counts hardly fit"
         return "counted", f"These are said to be the rows that the protocol was fitted on{though}: {counted}."
@@ -123,11 +118,24 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
         return "channel", f"The protocol was fitted on {people:,} rows, and these are {tally.rows:,}: {_CHANNEL}."
     if not fitting:
         return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}. {_SAY_SO}"
-    if max(map(hidden, protocol.blocks, repeat(people), noisy)) > HIDDEN:
+    if max(map(hidden, protocol.blocks, repeat(people), _noisy(protocol))) > HIDDEN:
         told = "Whether these are the rows that the protocol was fitted on does not show: too many are redrawn"
         return "channel", f"{told}. {_CHANNEL.capitalize()}. {_SAY_SO}"
     these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
     return "counted", f"{these}, and it keeps their distribution: {counted}."
+
+
+def can_be_fitted(protocol: Protocol, tally: Tally) -> bool:
+    """Whether rows can be those that a protocol was fitted on: as many, with counts that this leaves possible."""
+    return tally.rows == protocol.people and all(
+        fits(block, _counts(tally, k, len(block.labels)), tally.rows, noisy)
+        for (k, block), noisy in zip(enumerate(protocol.blocks), _noisy(protocol), strict=True)
+    )
+
+
+def _noisy(protocol: Protocol) -> list[NoisyCounts | None]:
+    """What the noisy counts of a private fit say of each block."""
+    return [NoisyCounts.of(protocol, k) if protocol.noise else None for k in range(len(protocol.blocks))]
 
 
 def fits(block: Block, counts: Integers, people: int, noisy: NoisyCounts | None = None) -> bool:

@@ -126,6 +126,10 @@ NOT_BOUNDED = (
     "Other expectations are not bounded: somebody who knows everybody else's record and expects this person to be like "
     "them may learn more from a row."
 )
+_STEWARDS_WORD = (
+    "Not proven: that noise of the stated size was added to the counts. That is the publisher's word; no file "
+    "can show it."
+)
 NOT_DECLARED = (
     "The lists of values and the ranges were read from the table and are not protected: a value that only one person "
     "has is visible."
@@ -151,3 +155,8 @@ def everything(protocol: Protocol) -> Everything | None:
         secrets=len(noise.counts) if noise is not None else 0,
         limits=() if protocol.notion.simple else tuple(" ".join(part) for part in protocol.notion.parts()),
     )
+
+
+def not_proven(private: bool) -> list[str]:
+    """What an audit takes on trust."""
+    return [_STEWARDS_WORD] if private else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from privacyfunnel.publishing.described import MEDIA, PARQUET, TABLE, WHAT, Described, Field, File, without_nothing
+from privacyfunnel.tables.published_folder import OURS
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 FORMATS = {TABLE: "csv", PARQUET: "apache-parquet"}
@@ -64,6 +65,8 @@ def _resource(described: Described, file: File) -> dict[str, Any]:
         "bytes": file.size,
         "hash": f"sha256:{file.sha256}",
     }
+    if file.name in (TABLE, PARQUET):
+        content[OURS] = {"rows": "fitted" if described.fitted else "other"}
     if file.name == TABLE:
         dialect = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "doubleQuote": True}
         schema = {"fields": [_field(field) for field in described.fields], "missingValues": [""]}

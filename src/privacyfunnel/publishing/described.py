@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +15,15 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.publishing.details import Details
 from privacyfunnel.report.account import Account, encoder_of
 from privacyfunnel.report.words import how_to_count
+from privacyfunnel.tables.published_folder import PACKAGE, sha256_of
 from privacyfunnel.tables.release_note import MIND, VARIANT
 
 Type = Literal["string", "integer", "number", "boolean"]
-CHUNK = 2**20
-"""Bytes that are read at a time."""
 TABLE, PARQUET, PROTOCOL, REPORT = "table.csv", "table.parquet", "protocol.json", "report.html"
 """The files that everything else is about."""
 R_FILE = "privacyfunnel.R"
 """What R users source."""
-PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE = (
-    "datapackage.json",
+CROISSANT, CATALOGUE, PAGE, CITE = (
     "croissant.json",
     "dcat.jsonld",
     "README.md",
@@ -89,6 +86,8 @@ class Described:
     files: tuple[File, ...]
     version: str
     """Of this package."""
+    fitted: bool
+    """Whether these are the rows that the protocol was fitted on, as far as their number and their counts tell."""
 
     @property
     def description(self) -> str:
@@ -117,9 +116,10 @@ class Described:
     @property
     def counting(self) -> str:
         """Whether rows can be counted as they stand."""
-        if self.protocol.objective == "faithful" and self.rows != self.protocol.people:
+        if self.protocol.objective == "faithful" and not self.fitted:
+            these = f"{self.rows:,}" if self.rows != self.protocol.people else "others"
             return (
-                f"The protocol was fitted on {self.protocol.people:,} rows, and these are {self.rows:,}: counts lean "
+                f"The protocol was fitted on {self.protocol.people:,} rows, and these are {these}: counts lean "
                 "towards the fitted ones. funnel estimate works back the shares that these rows allow, with intervals."
             )
         return how_to_count(self.account)
@@ -163,15 +163,6 @@ def _type(column: Column) -> Type:
     if pa.types.is_integer(kind):
         return "integer"
     return "number" if pa.types.is_floating(kind) else "string"
-
-
-def sha256_of(path: Path) -> str:
-    """The digest of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def without_nothing(content: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.estimates.which_rows import can_be_fitted
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.publishing.belongs import belonging, check_promise, check_protocol
@@ -27,7 +28,6 @@ from privacyfunnel.publishing.described import (
     CITE,
     CROISSANT,
     OWN,
-    PACKAGE,
     PAGE,
     PARQUET,
     PROTOCOL,
@@ -41,7 +41,8 @@ from privacyfunnel.publishing.described import (
 from privacyfunnel.publishing.details import Details
 from privacyfunnel.publishing.readme import readme
 from privacyfunnel.report.account import account
-from privacyfunnel.tables.reading_back import outputs_in_batches
+from privacyfunnel.tables.published_folder import PACKAGE
+from privacyfunnel.tables.reading_back import outputs_in_batches, tally
 from privacyfunnel.tables.release import shuffled
 from privacyfunnel.tables.release_note import COUNTING, MIND, VARIANT
 from privacyfunnel.tables.sanitiser import Sanitiser
@@ -97,7 +98,8 @@ def publish(
         (part / REPORT).write_text(report_page(about, protocol_name=PROTOCOL), encoding="utf-8")
         told = tuple(File.of(part / name) for name in (TABLE, PARQUET, PROTOCOL, REPORT))
         fields = tuple(fields_of(as_told))
-        described = Described(details, protocol, about, rows, fields, told, version("privacyfunnel"))
+        fitted = protocol.objective == "faithful" and can_be_fitted(as_told, tally(as_told, part / PARQUET))
+        described = Described(details, protocol, about, rows, fields, told, version("privacyfunnel"), fitted)
         _describe(described, part)
         written = tuple(File.of(path) for path in sorted(part.iterdir()))
     return Publication(folder, rows, as_told.released_columns, written)

@@ -69,8 +69,7 @@ def _linked(address: str) -> str:
 def _estimates(described: Described, with_r: bool) -> list[str]:
     """Shares with honest errors, in the shell and in R."""
     first = described.protocol.attributes[0]
-    fitted = described.rows == described.protocol.people
-    rows = "fitted" if fitted else "other"
+    rows = "fitted" if described.fitted else "other"
     ask = f"print(pf_shares({_text(TABLE)}, protocol, of = {_text(first)}, rows = {_text(rows)}))"
     where = "" if with_r else f" `{R_FILE}` comes with the source of privacyfunnel {described.version}."
     return [

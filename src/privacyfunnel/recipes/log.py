@@ -11,7 +11,7 @@ from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
-from privacyfunnel.publishing.described import sha256_of
+from privacyfunnel.tables.published_folder import sha256_of
 
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 """Of a library, at the beginning of what is said of it."""

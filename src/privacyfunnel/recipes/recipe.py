@@ -118,6 +118,7 @@ class Fit(BaseModel):
     exact_fit: bool | None = None
     delta: float | None = None
     at_least: int | None = None
+    insist: bool | None = None
     objective: Text | None = None
     readers: Text | None = None
     give_up: float | None = None

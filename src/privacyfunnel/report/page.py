@@ -249,6 +249,11 @@ def curves_part(account: Account, compared: Comparison) -> str:
 def _again(account: Account, table_name: str, protocol_name: str) -> str:
     name = Path(table_name).name
     typed = steps(account.protocol, name, protocol_name)
+    if account.measured is None:
+        checked = "Anybody who has the file of the protocol can check the promise:"
+        needs = "Who has the original table can check the promise:"
+        text = paragraph(checked if account.protocol.noise is not None else needs)
+        return text + code(in_lines(typed.audit), "Command line")
     commands = "\n".join(map(in_lines, (typed.fit, typed.sanitise, typed.audit)))
     return (
         paragraph("On the command line: find the protocol, make the release, prove the promise.")

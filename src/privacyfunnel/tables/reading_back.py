@@ -12,9 +12,11 @@ import pyarrow as pa
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.tables.published_folder import Said, rows_said
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
 
@@ -29,6 +31,8 @@ class Tally:
     outputs: Integers
     """outputs[i, k]: the output of block k; each combination once."""
     counts: Integers
+    said: Said | None = None
+    """What the folder that the rows are published in says: the protocol was fitted on them, or on others."""
 
     @property
     def rows(self) -> int:
@@ -52,7 +56,7 @@ def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encod
     different, place = np.unique(found[:, :-1], axis=0, return_inverse=True)
     counts = np.zeros(len(different), dtype=np.int64)
     np.add.at(counts, place.ravel(), found[:, -1])
-    return Tally(different, counts)
+    return Tally(different, counts, rows_said(table, lambda: to_text(protocol)))
 
 
 def as_published(protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Protocol:
