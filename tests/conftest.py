@@ -125,7 +125,12 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With TURNS=5 and TURN=3 in the environment, a fifth of the tests, which are others at another turn."""
+    """With TURNS=5 and TURN=3 in the environment, a fifth of the long tests, which are others at another turn.
+
+    Tests that run pytest themselves (mutations) name the tests that they want, and get all of them.
+    """
+    if config.option.markexpr != "long":
+        return
     turns, turn = (int(os.environ.get(name) or usual) for name, usual in (("TURNS", 1), ("TURN", 0)))
     others = [item for item in items if zlib.crc32(item.nodeid.encode()) % turns != turn % turns]
     if others:
