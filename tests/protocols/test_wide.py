@@ -1,6 +1,7 @@
 """Files of wide protocols: they come back as they were, nothing in them can be changed, and groups are recomputed."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from privacyfunnel.distribution.pair_model import pair_model
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
+from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.any_file import load
 from privacyfunnel.protocols.json_file import digest_of_content, is_wide, written
@@ -242,3 +244,16 @@ def test_words_tell_a_private_model_from_one_without_noise(protocol):
     assert "e^(ε+ε₀), ε₀ = 1, δ₀ = 0" in protocol.everything()
     assert "no bound" in replace(protocol, epsilon=None).everything()
     assert "not protected" in replace(protocol, declared=False).everything()
+
+
+def test_words_tell_expectations_that_are_fixed_from_those_that_the_model_gives(protocol, gaussian):
+    """Of the latter theorem 2 is not proven where noise is Gaussian, and theorem 3 is (docs/wide.md)."""
+    told, records = gaussian.everything(), 2 * math.prod(gaussian.model.sizes)
+    more = gaussian.noise.whatever_expected(records)
+    assert more > 1.0
+    fixed, _, by_model = told.partition(f"by at most a factor {factor(gaussian.notion.epsilon + more)} (e^(ε+ε₁)")
+    assert "was fixed before the model was made" in fixed
+    assert "the published model says" not in fixed
+    assert by_model.index("if they expect of this person what the published model says") < by_model.index("e^ε₀")
+    assert "fixed before" not in protocol.everything()  # Laplace noise: the theorem is about each file by itself
+    assert "may learn more from a row" in told

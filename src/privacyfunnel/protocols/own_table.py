@@ -14,6 +14,9 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.typing import Integers, Vector
 
+NO_ERROR = 1e-6
+"""Of a share: what the last digits of channels and counts add up to, which no table shows."""
+
 
 @dataclass(frozen=True)
 class OwnTable:
@@ -37,11 +40,19 @@ class OwnTable:
 
     def words(self) -> str:
         """All of it, marked as the steward's."""
-        lost = [f"{gone} of {values} of {name}" for name, (gone, values) in self.vanished.items()]
-        vanish = f"Values that vanish: {', '.join(lost)}." if lost else "No value vanishes."
         return (
             f"For you alone: in your table {self.cells_unchanged:.1%} of cells and {self.rows_unchanged:.1%} of rows "
             f"are unchanged. {self.read_as_others:.1%} of the people are read as having another combination of values. "
+            f"{self.shares_words()}"
+        )
+
+    def shares_words(self) -> str:
+        """What becomes of shares and values."""
+        lost = [f"{gone} of {values} of {name}" for name, (gone, values) in self.vanished.items()]
+        vanish = f"Values that vanish: {', '.join(lost)}." if lost else "No value vanishes."
+        if self.worst_error <= NO_ERROR:
+            return f"Shares of single values are right, but for chance. {vanish}"
+        return (
             f"Shares of single values are off by {points(self.mean_error)} points on average and by "
             f"{points(self.worst_error)} at worst ({self.worst_column}), beside chance. {vanish}"
         )
