@@ -240,11 +240,15 @@ def large_domain_line(joint: Joint) -> str:
     )
 
 
-def uncovered_lines(joint: Joint) -> list[str]:
-    """Which values of the secret are too rare for the promise about a row, if any are: their names are not public."""
-    if joint.noise is None or not joint.noise.faint.size:
+def uncovered_lines(joint: Joint, published: Joint | None = None) -> list[str]:
+    """Which values of the secret are too rare for the promise about a row, if any are: their names are not public.
+
+    With `published` counts, those of them that are so, by the names that they have in `joint`.
+    """
+    noise = (published or joint).noise
+    if noise is None or not noise.faint.size or len(noise.counts) != len(joint.secret_values):
         return []
-    rare = ", ".join(str(joint.secret_values[s]) for s in joint.noise.faint.tolist())
+    rare = ", ".join(value(joint.secret_values[s]) for s in noise.faint.tolist())
     return [f"For you alone: too rare to show through the noise: {rare}."]
 
 

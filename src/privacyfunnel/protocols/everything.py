@@ -130,8 +130,8 @@ class Everything:
 
 
 EXACT_COUNTS = (
-    "On the exact counts of this table, which nobody else knows and the promise is not about. This is for you alone: "
-    "it depends on single people's secrets."
+    "For you alone: on the exact counts of this table, which nobody else knows and the promise is not about. They "
+    "depend on single people's secrets."
 )
 NO_BOUND = (
     "Everything that is published: no bound. The protocol was fitted on exact counts, so that the file itself tells "

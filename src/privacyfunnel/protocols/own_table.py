@@ -20,7 +20,7 @@ NO_ERROR = 1e-6
 
 @dataclass(frozen=True)
 class OwnTable:
-    """Expected shares and errors in releases of one table; all shares are between 0 and 1."""
+    """Shares and errors in releases of one table, expected or of one of them; all shares are between 0 and 1."""
 
     cells_unchanged: float
     rows_unchanged: float
@@ -32,6 +32,8 @@ class OwnTable:
     worst_column: str
     vanished: dict[str, tuple[int, int]]
     """By column: how many values that people have are in no released row, and how many people have."""
+    with_chance: bool = False
+    """Whether these are figures of one release as it was drawn, rather than expected ones."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -54,7 +56,8 @@ class OwnTable:
             return f"Shares of single values are right, but for chance. {vanish}"
         return (
             f"Shares of single values are off by {points(self.mean_error)} points on average and by "
-            f"{points(self.worst_error)} at worst ({self.worst_column}), beside chance. {vanish}"
+            f"{points(self.worst_error)} at worst ({self.worst_column}), {'with' if self.with_chance else 'beside'} "
+            f"chance. {vanish}"
         )
 
 
