@@ -6,9 +6,12 @@ protocol drew from is then known for every value of the finer column; if it is n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from privacyfunnel.distribution.column import OTHER, UNSEEN, Column, Label
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.typing import Integers
 
@@ -33,6 +36,16 @@ def read_from(fine: Column, coarse: Column) -> Integers:
         missing = [_missing(coarse)] if None in fine.labels else []
         return np.array([*found, *missing], dtype=np.int64)
     return np.array([_place(label, fine, coarse) for label in fine.labels], dtype=np.int64)
+
+
+def codes_in(columns: Sequence[Column], joint: Joint) -> Integers:
+    """The values of X in `joint`, whose columns may be more and finer, by their numbers in these columns; −1: none."""
+    absent = [column.name for column in columns if column.name not in joint.attributes]
+    if absent:
+        raise InvalidInput(f"the distribution has no column {absent[0]!r}, which the protocol is about")
+    places = [joint.attributes.index(column.name) for column in columns]
+    read = [read_from(joint.columns[j], column)[joint.codes[:, j]] for j, column in zip(places, columns, strict=True)]
+    return np.stack(read, axis=1)
 
 
 def _place(label: Label, fine: Column, coarse: Column) -> int:
