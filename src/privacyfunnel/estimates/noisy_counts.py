@@ -61,12 +61,12 @@ class NoisyCounts:
         read_as = np.full(len(codes), -1, dtype=np.int64)
         read_as[inputs] = np.arange(len(inputs))
         other = read_as < 0
-        read_as[other] = block.nearest_to(codes[other])
+        read_as[other] = block.read(codes[other])
         lost = (
             read_as < 0
         )  # nobody is told to have these values of exact columns: what noise says of them goes anywhere
         if lost.any():
-            read_as[lost] = replace(block, exact=()).nearest_to(codes[lost])
+            read_as[lost] = replace(block, exact=()).read(codes[lost])
         return cls(codes, counts, cells, read_as, inputs, noise.scale, noise.people, whole)
 
     @property

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import UNSEEN
 from privacyfunnel.errors import UnseenValues
+from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, Unseen, encoded
@@ -41,12 +42,13 @@ class PairSanitiser(Sanitiser):
 
     def _read(self, codes: Integers) -> Integers:
         """The inputs of rows of codes, the last of which is the number of their history; −1 if there is none."""
-        different, of = np.unique(codes, axis=0, return_inverse=True)
+        different, of = unique_rows(codes)
+        read, histories = self._steps.read(different[:, :-1]), different[:, -1]
         found = np.full(len(different), UNSEEN, dtype=np.int64)
-        for h in np.unique(different[different[:, -1] >= 0, -1]).tolist():
-            rows = different[:, -1] == h
-            found[rows] = self._steps.inputs(self._steps.read(different[rows, :-1]), h)
-        return found[of.ravel()]
+        for h in np.unique(histories[histories >= 0]).tolist():
+            rows = histories == h
+            found[rows] = self._steps.inputs(read.of(rows), h)
+        return found[of]
 
     def finish(self) -> None:
         """Refuse people whose values changed since, and values never seen."""

@@ -56,7 +56,7 @@ class Sanitiser:
             found = inputs.look_up(codes)
             unseen = found == UNSEEN
             if block.nearest and unseen.any():
-                found[unseen] = block.nearest_to(np.stack([code[unseen] for code in codes], axis=1))
+                found[unseen] = block.read(np.stack([code[unseen] for code in codes], axis=1))
                 unseen = found == UNSEEN
             if unseen.any():
                 self._note(block, codes, int(unseen.sum()))
