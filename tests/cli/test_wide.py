@@ -44,12 +44,12 @@ def test_a_wide_table_is_told_before_the_search_with_proposals_that_can_be_typed
 @pytest.mark.long
 def test_following_a_proposal_gives_what_it_promised(table, tmp_path, capsys):
     assert fit(table, tmp_path, "--exact-fit", "--json") == 0
-    advice = json.loads(capsys.readouterr().out)["advice"]
+    advice = json.loads(capsys.readouterr().out)["steward_only"]["advice"]
     assert advice["too_fine"]
     for proposal in advice["proposals"]:
         assert fit(table, tmp_path, "--exact-fit", "--json", "--force", *proposal["options"]) == 0
         typed = json.loads(capsys.readouterr().out)
-        assert typed["advice"] is None
+        assert typed["steward_only"]["advice"] is None
         assert [c["column"] for c in typed["columns"][1:]] == proposal["columns"]
         assert typed["fineness"]["combinations"] == proposal["combinations"]
     best = advice["proposals"][0]
