@@ -1,4 +1,4 @@
-"""fit --model: from a wide table to a protocol of its model; and what sanitise and audit say of such protocols."""
+"""fit --model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ from privacyfunnel.attacks.on_wide import Checked, checked_on
 from privacyfunnel.cli import show
 from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.sought import CountsAsked
-from privacyfunnel.cli.wide_redrawn import how_redrawn, ways_to_release
+from privacyfunnel.cli.wide_redrawn import how_redrawn
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
-from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof.wide import certify_plan
-from privacyfunnel.protocols.everything import not_proven
 from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.moves import MOST_CELLS
 from privacyfunnel.protocols.wide.protocol import WideProtocol
@@ -86,7 +83,7 @@ def fit_model(
             {
                 "protocol": str(output),
                 "seconds": time.monotonic() - begun,
-                **_published(protocol),
+                **published(protocol),
                 "left_out": left_out,
                 "steward_only": {**_own(protocol, checked), "expected_errors": _times(expected)},
             }
@@ -154,31 +151,7 @@ def sanitise_by_model(
                  else f"{path} was fitted without noise: {kept}.", markup=False)  # fmt: skip
 
 
-def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None:
-    """Recompute from the file how rows are redrawn, and prove the promise."""
-    if table is not None or attack:
-        raise InvalidInput("a protocol of a model is audited by itself: leave out --table and --attack")
-    with show.working(f"reading {path.name}"):
-        protocol = load_wide(path)
-    with show.working("recomputing how rows are redrawn, and checking it"):
-        certificate = certify_plan(protocol.plan, protocol.notion)
-    trusted = not_proven(protocol.epsilon is not None)
-    if json:
-        show.as_json({**_published(protocol), "not_proven": trusted, "certificate": asdict(certificate)})
-    else:
-        screen = show.console()
-        n_s, plan, ways = protocol.model.n_s, protocol.plan, ways_to_release(protocol)
-        verdict = f"{'KEPT' if certificate else 'BROKEN'}, for all {plan.W.size:,} combinations and {ways}"
-        screen.print(f"{verdict}, on the published model: {certificate.reason}.", style="bold", markup=False)
-        screen.print(f"Promise: {protocol.notion.words()} {protocol.whom()}", markup=False)
-        screen.print(f"Secret: {protocol.secret}, with {n_s} values as the protocol reads it.", markup=False)
-        for line in (protocol.everything(), *trusted):
-            screen.print(line, markup=False)
-    if not certificate:
-        raise typer.Exit(BROKEN)
-
-
-def _published(protocol: WideProtocol) -> dict[str, Any]:
+def published(protocol: WideProtocol) -> dict[str, Any]:
     """What everybody who has the file knows."""
     kept = protocol.kept
     return {
