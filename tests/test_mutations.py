@@ -176,20 +176,20 @@ MUTATIONS = {
     ),
     "a table of a pair without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, pair), for_pair)",
+        "noised_in_part(counted(joint, pair), split.for_pair)",
         "counted(joint, pair)",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "a table of a single column without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, (j,)), each)",
+        "noised_in_part(counted(joint, (j,)), split.for_single)",
         "counted(joint, (j,))",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "half the Gaussian noise on a pair": Mutation(
         "gaussian_marginals",
-        "gaussian_noised(counted(joint, pair), noise.sigma)",
-        "gaussian_noised(counted(joint, pair), noise.sigma / 2)",
+        "gaussian_noised(counted(joint, own), noise.sigma)",
+        "gaussian_noised(counted(joint, own), noise.sigma / 2)",
         ("tables/test_wide_all_pairs.py::test_every_pair_has_the_noise_that_its_delta_needs_and_nothing_else_is_told",),
     ),
     "half the Gaussian noise by OpenDP": Mutation(
@@ -214,9 +214,9 @@ MUTATIONS = {
         ("distribution/test_gaussian.py::test_delta_is_that_of_all_noise_summed_up_and_a_little_more",),
     ),
     "a file whose noise is too small for its delta": Mutation(
-        "WideProtocol.__post_init__",
-        "if not self.noise.kept(self.epsilon, self.notion.epsilon):",
-        "if False:",
+        "check_tables",
+        "not noise.kept(epsilon, level)",
+        "False",
         ("protocols/test_wide.py::test_noise_that_does_not_have_what_the_file_says_is_refused_in_a_line",),
     ),
     "noise in factors of a wide model that is not taken out": Mutation(

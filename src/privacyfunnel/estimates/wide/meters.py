@@ -80,8 +80,6 @@ class WideMeters:
             raise InvalidTable(
                 f"the protocol was fitted on {self.protocol.people:,} rows, and these are {self.rows:,}: {NOT_TOLD}"
             )
-        if not self.protocol.counts:
-            raise InvalidTable(f"the protocol's file has no counts of its columns: {NOT_TOLD}")
         off, noise, _, _ = self._singles
         if rows is None and (np.abs(off) - FAR * np.sqrt(noise)).max() > HIDDEN:
             raise InvalidTable(
