@@ -116,6 +116,7 @@ def release_rows(
 
     Rows are drawn by the sanitiser itself, with fresh randomness, unless there are `draws`.
     """
+    sanitiser.keep_types(source.types)
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     draws = draws or Fresh(sanitiser, randomness)
     if output is None:
