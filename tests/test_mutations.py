@@ -688,24 +688,6 @@ MUTATIONS = {
         "share = doubt / 2",
         ("promises/test_nested.py::test_the_doubts_of_all_statements_together_are_at_most_what_the_confidence_leaves",),
     ),
-    "a test whose tails are too small": Mutation(
-        "_tail",
-        "bdtr(np.maximum(edges, 0), n_, ends[1:, None])",
-        "bdtr(np.maximum(edges, 0), n_, ends[:-1, None])",
-        ("proof/test_tested.py::test_a_tail_is_at_least_the_p_value_at_every_share",),
-    ),
-    "people who test what they chose": Mutation(
-        "SetAside.of",
-        "n)[~chooses]",
-        "n)",
-        ("proof/test_tested.py::test_who_is_set_aside_stays_the_same",),
-    ),
-    "a test of a protocol that was chosen with the same people": Mutation(
-        "check_own_test",
-        "if notion.tested and not (own.tested and",
-        "if notion.tested and not (True or own.tested and",
-        ("proof/test_tested.py::test_a_protocol_chosen_with_the_same_people_is_not_tested",),
-    ),
     "a marginal error that forgets a value": Mutation(
         "marginal_error",
         "np.abs(released - weights * UNIT).max()",

@@ -142,7 +142,7 @@ def test_a_domain_too_large_to_go_through_is_told_by_its_large_counts(tmp_path, 
         (["--at-least", "10", "--confidence", "0.95"], "without --at-least"),
         (["--at-least", "10", "--blocks", "each"], "without --at-least"),
         (["--at-least", "10", "--notion", "srlip"], "without --at-least"),
-        (["--confidence", "0.95", "--within", "ball"], "--exact-fit"),
+        (["--confidence", "0.95", "--within", "intervals"], "--exact-fit"),
         (["--at-least", "100000"], "enough people"),
     ],
 )

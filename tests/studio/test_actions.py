@@ -275,8 +275,8 @@ def test_work_that_fails_says_why_without_quoting_anything():
 
 
 def test_a_promise_is_kept_for_those_who_are_chosen():
-    assert desk.kept_for(pf.LIP(0.5), "", "ball") == pf.LIP(0.5)
+    assert desk.kept_for(pf.LIP(0.5), "", "nested") == pf.LIP(0.5)
     assert desk.kept_for(pf.LIP(0.5), "0.9", "") == pf.robust(pf.LIP(0.5), 0.9)
-    assert desk.kept_for(pf.LIP(0.5), "0.9", "both") == pf.robust(pf.LIP(0.5), 0.9, "both")
+    assert desk.kept_for(pf.LIP(0.5), "0.9", "nested") == pf.robust(pf.LIP(0.5), 0.9, "nested")
     with pytest.raises(pf.PrivacyFunnelError, match="one of nested, intervals"):
         desk.kept_for(pf.LIP(0.5), "0.9", "<script>")

@@ -78,8 +78,8 @@ def fit(
     within: Annotated[
         str | None,
         typer.Option(
-            help="With --confidence: bound chance by nested sets (the default for several columns), intervals (the "
-            "default for one), ball, or both; or choose with some people and test on the others: tested."
+            help="With --confidence: bound chance by nested sets (the default for several columns) or intervals (the "
+            "default for one)."
         ),
     ] = None,
     chain: Annotated[
