@@ -353,6 +353,30 @@ MUTATIONS = {
         "if share < 0:",
         ("tables/test_private_counts_told.py::test_a_fit_of_a_few_people_is_refused_with_how_many_they_are",),
     ),
+    "a figure for the steward alone decides whether a fit fails": Mutation(
+        "ForSteward.told",
+        "except Exception:",
+        "except MemoryError:",
+        (
+            "cli/test_replayed_noise.py::"
+            "test_what_only_the_steward_is_told_decides_nothing[for machines-cli.wide_own.checked_on]",
+        ),
+    ),
+    "whether anybody has a value of the secret decides whether there is a file": Mutation(
+        "check_wide",
+        "if len(values) != 1 or not",
+        "if len(values) != 1 or values != [joint.n_s] or not",
+        ("cli/test_replayed_noise.py::test_the_same_noisy_counts_end_in_the_same_file[a model of one column]",),
+    ),
+    "a search that the exact counts reach": Mutation(
+        "fit",
+        "counted = counts.of(counted)",
+        "exact, counted = counted, counts.of(counted)",
+        (
+            "cli/test_replayed_noise.py::"
+            "test_what_follows_the_noise_has_no_exact_counts_at_hand[cli.sought.optimise-watched1-options1]",
+        ),
+    ),
     "an audit that believes the file": Mutation(
         "audit_publicly",
         "return joint, certify(protocol, joint.before_gathering or joint)",

@@ -49,6 +49,9 @@ SECRETS = {"ill": "well", "well": "rare", "rare": "ill", "yes": "no", "no": "yes
 """Which secret is exchanged for which."""
 LOST, FLIPPED, ALIKE = "one record differs", "all secrets differ", "everybody is alike"
 OTHERS = (LOST, FLIPPED, ALIKE)
+MOVED = "one record differs, and no value is lost"
+AS_READ = (MOVED, FLIPPED)
+"""Where no domain is declared, values are read from the table: these have the same."""
 
 
 def domain(path, *copies):
@@ -62,7 +65,9 @@ def domain(path, *copies):
 
 
 def write(path, rows):
-    lines = [",".join(["id", *DOMAIN]), *(",".join(map(str, (i, *row))) for i, row in enumerate(rows))]
+    days = [f"20{20 + i % 3}-01-05" for i in range(len(rows))]
+    lines = [",".join(map(str, (i, *row, day))) for i, (row, day) in enumerate(zip(rows, days, strict=True))]
+    lines.insert(0, ",".join(["id", *DOMAIN, "day"]))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -86,6 +91,7 @@ def folder(tmp_path_factory, noise_with_seed):
     folder, rows = tmp_path_factory.mktemp("replayed"), records()
     write(folder / "people.csv", rows)
     write(folder / f"{LOST}.csv", [["well", "yes", "a", 20, 1, 3, "no", "dog"], *rows[1:]])
+    write(folder / f"{MOVED}.csv", [rows[0], ["well", "no", "b", 40, 2, 1, "no", "cat"], *rows[2:]])
     write(folder / f"{FLIPPED}.csv", [[*map(SECRETS.get, row[:2]), *row[2:]] for row in rows])
     write(folder / f"{ALIKE}.csv", [["well", "no", "b", 40, 2, 1, "no", "cat"]] * PEOPLE)
     domain(folder / "domain.json"), domain(folder / "both.json", "town now", "age now")
@@ -181,6 +187,8 @@ ALL = [*DECLARED, "--attributes", "other,town,age,job,room,car,pet"]
 AFTER = [*DECLARED, "--attributes", "town,age,job", "--epsilon", "1", "--after", "FOLDER/first.json", "--insist"]
 BOTH = ["--domain", "FOLDER/both.json", "--private", "8", "--secret", "state", *COLUMNS, "--epsilon", "1", "--insist"]
 CHANGED = [*BOTH, "--after", "FOLDER/then.json", "--was", "FOLDER/was.csv", "--person", "id"]
+READ = ["--private", "8", "--secret", "state", "--attributes", "town,age,day", "--epsilon", "0.5", "--at-least", "1"]
+READ += ["--bins", "age=0,50,100", "--top", "town=2", "--dates", "day=year", "--missing", "NA"]
 KEPT = {
     "plain": DECLARED,
     "every combination": [*DECLARED, "--at-least", "1", "--gap", "0.01", "--time-limit", "100", "--weight", "town=2"],
@@ -218,8 +226,9 @@ KEPT = {
     "people who keep their row": [*CHANGED, "--unchanged", "keep", "--cover", "2"],
     "too fine": [*ALL, "--private", "50", "--at-least", "1"],
     "on with it": ["--improve", "FOLDER/first.json"],
+    "as the table has it": READ,
 }
-"""Fits with a declared domain, by what is asked for."""
+"""Fits by what is asked for, all but the last with a declared domain."""
 REFUSED = {
     "a ruined table": [*DECLARED, "--at-least", "60"],
     "too fine": ALL,
@@ -235,7 +244,6 @@ ELSEWHERE = {
     "table", "output", "force", "json",  # of every fit
     "exact_fit", "allow_secret_attribute",  # without noise
     "engine", "master",  # only who counts
-    "bins", "top", "dates", "missing",  # go without a declared domain, so that values are read from the table
 }  # fmt: skip
 """Options that these fits do not have."""
 LONG = {
@@ -248,7 +256,8 @@ LONG = {
 def test_the_same_noisy_counts_end_in_the_same_file(folder, options, tmp_path, monkeypatch, capsys):
     if "--model" in options and "--columns" in options:
         monkeypatch.setattr("privacyfunnel.tables.wide.choosing.MOST_CELLS", 20)
-    code, _, told, file = check(folder, options, tmp_path, monkeypatch, capsys)
+    tables = OTHERS if {"--domain", "--improve"} & {*options} else AS_READ
+    code, _, told, file = check(folder, options, tmp_path, monkeypatch, capsys, tables)
     assert code == 0
     assert told
     assert file
@@ -408,10 +417,30 @@ def from_scikit_learn(folder, table):
     return to_text(funnel.fit(people).protocol_)
 
 
-@pytest.mark.parametrize("fitted", [from_python, from_scikit_learn])
-def test_the_same_noisy_counts_give_python_the_same_protocol(folder, fitted, monkeypatch):
+def from_the_studio(folder, table):
+    desk = pytest.importorskip("privacyfunnel.studio.actions")
+    protecting = pytest.importorskip("privacyfunnel.studio.protecting")
+    opened = desk.open_table(folder / f"{table}.csv", "people.csv")
+    counts = desk.count(opened, "state", ["town", "car"])
+    private = protecting.Protection(8.0, 0)
+    found = desk.solve(counts, opened, pf.SRLIP(1.0), None, lambda _: None, protection=private)
+    return to_text(found.account.protocol)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "tables"), [(from_python, OTHERS), (from_scikit_learn, OTHERS), (from_the_studio, AS_READ)]
+)
+def test_the_same_noisy_counts_give_the_same_protocol_elsewhere(folder, fitted, tables, monkeypatch):
     replay = Replay(monkeypatch)
     first = fitted(folder, "people")
-    for table in OTHERS:
+    for table in tables:
         replay.again()
         assert fitted(folder, table) == first
+
+
+def test_the_studio_finds_the_same_where_it_cannot_measure_the_table(folder, monkeypatch):
+    replay = Replay(monkeypatch)
+    first = from_the_studio(folder, "people")
+    monkeypatch.setattr("privacyfunnel.report.account.measure", None)
+    replay.again()
+    assert from_the_studio(folder, "people") == first

@@ -200,16 +200,17 @@ def grant(
 
 def _used(counts: Counts, protection: Protection, notion: Notion, follow: Follow) -> Joint:
     """The counts to search with; refused before much time is spent if attackers may know too many sets of columns."""
+    sets = notion.sets_known(counts.exact.joint)  # by the names of its columns
+    if sets > MOST_FAMILIES:
+        with _named_as_on_the_page():
+            raise TooManyAttackers(f"{sets:,} sets of columns that an attacker may know are too many", known=2)
     follow(COUNTING)
     joint = counts.used(protection).joint
     unless_left()
-    sets = notion.sets_known(joint)
-    with _named_as_on_the_page():
-        if sets > MOST_FAMILIES:
-            raise TooManyAttackers(f"{sets:,} sets of columns that an attacker may know are too many", known=2)
-        if sets > 1 and sets * joint.n_x > MOST_MEASURED:
-            what = f"{sets:,} sets of columns that an attacker may know, with {joint.n_x:,} combinations of values"
-            fewer = 2 if sets > number_of_families(len(joint.attributes), 2) else 1
+    if sets > 1 and sets * joint.n_x > MOST_MEASURED:
+        what = f"{sets:,} sets of columns that an attacker may know, with {joint.n_x:,} combinations of values"
+        fewer = 2 if sets > number_of_families(len(joint.attributes), 2) else 1
+        with _named_as_on_the_page():
             raise TooManyAttackers(f"{what}, are too many to be measured", known=fewer)
     follow(SEARCHING)
     return joint
