@@ -33,6 +33,9 @@ $(READY): $(TRIED)
 demo: $(TRIED)
 	$(BIN)/funnel demo
 
+# Modules are compiled once, and not by each of the processes that tests start, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Two processes; a process that is done takes over from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -157,7 +160,7 @@ dist: $(VENV)/.release
 minimal:
 	rm -rf build/lowest && $(PYTHON) -m venv build/lowest
 	$(PYTHON) .ci/lowest.py > build/lowest/constraints.txt
-	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest pytest-timeout
+	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest pytest-timeout pytest-xdist
 	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning $(MINIMAL)
 
 MINIMAL := tests/proof/test_certificate.py tests/promises/test_notions.py tests/optimiser/test_optimise.py tests/protocols/test_file.py \
