@@ -332,3 +332,11 @@ def test_a_parity_that_no_pair_shows_is_seen_by_who_counts_three_columns():
     least, most = tell_most(codes, rng.random(4_000) < 0.5, ("a", "b", "c", "d"))
     assert least.lift + 4 * least.error > 1
     assert most.lift - 4 * most.error < 1
+
+
+def test_of_a_value_that_none_of_the_attacked_people_has_nothing_is_found():
+    codes = np.random.default_rng(0).integers(0, 3, (200, 2))
+    known = np.random.default_rng(0).permutation(200)[0]  # tell_most attacks the second half of this order
+    least, most = tell_most(codes, np.arange(200) == known, ("a", "b"))
+    assert (least.lift, most.lift) == (1.0, 1.0)
+    assert least.error == most.error == np.inf
