@@ -835,6 +835,51 @@ MUTATIONS = {
             "::test_the_level_of_follow_ups_among_other_releases_is_that_of_brute_force_in_fractions",
         ),
     ),
+    "a rare combination of a follow-up is drawn as something else than it is read as": Mutation(
+        "PairSanitiser._read",
+        "found[rows] = self._steps.inputs(read.of(rows), h)",
+        "found[rows] = int(self._steps.starts[h])",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[a follow-up of exact counts]",
+        ),
+    ),
+    "a rare combination is drawn as something else than it is read as": Mutation(
+        "Sanitiser.inputs",
+        "found[unseen] = block.read(np.stack([code[unseen] for code in codes], axis=1))",
+        "found[unseen] = 0",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[exact counts]",
+        ),
+    ),
+    "a text that meant missing is read as a value": Mutation(
+        "_check_missing",
+        "if ((own != UNSEEN) & (found[own] != then)).any():",
+        "if False:",
+        ("distribution/test_refinement.py::test_an_entry_is_read_from_a_finer_column_as_the_earlier_one_reads_it",),
+    ),
+    "numbers are read as the others among texts": Mutation(
+        "_others_alike",
+        'return same or (fine.kind, coarse.kind) == ("integer", "number") or not (coarse.other or coarse.groups)',
+        "return True",
+        ("distribution/test_refinement.py::test_numbers_that_were_texts_among_others_are_refused",),
+    ),
+    "people whose values of then are not known are followed up": Mutation(
+        "check_all_known",
+        "if unknown:",
+        "if False:",
+        ("tables/test_changes.py::test_who_was_released_and_is_in_no_table_of_then_is_refused_with_the_number",),
+    ),
+    "people with rare values are counted as what they are read as": Mutation(
+        "rows_kept",
+        "same = rows.of_people(steps.columns, steps.read_in(joint).codes)",
+        "same = rows.unchanged[steps.read_in(joint).values]",
+        (
+            "tables/test_changes.py::"
+            "test_who_keeps_their_row_is_counted_for_people_and_not_for_what_rare_combinations_are_read_as",
+        ),
+    ),
     "people followed up who changed since": Mutation(
         "FollowingDrawer._draw",
         "return np.hstack([past, y]), mark ^ own",
@@ -861,8 +906,8 @@ MUTATIONS = {
     ),
     "rows that stay counted for everybody": Mutation(
         "rows_kept",
-        "at = channel.outputs == rows.row[h]",
-        "at = channel.outputs >= 0",
+        "stay += past.numerators((*history, int(rows.row[h]))) * weights",
+        "stay += before.numerators(history) * weights * UNIT",
         ("optimiser/test_keeping.py::test_everything_together_keeps_the_promise_in_fractions",),
     ),
     "a row drawn for another history": Mutation(
