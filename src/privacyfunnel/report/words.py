@@ -15,6 +15,7 @@ from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.measured import MISSING, Belief
+from privacyfunnel.tables.release_note import OTHERS
 
 COMMON = 0.01
 """An example speaks of the rarest value of the secret that is not rarer than this."""
@@ -166,12 +167,9 @@ COUNTABLE_BUT_FOR_RARE = (
 LEANING = (
     "Released rows are random draws, made to be counted as they stand where the rows are those that the protocol was "
     "fitted on. The rows at hand are others, and counts lean towards the fitted ones: shares of single values are off "
-    "by up to {points} points on average. funnel estimate undoes that, with intervals."
+    "by up to {points} points on average; " + OTHERS + "."
 )
-MISCOUNTED = (
-    "Released rows are random draws. Counting them does not give the original shares{off}; funnel estimate does, with "
-    "intervals, from the released table and the protocol."
-)
+MISCOUNTED = "Released rows are random draws. Counting them does not give the original shares{off}; " + OTHERS + "."
 
 
 def how_to_count(account: Account) -> str:
