@@ -1,6 +1,7 @@
 """Files of wide protocols: they come back as they were, nothing in them can be changed, and groups are recomputed."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.any_file import load
 from privacyfunnel.protocols.json_file import is_wide
@@ -260,3 +262,16 @@ def test_words_tell_a_private_model_from_one_without_noise(protocol):
     assert "e^(ε+ε₀), ε₀ = 1, δ₀ = 0" in protocol.everything()
     assert "no bound" in replace(protocol, epsilon=None, noise=None, tables=all_pairs_of(protocol)).everything()
     assert "not protected" in replace(protocol, declared=False).everything()
+
+
+def test_words_tell_expectations_that_are_fixed_from_those_that_the_model_gives(protocol, with_gaussian):
+    """Of the latter theorem 2 is not proven where noise is Gaussian, and theorem 3 is (docs/wide.md)."""
+    told, records = with_gaussian.everything(), 2 * math.prod(with_gaussian.model.sizes)
+    more = with_gaussian.noise.whatever_expected(records)
+    assert more > 1.0
+    fixed, _, by_model = told.partition(f"by at most a factor {factor(with_gaussian.notion.epsilon + more)} (e^(ε+ε₁)")
+    assert "was fixed before the model was made" in fixed
+    assert "the published model says" not in fixed
+    assert by_model.index("if they expect of this person what the published model says") < by_model.index("e^ε₀")
+    assert "fixed before" not in protocol.everything()  # Laplace noise: the theorem is about each file by itself
+    assert "may learn more from a row" in told

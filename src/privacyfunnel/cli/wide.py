@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +118,11 @@ def sanitise_by_model(
         drawing = {"keep_order": rows["keep_order"], "seed": rows["seed"], "force": force}
         release = on_cluster(cluster, protocol, table, output, rows["delimiter"], rows["encoding"], drawing)
     if json:
-        show.as_json({"output": str(output), **asdict(release), **release.metadata()})
+        show.as_json({"output": str(output), **release.as_dict()})
         return
     screen = show.console()
+    if release.own is not None:
+        screen.print(release.own.words(), markup=False)
     order = "in shuffled order" if release.shuffled else "in the order of the table"
     screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
     if release.dropped:

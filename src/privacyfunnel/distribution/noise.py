@@ -87,6 +87,11 @@ class Noise:
         return np.flatnonzero(totals <= noise)
 
     @property
+    def share_told(self) -> float:
+        """Of the people: those whose combination is told, as far as the counts say."""
+        return 1.0 if self.codes is None else min(1.0, max(0.0, float(self.counts.sum()) / self.people))
+
+    @property
     def scale(self) -> float:
         """Of the discrete Laplace noise: one person less in a cell and one more in another are 2 in L1."""
         return 2.0 / self.epsilon

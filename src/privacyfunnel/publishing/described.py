@@ -150,9 +150,9 @@ class Described:
     def personal(self) -> str:
         """What there is about people."""
         return (
-            f"Each row stands for one person. The column {self.protocol.secret} is not released; what a row tells "
-            f"about it is limited. The released columns are not protected, and who is in the table is not hidden. "
-            f"{self.promise}"
+            f"The promise takes each row for one person. The column {self.protocol.secret} is not released; what a row "
+            f"tells about it is limited. The released columns are not protected, and who is in the table is not "
+            f"hidden. {self.promise}"
         )
 
 

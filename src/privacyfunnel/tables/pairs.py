@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privacyfunnel.distribution.column import UNSEEN
+from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import UnseenValues
 from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.protocols.follow_up import FollowUp
@@ -59,6 +59,20 @@ class PairSanitiser(Sanitiser):
                 "changed since, or this is not their table; leave them out, or give their old values, too"
             )
         super().finish()
+
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are released, as they are read."""
+        return super().own_columns[:-1]
+
+    def codes_after(self, y: NDArray[np.int32]) -> Integers:
+        """The numbers of released values."""
+        return super().codes_after(y)[:, :-1]
+
+    def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
+        """Which rows with these codes have a combination of known values that is read as another one."""
+        known = (codes != UNSEEN).all(axis=1)
+        return np.asarray(known & ~self._steps.read(codes).listed)
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         """Released rows as values."""

@@ -48,6 +48,29 @@ class Sanitiser:
         """The attributes that are released."""
         return self.protocol.attributes
 
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are released, as they are read."""
+        return tuple(column for block in self.protocol.blocks for column in block.columns)
+
+    def codes_before(self, batch: pa.RecordBatch) -> Integers:
+        """codes[i, j]: the number of the value that row i has in the released column j; UNSEEN if it has none."""
+        return np.stack(codes_of(self.own_columns, batch), axis=1)
+
+    def codes_after(self, y: NDArray[np.int32]) -> Integers:
+        """The same of released rows."""
+        drawn = [block.codes[block.labels[y[:, k]]] for k, (block, _, _) in enumerate(self._blocks)]
+        return np.concatenate(drawn, axis=1)
+
+    def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
+        """Which rows with these codes have a combination of known values that is read as another one."""
+        found, start = np.zeros(len(codes), dtype=bool), 0
+        for block, inputs, _ in self._blocks:
+            own = codes[:, start : start + len(block.columns)]
+            found |= (inputs.look_up(list(own.T)) == UNSEEN) & (own != UNSEEN).all(axis=1)
+            start += len(block.columns)
+        return found
+
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, k]: the input of block k for row i; one past the last stands for strangers, who are drawn if at all."""
         x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -181,13 +182,19 @@ class WideProtocol:
         if self.epsilon is None:
             return NO_BOUND
         together, alone = factor(self.notion.epsilon + self.epsilon), factor(self.epsilon)
+        who = "if they expect of this person what the published model says of everyone"
+        if isinstance(self.noise, GaussianNoise):
+            more = self.noise.whatever_expected(self.model.n_s * math.prod(self.model.sizes))
+            who = (
+                "if what they expected of this person was fixed before the model was made, and is a distribution for "
+                f"which the promise about rows holds; by at most a factor {factor(self.notion.epsilon + more)} "
+                f"(e^(ε+ε₁), ε₁ = {more:.3g}), {who}"
+            )
         text = (
-            "Everything that is published, this protocol and all released rows together, changes nobody's belief about "
-            f"a person's secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, "
-            f"δ₀ = {self.delta:g}), "
-            "if what they expected of this person beforehand is a distribution for which the promise about rows holds. "
-            f"If they know all other columns of this person, it is a factor {alone} (e^ε₀). Both hold for those who "
-            f"know everybody else's record. {NOT_BOUNDED}"
+            "Everything that is published, this protocol and all released rows together: somebody who knows everybody "
+            f"else's record changes their belief about this person's secret by at most a factor {together} (e^(ε+ε₀), "
+            f"ε₀ = {self.epsilon:g}, δ₀ = {self.delta:g}), {who}; and by at most a factor {alone} (e^ε₀), if they "
+            f"know all other columns of this person. {NOT_BOUNDED}"
         )
         text = f"{text} {self._chance()}" if self.delta else text
         return text if self.declared else f"{text} {NOT_DECLARED}"
@@ -195,15 +202,14 @@ class WideProtocol:
     def _chance(self) -> str:
         """What δ₀ means."""
         return (
-            f"δ₀ is by how much both may fail: whatever is looked for is at most so many times as likely, plus "
-            f"{self.delta:g}, and a belief moves by more than 2% beyond them with a chance of at most "
-            f"{CHANCES * self.delta:g}."
+            f"δ₀ is by how much this may fail: a belief moves by more than 2% beyond these factors with a chance of at "
+            f"most {CHANCES * self.delta:g}."
         )
 
     def whom(self) -> str:
         """For whom the promise about a row holds."""
         return (
-            "It holds for everybody who knows no more than the published model of how columns go with the secret: "
-            "anybody can check that with the protocol alone (funnel audit). Who knows better than the model, from "
-            "other data, may learn more."
+            "It holds against anyone who knows only the published model of how columns go with the secret. Anybody can "
+            "check that with the protocol alone (funnel audit). Somebody who knows more than the model, from other "
+            "data, may learn more from a row."
         )

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privacyfunnel.distribution.column import UNSEEN
+from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import UnseenValues
@@ -117,6 +117,19 @@ class WideSanitiser(Sanitiser):
     @cached_property
     def _redrawing(self) -> Redrawing:
         return Redrawing(self._wide.plan)
+
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are released, as they are read."""
+        return self._columns
+
+    def codes_after(self, y: NDArray[np.int32]) -> Integers:
+        """The numbers of released values."""
+        return np.stack(np.unravel_index(y[:, 0], self._sizes), axis=1)
+
+    def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
+        """None: a model has all combinations of values."""
+        return np.zeros(len(codes), dtype=bool)
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, 0]: the number of the combination that row i has; 0 for rows that will be refused."""
