@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check mutations durations search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
+.PHONY: help demo test check golden mutations durations search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
@@ -57,6 +57,10 @@ check: $(READY)
 mutations: $(READY)
 	MUTATIONS=all $(PYTEST) --timeout $(TIMEOUT) tests/test_mutations.py
 	$(BIN)/python -m tests.test_mutations
+
+# What every command says and writes today, into tests/golden/*.json, and what changed; ARGS="-k 'by hand'" for some.
+golden: $(READY)
+	GOLDEN=record $(BIN)/python -m pytest tests/golden $(ARGS)
 
 # CPU seconds of each test in build/durations.csv, and the costliest here: make durations ARGS="-m long tests/cli"
 durations: $(READY)

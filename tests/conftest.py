@@ -99,7 +99,7 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
 
     import numpy as np
 
-    from privacyfunnel.drawing.laplace import checked_epsilon
+    from privacyfunnel.drawing.laplace import checked_epsilon, threshold_for
 
     rng = np.random.default_rng(seed)
 
@@ -110,7 +110,12 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
     def checked(counts: np.ndarray, epsilon: float) -> np.ndarray:
         return noised(counts, checked_epsilon(epsilon))
 
+    def above(counts: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
+        found = checked(counts, epsilon)
+        return np.where(found >= threshold_for(epsilon, delta), found, 0)
+
     patch.setattr("privacyfunnel.tables.private_counts.noised", checked)
+    patch.setattr("privacyfunnel.tables.private_counts.noised_above", above)
     patch.setattr("privacyfunnel.tables.wide.marginals.noised_in_part", noised)
 
     def gaussian_noised(counts: np.ndarray, sigma: float) -> np.ndarray:

@@ -176,20 +176,20 @@ MUTATIONS = {
     ),
     "a table of a pair without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, pair), for_pair)",
+        "noised_in_part(counted(joint, pair), split.for_pair)",
         "counted(joint, pair)",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "a table of a single column without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, (j,)), each)",
+        "noised_in_part(counted(joint, (j,)), split.for_single)",
         "counted(joint, (j,))",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "half the Gaussian noise on a pair": Mutation(
         "gaussian_marginals",
-        "gaussian_noised(counted(joint, pair), noise.sigma)",
-        "gaussian_noised(counted(joint, pair), noise.sigma / 2)",
+        "gaussian_noised(counted(joint, own), noise.sigma)",
+        "gaussian_noised(counted(joint, own), noise.sigma / 2)",
         ("tables/test_wide_all_pairs.py::test_every_pair_has_the_noise_that_its_delta_needs_and_nothing_else_is_told",),
     ),
     "half the Gaussian noise by OpenDP": Mutation(
@@ -214,9 +214,9 @@ MUTATIONS = {
         ("distribution/test_gaussian.py::test_delta_is_that_of_all_noise_summed_up_and_a_little_more",),
     ),
     "a file whose noise is too small for its delta": Mutation(
-        "WideProtocol.__post_init__",
-        "if not self.noise.kept(self.epsilon, self.notion.epsilon):",
-        "if False:",
+        "check_tables",
+        "not noise.kept(epsilon, level)",
+        "False",
         ("protocols/test_wide.py::test_noise_that_does_not_have_what_the_file_says_is_refused_in_a_line",),
     ),
     "noise in factors of a wide model that is not taken out": Mutation(
@@ -352,6 +352,30 @@ MUTATIONS = {
         "if share < LEAST_TOLD:",
         "if share < 0:",
         ("tables/test_private_counts_told.py::test_a_fit_of_a_few_people_is_refused_with_how_many_they_are",),
+    ),
+    "a figure for the steward alone decides whether a fit fails": Mutation(
+        "ForSteward.told",
+        "except Exception:",
+        "except MemoryError:",
+        (
+            "cli/test_replayed_noise.py::"
+            "test_what_only_the_steward_is_told_decides_nothing[for machines-cli.wide_own.checked_on]",
+        ),
+    ),
+    "whether anybody has a value of the secret decides whether there is a file": Mutation(
+        "check_wide",
+        "if len(values) != 1 or not",
+        "if len(values) != 1 or values != [joint.n_s] or not",
+        ("cli/test_replayed_noise.py::test_the_same_noisy_counts_end_in_the_same_file[a model of one column]",),
+    ),
+    "a search that the exact counts reach": Mutation(
+        "fit",
+        "counted = counts.of(counted)",
+        "exact, counted = counted, counts.of(counted)",
+        (
+            "cli/test_replayed_noise.py::"
+            "test_what_follows_the_noise_has_no_exact_counts_at_hand[cli.sought.optimise-watched1-options1]",
+        ),
     ),
     "an audit that believes the file": Mutation(
         "audit_publicly",
@@ -688,24 +712,6 @@ MUTATIONS = {
         "share = doubt / 2",
         ("promises/test_nested.py::test_the_doubts_of_all_statements_together_are_at_most_what_the_confidence_leaves",),
     ),
-    "a test whose tails are too small": Mutation(
-        "_tail",
-        "bdtr(np.maximum(edges, 0), n_, ends[1:, None])",
-        "bdtr(np.maximum(edges, 0), n_, ends[:-1, None])",
-        ("proof/test_tested.py::test_a_tail_is_at_least_the_p_value_at_every_share",),
-    ),
-    "people who test what they chose": Mutation(
-        "SetAside.of",
-        "n)[~chooses]",
-        "n)",
-        ("proof/test_tested.py::test_who_is_set_aside_stays_the_same",),
-    ),
-    "a test of a protocol that was chosen with the same people": Mutation(
-        "check_own_test",
-        "if notion.tested and not (own.tested and",
-        "if notion.tested and not (True or own.tested and",
-        ("proof/test_tested.py::test_a_protocol_chosen_with_the_same_people_is_not_tested",),
-    ),
     "a marginal error that forgets a value": Mutation(
         "marginal_error",
         "np.abs(released - weights * UNIT).max()",
@@ -829,6 +835,51 @@ MUTATIONS = {
             "::test_the_level_of_follow_ups_among_other_releases_is_that_of_brute_force_in_fractions",
         ),
     ),
+    "a rare combination of a follow-up is drawn as something else than it is read as": Mutation(
+        "PairSanitiser._read",
+        "found[rows] = self._steps.inputs(read.of(rows), h)",
+        "found[rows] = int(self._steps.starts[h])",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[a follow-up of exact counts]",
+        ),
+    ),
+    "a rare combination is drawn as something else than it is read as": Mutation(
+        "Sanitiser.inputs",
+        "found[unseen] = block.read(np.stack([code[unseen] for code in codes], axis=1))",
+        "found[unseen] = 0",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[exact counts]",
+        ),
+    ),
+    "a text that meant missing is read as a value": Mutation(
+        "_check_missing",
+        "if ((own != UNSEEN) & (found[own] != then)).any():",
+        "if False:",
+        ("distribution/test_refinement.py::test_an_entry_is_read_from_a_finer_column_as_the_earlier_one_reads_it",),
+    ),
+    "numbers are read as the others among texts": Mutation(
+        "_others_alike",
+        'return same or (fine.kind, coarse.kind) == ("integer", "number") or not (coarse.other or coarse.groups)',
+        "return True",
+        ("distribution/test_refinement.py::test_numbers_that_were_texts_among_others_are_refused",),
+    ),
+    "people whose values of then are not known are followed up": Mutation(
+        "check_all_known",
+        "if unknown:",
+        "if False:",
+        ("tables/test_changes.py::test_who_was_released_and_is_in_no_table_of_then_is_refused_with_the_number",),
+    ),
+    "people with rare values are counted as what they are read as": Mutation(
+        "rows_kept",
+        "same = rows.of_people(steps.columns, steps.read_in(joint).codes)",
+        "same = rows.unchanged[steps.read_in(joint).values]",
+        (
+            "tables/test_changes.py::"
+            "test_who_keeps_their_row_is_counted_for_people_and_not_for_what_rare_combinations_are_read_as",
+        ),
+    ),
     "people followed up who changed since": Mutation(
         "FollowingDrawer._draw",
         "return np.hstack([past, y]), mark ^ own",
@@ -855,8 +906,8 @@ MUTATIONS = {
     ),
     "rows that stay counted for everybody": Mutation(
         "rows_kept",
-        "at = channel.outputs == rows.row[h]",
-        "at = channel.outputs >= 0",
+        "stay += past.numerators((*history, int(rows.row[h]))) * weights",
+        "stay += before.numerators(history) * weights * UNIT",
         ("optimiser/test_keeping.py::test_everything_together_keeps_the_promise_in_fractions",),
     ),
     "a row drawn for another history": Mutation(

@@ -248,7 +248,7 @@ def fit_changed(folder, here, *more):
 def test_new_unchanged_and_changed_people_are_released_in_one_run(folder, changed, how, tmp_path, capsys):
     found = told(capsys, *fit_changed(folder, changed, *how), "-o", tmp_path / "3.json")
     assert found["level"] <= 0.7
-    assert (found["changes"]["new"], found["changes"]["gone"]) == (50, 50)
+    assert (found["steward_only"]["changes"]["new"], found["steward_only"]["changes"]["gone"]) == (50, 50)
     kept = found["rows_before"]
     assert kept["rows_kept_of_unchanged"] > (1 - 1e-8 if "0" in how else 0.4)
     key = tmp_path / "k.key"

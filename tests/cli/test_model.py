@@ -59,8 +59,8 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert "e^(ε+ε₀)" in told["everything_published"]
     assert fit(folder / "people.csv", tmp_path / "again.json") == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert "no more than the published model" in words
-    assert "δ₀ is by how much both may fail: whatever is looked for is at most so many times as likely, plus" in words
+    assert "only the published model" in words
+    assert "δ₀ is by how much this may fail: a belief moves by more than 2% beyond these factors" in words
     assert "for your eyes only" in words
     assert "Of twentieths of the people" in words
     assert len(told["steward_only"]["on_the_table"]["calibration"]) == 20

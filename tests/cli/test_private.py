@@ -44,7 +44,7 @@ def test_a_fit_is_private_and_has_a_threshold_unless_told_otherwise(table, tmp_p
 def test_both_promises_are_in_words(table, tmp_path, capsys):
     fit(table, tmp_path / "p.json", "--epsilon", 0.5)
     text = " ".join(capsys.readouterr().out.split())
-    assert "knows no more than what is published" in text
+    assert "anyone who knows only the published statistics" in text
     assert "factor 4.49" in text  # e^(0.5 + 1), rounded up
     assert "factor 2.72" in text
     assert "read from the table and are not protected" in text
@@ -71,12 +71,12 @@ def test_anybody_can_audit_a_private_fit(table, tmp_path, capsys):
     assert "steward_only" not in found
 
 
-def test_with_the_table_the_exact_counts_are_told_and_marked_as_not_for_publication(table, tmp_path, capsys):
+def test_with_the_table_the_exact_counts_are_told_and_marked_as_for_the_steward_alone(table, tmp_path, capsys):
     fit(table, tmp_path / "p.json", "--epsilon", 0.05, "--private", 0.2)
     capsys.readouterr()
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table)]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "not for publication" in text
+    assert "This is for you alone" in text
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
     found = told(capsys)
     assert found["holds"]
@@ -125,7 +125,7 @@ def test_a_domain_too_large_to_go_through_is_told_by_its_large_counts(tmp_path, 
     (tmp_path / "t.csv").write_text("\n".join([",".join([*names, "s"]), *rows]), encoding="utf-8")
     given = ["--secret", "s", "--epsilon", "0.5", "--objective", "information", "--insist"]
     assert run(["fit", str(tmp_path / "t.csv"), *given, "-o", str(tmp_path / "p.json")]) == 0
-    assert "but for a chance of 1e-09" in " ".join(capsys.readouterr().out.split())
+    assert "may fail with a chance of 1e-09" in " ".join(capsys.readouterr().out.split())
     assert run(["audit", str(tmp_path / "p.json")]) == 0
     assert pf.Protocol.load(tmp_path / "p.json").noise.delta == 1e-9
 
@@ -142,7 +142,7 @@ def test_a_domain_too_large_to_go_through_is_told_by_its_large_counts(tmp_path, 
         (["--at-least", "10", "--confidence", "0.95"], "without --at-least"),
         (["--at-least", "10", "--blocks", "each"], "without --at-least"),
         (["--at-least", "10", "--notion", "srlip"], "without --at-least"),
-        (["--confidence", "0.95", "--within", "ball"], "--exact-fit"),
+        (["--confidence", "0.95", "--within", "intervals"], "--exact-fit"),
         (["--at-least", "100000"], "enough people"),
     ],
 )

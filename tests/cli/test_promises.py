@@ -145,13 +145,6 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
             ("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.31", "--confidence", "0.95"),
             "of the population may have illness = ill",
         ),
-        (
-            (
-                *("--secret", "income", "--secret", "illness", "--epsilon", "0.5", "--confidence", "0.95"),
-                *("--exact-fit", "--objective", "information", "--within", "tested"),
-            ),
-            "one promise about one secret",
-        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, capsys, options, why):

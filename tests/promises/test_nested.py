@@ -285,7 +285,7 @@ def test_chains_of_what_there_is_not_are_refused_in_a_line(chains, says):
 
 def test_chains_are_for_nested_sets_alone():
     with pytest.raises(pf.PrivacyFunnelError, match="nested"):
-        pf.robust(pf.LIP(0.5), within="ball", chains=[["X1"]])
+        pf.robust(pf.LIP(0.5), within="intervals", chains=[["X1"]])
 
 
 # --- too much ---------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def test_a_recipe_of_the_studio_runs_and_finds_the_same(table, tmp_path, capsys)
         (pf.SRLIP(0.2), {"notion": "srlip", "epsilon": 0.2}),
         (pf.PerfectPrivacy(), {"notion": "perfect"}),
         (pf.robust(pf.LIP(0.4), 0.95), {"notion": "lip", "epsilon": 0.4, "confidence": 0.95}),
-        (pf.robust(pf.LIP(0.4), 0.9, "ball"), {"notion": "lip", "confidence": 0.9, "within": "ball"}),
+        (pf.robust(pf.LIP(0.4), 0.9, "intervals"), {"notion": "lip", "confidence": 0.9, "within": "intervals"}),
     ],
 )
 def test_every_promise_of_the_page_is_said_as_options_and_comes_back(promise, said):
@@ -214,13 +214,13 @@ def test_a_recipe_for_another_table_is_refused_and_so_is_a_table_beside_it(table
 
 
 def test_the_promise_step_shows_what_a_recipe_chose():
-    start = reopening.Start("s", None, {}, "ldp", 0.07, "1", "information", "0.95", "ball", "0.5", "20")
+    start = reopening.Start("s", None, {}, "ldp", 0.07, "1", "information", "0.95", "nested", "0.5", "20")
     page = str(choosing.promise_step(start))
     for value in ("ldp", "information", "0.95", "0.5", "20"):
         assert f'<option value="{value}" selected' in page
     assert 'value="0.07"' in page
     assert '<option value="1" selected' in str(choosing.attackers_part(start))
-    assert '<option value="ball" selected' in str(choosing.chance_part(start))
+    assert '<option value="nested" selected' in str(choosing.chance_part(start))
 
 
 @pytest.mark.long

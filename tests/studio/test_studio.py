@@ -207,14 +207,14 @@ def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp
         assert f"{found.population_level:.4g} for the population with 95% confidence" in told
         assert barriers(page) == []
 
-        page.select_option("#within", "ball")
-        ball = pf.robust(pf.LIP(0.3), 0.95, "ball")
-        shows(page, ball.words())
+        page.select_option("#within", "nested")
+        nested = pf.robust(pf.LIP(0.3), 0.95, "nested")
+        shows(page, nested.words())
         protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
-        assert protocol.notion == ball
+        assert protocol.notion == nested
         assert pf.certify(protocol, joint).holds
         page.get_by_text("The same on the command line and in Python").click()
-        assert "--confidence 0.95 --within ball" in " ".join(page.inner_text("#downloads").replace("\\", " ").split())
+        assert "--confidence 0.95 --within nested" in " ".join(page.inner_text("#downloads").replace("\\", " ").split())
 
         page.get_by_text("Or say how much is to be kept").click()
         page.click("#wish")

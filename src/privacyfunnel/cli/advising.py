@@ -1,11 +1,12 @@
-"""What fit says of wide tables before it searches, and what --columns auto and --coarsen auto take of it."""
+"""What fit says of wide tables once it is done, and what --columns auto and --coarsen auto take of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -31,7 +32,7 @@ CoarsenOption = Annotated[
     ),
 ]
 WIDE = 6
-"""Columns: with more, advice comes before the search."""
+"""Columns: with more, there may be advice."""
 MOST_CARRIERS = 12
 """Columns that a table on a terminal lists by what they tell about the secret."""
 
@@ -81,9 +82,10 @@ def advice_for(counted: Counted, asked: Asked, private: bool) -> Advice | None:
         return advice_on(counted, asked, private)
 
 
-def say(advice: Advice) -> None:
+def say(advice: Advice, screen: Console) -> None:
     """The advice, for people."""
-    screen = show.console()
+    if advice.private:
+        screen.print(FOR_YOU_ALONE, markup=False)
     screen.print(advice.words(), markup=False)
     screen.print(carriers_table(advice))
     if advice.proposals:
@@ -91,8 +93,6 @@ def say(advice: Advice) -> None:
     for proposal in advice.proposals:
         if not proposal.option.startswith("--c"):
             screen.print(f"{_named(advice, proposal)}: {proposal.option}", markup=False, soft_wrap=True)
-    if advice.private:
-        screen.print(FOR_YOU_ALONE, markup=False)
 
 
 def carriers_table(advice: Advice) -> Table:
@@ -142,8 +142,3 @@ def _kept(proposal: Subset) -> str:
     kept = f"{proposal.information_kept:.1%} of the information"
     cells = "" if proposal.cells_unchanged is None else f"{proposal.cells_unchanged:.1%} of cells, "
     return f"{least}{cells}{kept}"
-
-
-def data(advice: Advice | None) -> dict[str, Any]:
-    """The advice, for machines."""
-    return {"advice": advice.as_dict() if advice is not None else None}

@@ -73,8 +73,6 @@ class Sought:
             raise InvalidInput("--give-up says what readers may cost, so it needs --readers")
         if self.keep is not None and self.readers is not None:
             raise InvalidInput("--keep finds the most information, so it goes without --readers")
-        if isinstance(self.promise, Notion) and self.promise.tested and self.objective != "information":
-            raise InvalidInput("--within tested is for --objective information")
 
     def follow(self, counted: Counted, past: following.Past) -> found_follow_up.FoundFollowUp:
         """The follow-up to what was released before."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.as_read import AsReadMeter
 from privacyfunnel.estimates.corrected import CorrectingMeter
 from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Presentation, Reader
@@ -31,9 +32,14 @@ class Meters:
         scorers = [Scorer(block) for block in protocol.blocks]
         self._channel: tuple[Meter, Asker] = Meter(counts, scorers), asker
         self._counted: tuple[Meter, Asker] | None = None
-        if way == "counted" and protocol.noise is not None:
+        others = any(block.nearest for block in protocol.blocks)
+        if protocol.noise is not None and (others or way == "counted"):
             noisy = [NoisyCounts.of(protocol, k) for k in range(len(protocol.blocks))]
-            self._counted = CorrectingMeter(counts, scorers, noisy), Asker(protocol, [each.codes for each in noisy])
+            of_all = Asker(protocol, [each.codes for each in noisy])
+            if others:
+                self._channel = AsReadMeter(counts, scorers, noisy), of_all
+            if way == "counted":
+                self._counted = CorrectingMeter(counts, scorers, noisy), of_all
         elif way == "counted":
             self._counted = CountingMeter(counts, scorers, protocol.people), asker
 
@@ -45,10 +51,9 @@ class Meters:
 
     def published(self, name: str, code: int) -> float:
         """The share of released rows that are written with this value, by the marginal."""
-        asker = self._channel[1]
+        meter, asker = self._channel
         k, row = asker.values(name, np.eye(len(asker.columns[name]))[code])
-        scorer = self._channel[0].scorers[k]
-        return float(row[scorer.block.labels] @ scorer.marginal)
+        return float(row[meter.written(k)] @ meter.scorers[k].marginal)
 
 
 @dataclass(frozen=True, eq=False)

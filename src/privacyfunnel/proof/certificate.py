@@ -14,16 +14,15 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import NOBODY, Possible
-from privacyfunnel.proof import tested, worst_case
+from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.proof.histories import entries_together, marginal_errors
 from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
-from privacyfunnel.proof.tally import Tally, level_line, log_of, worst_at
+from privacyfunnel.proof.tally import Tally, log_of
 from privacyfunnel.proof.unseen import Room, room_for
 from privacyfunnel.proof.verdict import Certificate, Worst
 from privacyfunnel.protocols.channel import Channel
@@ -36,7 +35,6 @@ MOST_WORK = 150_000_000
 """Multiplications of integers for a certificate: about half a minute."""
 MOST_PRODUCT_ENTRIES = 1_000_000
 """Non-zero entries of a product of blocks, multiplied out."""
-NOT_ITS_OWN = "a test says nothing about a protocol that was chosen with the same people; optimise for it instead"
 
 
 def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None = None) -> Certificate:
@@ -56,7 +54,6 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     if isinstance(protocol, FollowUp):
         return _certify_follow_up(protocol, joint, notion or protocol.notion)
     if isinstance(protocol, Protocol):
-        check_own_test(protocol, notion or protocol.notion)
         certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
         if certificate.worst is None:
             return certificate
@@ -66,8 +63,7 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
         return _with_draws(certificate, protocol, joint) if own else certificate
     if notion is None:
         raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
-    if notion.tested:
-        raise InvalidPromise(NOT_ITS_OWN)
+
     try:
         channel = Channel.from_dense(protocol)
     except InvalidChannel as broken:
@@ -88,13 +84,6 @@ def _certify_follow_up(follow_up: FollowUp, joint: Joint, notion: Notion) -> Cer
     if follow_up.likeness is None:
         return certificate
     return replace(certificate, marginal_error=_above(max(marginal_errors(follow_up, joint))))
-
-
-def check_own_test(protocol: Protocol, notion: Notion) -> None:
-    """Refuse to test a protocol that does not say of itself that it was chosen without those who test it."""
-    own = protocol.notion
-    if notion.tested and not (own.tested and own.limits == notion.limits and own.confidence == notion.confidence):
-        raise InvalidPromise(NOT_ITS_OWN)
 
 
 def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certificate:
@@ -132,8 +121,7 @@ def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certi
         return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
     if len(protocol.blocks) == 1:
         return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
-    if notion.tested:
-        return _refused(notion, "a test is for protocols of one block")
+
     product = product_of(protocol, joint)
     if notion.confidence is not None and product.entries() > MOST_PRODUCT_ENTRIES:
         return _refused(notion, "the blocks have too many outputs together to be certified over a set of distributions")
@@ -179,7 +167,7 @@ def _check(
     """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
     if notion.confidence is not None:
         entries = shown.multiplied() if isinstance(shown, Product) else shown
-        return (_check_tested if notion.tested else _check_over)(entries, joint, notion)
+        return _check_over(entries, joint, notion)
     tally = Tally(notion)
     for clause in notion.clauses(joint):
         on = shown.on(clause.joint) if isinstance(shown, Product) else shown
@@ -259,32 +247,6 @@ def _count_belief(tally: Tally, entries: Entries, clause: Clause, part: Possible
     multiple = belief * Fraction(clause.joint.total, int(clause.joint.weights[event].sum()))
     place = np.array([shown.output, part.cells[shown.place], event, NOBODY])
     tally.count(clause, part.view, "upper", multiple, place, bound is not None and multiple <= bound)
-
-
-def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
-    """Every limit at every output, by a test on the people who were set aside."""
-    allowed, doubt = limits_to_test(notion)
-    worst, share = Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
-    found, reached = tested.tightest(entries, joint, allowed, doubt), Limits()
-    (view,) = notion.views(joint)
-    for kind, place in found.items():
-        got = log_of(place.ratio)
-        reached = replace(reached, **{kind: got})
-        own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
-        if own > share:
-            at = np.array([place.output, 0, place.secret, place.against])
-            share, worst = own, worst_at(joint, view, at, place.ratio, falls=kind == "lower")
-    level = notion.level_of(reached)
-    holds = all(place.passes for place in found.values())
-    return Certificate(holds, notion, level, worst, reached, level_line(notion, level))
-
-
-def limits_to_test(notion: Notion) -> tuple[dict[worst_case.Side, Fraction], float]:
-    """The factors that a test allows, each a rational below e^ε, and the chance of passing at which it is passed."""
-    asked = notion.limits.granted()
-    limits = {kind: getattr(asked, kind) for kind in worst_case.SIDES}
-    doubt = (1.0 - (notion.confidence or 0.0)) * (1 - OUTWARDS)
-    return {kind: e_to(limit) for kind, limit in limits.items() if math.isfinite(limit)}, doubt
 
 
 def _refused(notion: Notion, reason: str) -> Certificate:

@@ -14,10 +14,13 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.typing import Integers, Vector
 
+NO_ERROR = 1e-6
+"""Of a share: what the last digits of channels and counts add up to, which no table shows."""
+
 
 @dataclass(frozen=True)
 class OwnTable:
-    """Expected shares and errors in releases of one table; all shares are between 0 and 1."""
+    """Shares and errors in releases of one table, expected or of one of them; all shares are between 0 and 1."""
 
     cells_unchanged: float
     rows_unchanged: float
@@ -29,6 +32,8 @@ class OwnTable:
     worst_column: str
     vanished: dict[str, tuple[int, int]]
     """By column: how many values that people have are in no released row, and how many people have."""
+    with_chance: bool = False
+    """Whether these are figures of one release as it was drawn, rather than expected ones."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -37,13 +42,22 @@ class OwnTable:
 
     def words(self) -> str:
         """All of it, marked as the steward's."""
-        lost = [f"{gone} of {values} of {name}" for name, (gone, values) in self.vanished.items()]
-        vanish = f"Values that vanish: {', '.join(lost)}." if lost else "No value vanishes."
         return (
             f"For you alone: in your table {self.cells_unchanged:.1%} of cells and {self.rows_unchanged:.1%} of rows "
             f"are unchanged. {self.read_as_others:.1%} of the people are read as having another combination of values. "
+            f"{self.shares_words()}"
+        )
+
+    def shares_words(self) -> str:
+        """What becomes of shares and values."""
+        lost = [f"{gone} of {values} of {name}" for name, (gone, values) in self.vanished.items()]
+        vanish = f"Values that vanish: {', '.join(lost)}." if lost else "No value vanishes."
+        if self.worst_error <= NO_ERROR:
+            return f"Shares of single values are right, but for chance. {vanish}"
+        return (
             f"Shares of single values are off by {points(self.mean_error)} points on average and by "
-            f"{points(self.worst_error)} at worst ({self.worst_column}), beside chance. {vanish}"
+            f"{points(self.worst_error)} at worst ({self.worst_column}), {'with' if self.with_chance else 'beside'} "
+            f"chance. {vanish}"
         )
 
 

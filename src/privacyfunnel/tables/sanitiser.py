@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from privacyfunnel.distribution import raw
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.raw import is_text
 from privacyfunnel.drawing.kernel import AliasTables, sample, sample_keyed
@@ -47,6 +48,29 @@ class Sanitiser:
         """The attributes that are released."""
         return self.protocol.attributes
 
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are released, as they are read."""
+        return tuple(column for block in self.protocol.blocks for column in block.columns)
+
+    def codes_before(self, batch: pa.RecordBatch) -> Integers:
+        """codes[i, j]: the number of the value that row i has in the released column j; UNSEEN if it has none."""
+        return np.stack(codes_of(self.own_columns, batch), axis=1)
+
+    def codes_after(self, y: NDArray[np.int32]) -> Integers:
+        """The same of released rows."""
+        drawn = [block.codes[block.labels[y[:, k]]] for k, (block, _, _) in enumerate(self._blocks)]
+        return np.concatenate(drawn, axis=1)
+
+    def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
+        """Which rows with these codes have a combination of known values that is read as another one."""
+        found, start = np.zeros(len(codes), dtype=bool), 0
+        for block, inputs, _ in self._blocks:
+            own = codes[:, start : start + len(block.columns)]
+            found |= (inputs.look_up(list(own.T)) == UNSEEN) & (own != UNSEEN).all(axis=1)
+            start += len(block.columns)
+        return found
+
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, k]: the input of block k for row i; one past the last stands for strangers, who are drawn if at all."""
         x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
@@ -56,7 +80,7 @@ class Sanitiser:
             found = inputs.look_up(codes)
             unseen = found == UNSEEN
             if block.nearest and unseen.any():
-                found[unseen] = block.nearest_to(np.stack([code[unseen] for code in codes], axis=1))
+                found[unseen] = block.read(np.stack([code[unseen] for code in codes], axis=1))
                 unseen = found == UNSEEN
             if unseen.any():
                 self._note(block, codes, int(unseen.sum()))
@@ -96,6 +120,15 @@ class Sanitiser:
     def finish(self) -> None:
         """Refuse the whole table if it had strangers and they were not to be drawn."""
         refuse_strangers(self.strangers, self.unseen)
+
+    def keep_types(self, types: Mapping[str, pa.DataType]) -> None:
+        """Write columns in the types that a table has them in, where no value is lost by that."""
+        columns = {column.name: column for block in self.protocol.blocks for column in block.columns}
+        names = self.protocol.released_columns
+        self._faces = [
+            (k, indices, gone, values_as(columns[name], types[name]) if name in columns and name in types else values)
+            for name, (k, indices, gone, values) in zip(names, self._faces, strict=True)
+        ]
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         """Released rows as values, one dictionary column for each attribute."""
@@ -199,6 +232,24 @@ def _variant(k: int, block: Block) -> tuple[int, NDArray[np.int32], NDArray[np.b
     """The column that tells such outputs apart."""
     numbers = np.zeros(block.channel.n_outputs, dtype=np.int64) if block.variants is None else block.variants
     return k, numbers.astype(np.int32), None, pa.array(np.arange(numbers.max() + 1))
+
+
+def values_as(column: Column, kind: pa.DataType) -> pa.Array:
+    """The released values of a column in another type, if they are read from that as what they are.
+
+    >>> zone = Column(name="zone", kind="integer", labels=(1, 2, None))
+    >>> values_as(zone, pa.string()).to_pylist(), values_as(zone, pa.date32()).to_pylist()
+    (['1', '2'], [1, 2])
+    """
+    values, kind = column.released_values, kind.value_type if pa.types.is_dictionary(kind) else kind
+    try:
+        found = values.cast(kind)
+    except pa.ArrowException:  # of no value that somebody could see
+        return values
+    if is_text(values.type) and is_text(kind):
+        return found
+    codes = [code for code, label in enumerate(column.labels) if label is not None]
+    return found if not raw.unusable(kind) and column.encode(found).tolist() == codes else values
 
 
 def places_of(column: Column, codes: Integers) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:

@@ -56,7 +56,7 @@ def drawn(protocol, table, rng):
     counts = []
     for block in protocol.blocks:
         columns = [column.encode(pa.array(table[column.name])) for column in block.columns]
-        inputs = block.nearest_to(np.column_stack(columns))
+        inputs = block.read(np.column_stack(columns))
         cumulative = block.channel.dense()[:, inputs].cumsum(axis=0)
         counts.append((rng.random(len(table)) > cumulative).sum(axis=0))
     outputs, numbers = np.unique(np.column_stack(counts), axis=0, return_counts=True)

@@ -196,6 +196,18 @@ def test_every_type_of_column_means_the_same_in_spark_and_in_duckdb(session, tmp
     assert same(pf.Joint.from_spark(frame, "the Secret", chosen, **asked), other)
 
 
+def test_columns_come_back_in_their_types(session):
+    frame = session.range(0, 4_000, 1, 2).selectExpr(
+        "cast(pmod(hash(id), 3) AS string) AS district",
+        "cast(pmod(hash(id, 1), 3) AS tinyint) AS size",
+        "IF(pmod(hash(id, 2), 10) < 2 + pmod(hash(id), 3), 'yes', 'no') AS ill",
+    )
+    joint = pf.Joint.from_spark(frame, "ill", ["district", "size"])
+    released = pf.optimise(joint, pf.LIP(0.1), objective="faithful").sanitise_spark(frame)
+    assert [item.dataType.simpleString() for item in released.schema.fields] == ["string", "tinyint"]
+    assert {row["district"] for row in released.collect()} == {"0", "1", "2"}
+
+
 def test_what_is_too_much_for_one_piece_is_fetched_in_several(session, table, joint, monkeypatch):
     numbers = table.selectExpr("ill", "town", "id % 1000 AS number")
     whole = pf.Joint.from_spark(numbers, "ill", ["town", "number"])

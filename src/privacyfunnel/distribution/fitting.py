@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.model import product_size
 from privacyfunnel.distribution.pair_model import PairModel, pair_model
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.tables.wide.marginals import Marginals
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 SWEEPS = 10
