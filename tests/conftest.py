@@ -1,5 +1,7 @@
 """Shared set-up: Hypothesis profiles, and where the shared reference data lies."""
 
+import html
+import json
 import os
 import signal
 import threading
@@ -7,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -127,6 +130,21 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
         return int(np.argmax(np.array(scores) + noise))
 
     patch.setattr("privacyfunnel.advice.choosing.noisy_largest", noisy_largest)
+
+
+@pytest.fixture
+def sketched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures as the data that they show: Altair's checks and Vega take most of the time of a page.
+
+    Folders whose tests read what pages say use it for all of them, but for those marked as `drawn`.
+    """
+    if request.node.get_closest_marker("drawn") is None:
+        monkeypatch.setattr("privacyfunnel.report.pictures.to_svg", lambda chart: _sketch(chart, monkeypatch))
+
+
+def _sketch(chart: Any, patch: pytest.MonkeyPatch) -> str:
+    patch.setattr("altair.utils.schemapi.DEBUG_MODE", False)  # parts of the charts to come are not checked either
+    return f"<svg>{html.escape(json.dumps(chart.to_dict(validate=False)['datasets']))}</svg>"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -86,6 +86,7 @@ def test_the_report_shows_the_numbers_of_the_library(folder, tmp_path):
     assert percent(float(sick.max())) in page
 
 
+@pytest.mark.drawn
 def test_the_report_is_one_file_that_asks_for_nothing(folder):
     protocol = pf.Protocol.load(folder / "protocol.json")
     joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
