@@ -281,10 +281,10 @@ def test_a_curve_rises_with_the_promise(table, capsys):
         assert funnel(*curve, "--json") == 0
         found = one_object(capsys.readouterr().out)
         assert found["objective"] == objective
-        kept = [point[name] for point in found["points"]]
+        kept = [point[name] for point in found["steward_only"]["points"]]
         assert all(before <= after + 1e-3 for before, after in pairwise(kept))
         assert kept[0] < kept[-1]
-        assert all(point[name] <= point[bound] + 1e-9 for point in found["points"])
+        assert all(point[name] <= point[bound] + 1e-9 for point in found["steward_only"]["points"])
         assert funnel(*curve) == 0
         out = capsys.readouterr().out
         assert "What is kept under lip" in out

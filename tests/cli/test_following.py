@@ -194,7 +194,7 @@ def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_t
     release = ["sanitise", folder / "people.csv", "--protocol", second, *key, "--keep-order"]
     both = refusal(capsys, *release, "--released", folder / "kept.parquet", "-o", tmp_path / "2.csv")
     assert "give one of them" in both
-    found = told(capsys, *release, "-o", tmp_path / "2.csv")["remembered"]
+    found = told(capsys, *release, "-o", tmp_path / "2.csv")["steward_only"]["remembered"]
     assert (found["new"], found["followed"], found["level"]) == (500, 2_500, 0.7)
     assert funnel(*release, "-o", tmp_path / "3.csv") == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -202,7 +202,7 @@ def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_t
     assert "Nothing new is told of anybody" in said
     assert (tmp_path / "2.csv").read_bytes() == (tmp_path / "3.csv").read_bytes()
     shown = told(capsys, "ledger", "verify", tmp_path / "people.key")
-    assert len(shown["releases"]) == 3
+    assert len(shown["steward_only"]["releases"]) == 3
     assert funnel("ledger", "limit", tmp_path / "other.key", "--epsilon", "0.5") == 0
     other = ["--remember", tmp_path / "other.key", "--person", "id", "-o", tmp_path / "4.csv"]
     said = refusal(capsys, "sanitise", folder / "people.csv", "--protocol", second, *other)
@@ -256,7 +256,7 @@ def test_new_unchanged_and_changed_people_are_released_in_one_run(folder, change
         (copytree if whole.is_dir() else copy2)(whole, tmp_path / whole.name)
     ask = ["sanitise", changed / "now.csv", "--was", folder / "people.csv", "--protocol", tmp_path / "3.json"]
     ask += ["--remember", key, "--person", "id", "-o", tmp_path / "3.csv"]
-    people = told(capsys, *ask)["remembered"]
+    people = told(capsys, *ask)["steward_only"]["remembered"]
     assert (people["new"], people["gone"], people["followed"]) == (50, 50, ROWS - 50)
     stay = people["stay"]
     assert stay["unchanged"] + stay["changed"] == ROWS - 50

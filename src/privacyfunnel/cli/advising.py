@@ -13,6 +13,7 @@ from rich.table import Table
 from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.advise import FOR_YOU_ALONE, Advice, Asked, Subset, advice_on, rare_share
 from privacyfunnel.cli import show
+from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.too_fine import FEW, MUCH
@@ -83,16 +84,16 @@ def advice_for(counted: Counted, asked: Asked, private: bool) -> Advice | None:
 
 
 def say(advice: Advice, screen: Console) -> None:
-    """The advice, for people."""
+    """The advice, for the steward alone: it is measured on the table."""
     if advice.private:
-        screen.print(FOR_YOU_ALONE, markup=False)
-    screen.print(advice.words(), markup=False)
-    screen.print(carriers_table(advice))
+        screen.print(marked(FOR_YOU_ALONE), markup=False)
+    screen.print(marked(advice.words()), markup=False)
+    screen.print(marked_table(carriers_table(advice)))
     if advice.proposals:
-        screen.print(proposals_table(advice))
+        screen.print(marked_table(proposals_table(advice)))
     for proposal in advice.proposals:
         if not proposal.option.startswith("--c"):
-            screen.print(f"{_named(advice, proposal)}: {proposal.option}", markup=False, soft_wrap=True)
+            screen.print(marked(f"{_named(advice, proposal)}: {proposal.option}"), markup=False, soft_wrap=True)
 
 
 def carriers_table(advice: Advice) -> Table:

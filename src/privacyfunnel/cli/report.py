@@ -74,6 +74,8 @@ def report(
     else:
         screen = show.console()
         told = about.everything
+        if about.measured is not None and about.measured.own is not None:
+            screen.print(about.measured.own.words(), markup=False)
         screen.print(f"Promise: {loaded.notion.words()}{f' {told.whom()}' if told else ''}", markup=False)
         if told is not None:
             screen.print(told.words(), markup=False)

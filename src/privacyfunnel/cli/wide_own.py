@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from privacyfunnel.attacks.by_tables import SURE, Told
-from privacyfunnel.attacks.on_wide import Checked, checked_on
+from privacyfunnel.attacks.on_wide import Checked, checked_on, own_table_of
+from privacyfunnel.cli.steward import marked
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
@@ -24,13 +25,14 @@ MISFIT = 0.15
 
 def tried(protocol: WideProtocol, exact: Joint) -> StewardOnly:
     """What only the steward may see: what became of the rows of the table in one trial."""
-    checked, expected = checked_on(protocol, exact), _expected(protocol, exact)
+    own, checked, expected = own_table_of(protocol, exact), checked_on(protocol, exact), _expected(protocol, exact)
 
     def say(screen: Console) -> None:
-        for line in _own_lines(protocol, checked, expected):
-            screen.print(line, markup=False)
+        for line in (own.words(), *_own_lines(protocol, checked, expected)):
+            screen.print(marked(line), markup=False)
 
-    return StewardOnly.of({**_own(protocol, checked), "expected_errors": _times(expected)}, say)
+    measured = {**_own(protocol, checked), "expected_errors": _times(expected)}
+    return StewardOnly.of({"own_table": own.as_dict(), **measured}, say)
 
 
 def _own(protocol: WideProtocol, checked: tuple[Checked, ...]) -> dict[str, Any]:
@@ -84,18 +86,15 @@ def _predicted(expected: dict[str, ExpectedErrors]) -> str:
            if each.counted_worst else "")
         for kind, each in expected.items()
     ]  # fmt: skip
-    whom = "Predicted from the table, for your eyes only, of rows as they stand against the population"
-    return f"{whom}: shares {', '.join(parts)}."
+    return f"Predicted from the table, of rows as they stand against the population: shares {', '.join(parts)}."
 
 
 def _own_lines(protocol: WideProtocol, checked: tuple[Checked, ...], expected: dict[str, ExpectedErrors]) -> list[str]:
     one, worst = _furthest(protocol, checked), max(checked, key=lambda other: _off(protocol, other))
     beyond = next((other for other in (one, *checked) if _beyond(protocol, other)), None)
     lines = [
-        "Tried on the table, for your eyes only, since it depends on single people: "
-        f"{one.rows_unchanged:.1%} of rows and {one.cells_unchanged:.1%} of cells stayed. Shares of single "
-        f"values, counted as they stand, were off by {one.singles:.2f} standard errors of the original table in "
-        f"the median, those of pairs by {one.pairs:.2f}; with its own error, {one.factor:.2f} times that in "
+        f"In a trial release, shares of single values were off by {one.singles:.2f} standard errors of the original "
+        f"table in the median, those of pairs by {one.pairs:.2f}; with its own error, {one.factor:.2f} times that in "
         "all.",
         _predicted(expected),
         _attackers(one, _secret(checked, one)),
@@ -134,8 +133,9 @@ def _off(protocol: WideProtocol, checked: Checked) -> float:
 def _attackers(checked: Checked, secret: str) -> str:
     before, after = checked.original, checked.released
     return (
-        f"Who knows half of the people's secrets and counts rows by up to three columns finds {secret} among the 5% "
-        f"that tell most {_of(before)} times as often as in all on the original, {_of(after)} times on the release."
+        f"An attacker who already knows half of the secrets, and counts rows by up to three columns, finds {secret} "
+        f"among the 5% that tell most {_of(before)} times as often as in all on the original, {_of(after)} times on "
+        "the release."
     )
 
 
@@ -165,7 +165,7 @@ def _misfit(protocol: WideProtocol, checked: Checked) -> str:
     columns = " and ".join(dict.fromkeys(name for one in _beyond(protocol, checked) for name in one.columns))
     return (
         f"THE MODEL IS TOO POOR here: rows tell more about the secret by {columns} than it says, beyond the promise "
-        f"and a factor {math.exp(MISFIT):.2f}. Who knows many people's secrets learns that much. Release fewer of "
+        f"and a factor {math.exp(MISFIT):.2f}. An attacker who knows many secrets learns that much. Release fewer of "
         "these columns, give them fewer values (--bins, --top), fit with less noise (a larger --private), or fit these "
         "columns alone without --model."
     )

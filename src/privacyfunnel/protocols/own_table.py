@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
@@ -92,6 +94,44 @@ def own_table(protocol: Protocol, joint: Joint) -> OwnTable:
         column,
         vanished,
     )
+
+
+class OwnRows:
+    """Rows of a table as they are and as one release has them, counted batch by batch."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._names = [column.name for column in columns]
+        self._counts = [np.zeros((2, len(column)), dtype=np.int64) for column in columns]
+        self._rows = self._cells = self._whole = self._others = 0
+
+    def add(self, before: Integers, after: Integers, others: int = 0) -> None:
+        """Rows of codes, −1 for values that a column does not have; so many of them were read as other ones."""
+        same = before == after
+        self._rows += len(before)
+        self._cells += int(same.sum())
+        self._whole += int(same.all(axis=1).sum())
+        self._others += others
+        for j, counts in enumerate(self._counts):
+            for row, codes in zip(counts, (before[:, j], after[:, j]), strict=True):
+                row += np.bincount(codes[codes >= 0], minlength=len(row))
+
+    def own_table(self) -> OwnTable:
+        """What became of all of them."""
+        both = dict(zip(self._names, self._counts, strict=True))
+        errors = {name: np.abs(after - before)[before > 0] / self._rows for name, (before, after) in both.items()}
+        worst = {name: float(found.max(initial=0.0)) for name, found in errors.items()}
+        gone = {name: int(((before > 0) & (after == 0)).sum()) for name, (before, after) in both.items()}
+        column = max(worst, key=lambda name: worst[name])
+        return OwnTable(
+            self._cells / (self._rows * len(both)),
+            self._whole / self._rows,
+            self._others / self._rows,
+            float(np.concatenate(list(errors.values())).mean()),
+            worst[column],
+            column,
+            {name: (lost, int((both[name][0] > 0).sum())) for name, lost in gone.items() if lost},
+            with_chance=True,
+        )
 
 
 def _codes(block: Block, j: int, joint: Joint) -> Integers:

@@ -19,13 +19,13 @@ from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.own_table import OwnRows
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.changes import as_it_was, check_joined
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, Kept, kept_inside
-from privacyfunnel.tables.own_rows import OwnRows
 from privacyfunnel.tables.pairs import PairSanitiser, sanitiser_of
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
@@ -132,7 +132,7 @@ def release_rows(
     release = replace(_summary(draws, sanitiser, source, 0, keep_order, seed), protocol=digest)
     if note is not None and release.warns:
         check_output(note, force)
-    rows, own = 0, OwnRows(sanitiser)
+    rows, own = 0, OwnRows(sanitiser.own_columns)
     with (
         kept_inside(internal, sanitiser, source, digest) as kept,
         _noted(note, release),
@@ -214,7 +214,8 @@ def _released_codes(
             done += read.num_rows
             kept.add(batch, y)
             if own is not None:
-                own.add(batch, y)
+                before = sanitiser.codes_before(batch)
+                own.add(before, sanitiser.codes_after(y), int(sanitiser.read_as_others(before).sum()))
             held.append(y)
             if sum(map(len, held)) >= WRITE_ROWS:
                 yield np.concatenate(held)
