@@ -73,9 +73,9 @@ def protocol_of(tables, noise, notion, epsilon=1.0, *, listed=False):
     columns = tuple(
         Column(name=name, kind="integer", labels=tuple(range(k))) for name, k in zip(names, sizes, strict=True)
     )
-    if listed:
-        plan = listed_for(notion, notion.limits, plan, columns)
-        rule = ListRule.of(plan.listed, secrets, plan.W.size)
+    better = listed_for(notion, notion.limits, plan, columns) if listed else None
+    if better is not None:
+        plan, rule = better, ListRule.of(better.listed, secrets, plan.W.size)
     reading = Column(name="ill", kind="integer", labels=tuple(range(secrets))).reading()
     return WideProtocol(
         notion, columns, tables, model, rule, "ill", (reading,), epsilon, noise, declared=True, groups=plan.digest()

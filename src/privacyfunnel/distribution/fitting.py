@@ -63,17 +63,23 @@ class _Table:
         return cls(columns, y, max(variance, LEAST_VARIANCE), np.zeros_like(y), alpha, COMMON)
 
     def improve(self, expected: Matrix) -> Matrix:
-        """Steps from the factors so far, at which `expected` people are in each cell; returns by how much θ grew."""
+        """Steps from the factors so far, at which `expected` people are in each cell; returns by how much θ grew.
+
+        With θ = m + d, m their mean over the secrets, the ridge's gradient is d/β + m/(β + n_s α). Its inverse in a
+        step is by Sherman and Morrison's formula, in a form in which nothing large is taken from something as large.
+        """
         before, n_s = self.theta.copy(), len(self.y)
-        coupling = self.alpha / (self.beta * (self.beta + n_s * self.alpha))  # (β·1 + α·11ᵀ)⁻¹ = 1/β − coupling·11ᵀ
         for _ in range(STEPS):
             e = expected * np.exp(self.theta - before)
-            D = e * e / self.v + 1 / self.beta
-            gradient = (self.y - e) * e / self.v - self.theta / self.beta + coupling * self.theta.sum(axis=0)
-            spare = 1 - coupling * (1 / D).sum(axis=0)  # of Sherman and Morrison's formula
-            step = (gradient + coupling * (gradient / D).sum(axis=0) / spare) / D
+            told = e * e / self.v
+            own = self.beta / (1 + self.beta * told)
+            shared = self.alpha / (self.beta * (self.beta + self.alpha * (own * told).sum(axis=0)))
+            mean = self.theta.mean(axis=0)
+            ridge = (self.theta - mean) / self.beta + mean / (self.beta + n_s * self.alpha)
+            gradient = (self.y - e) * e / self.v - ridge
+            step = own * (gradient + shared * (own * gradient).sum(axis=0))
             self.theta += step / np.maximum(1.0, np.abs(step).max(axis=0) / LONGEST_STEP)
-        self._learn(1 / D, coupling / spare)
+        self._learn(own, shared)
         return np.asarray(self.theta - before)
 
     def _learn(self, own: Matrix, shared: Vector) -> None:
@@ -81,8 +87,8 @@ class _Table:
         n_s, mean = len(self.y), self.theta.mean(axis=0)
         together = own.sum(axis=0)
         whole = together + shared * together**2
-        trace = together + shared * (own**2).sum(axis=0)
-        b = ((self.theta - mean) ** 2).sum(axis=0) + trace - whole / n_s
+        apart = together * (1 - 1 / n_s) + shared * ((own - together / n_s) ** 2).sum(axis=0)
+        b = ((self.theta - mean) ** 2).sum(axis=0) + apart
         self.scatter = max(LEAST_COMMON, float(b.mean()) / (n_s - 1))
         if len(self.columns) > 1:
             self.beta = self.scatter

@@ -1,20 +1,21 @@
 """Whether noisy tables can have the noise that is said of them: what several tables count differs by noise alone.
 
 Tables (s, x_i, x_j) and (s, x_j) tell the same numbers of people: everybody, those with each secret s, and those with s
-and a value of x_j, of whom all tables with column j tell. The true numbers are not known, but their differences are
-nothing but noise, and so are differences from the number of people, which is public. If less was added than is stated,
-they are too small; if other people were counted, or other noise was added, too large.
+and a value of x_j, of whom all tables with column j tell. The true numbers are not known (but for the first, which is
+public), but their differences are nothing but noise. If less was added than is stated, they are too small; if other
+people were counted, or other noise was added, too large.
 
 *Too large.* The noise of a sum of n cells exceeds b(n) with a probability of LUCK at most, divided by how many sums
 there are (by the moments of the noise: P(z ≥ b) ≤ e^(−b²/2nσ²) for Gaussian noise). So every sum leaves an interval for
 the true number, and all intervals for one number have a number in common.
 
 *Too small.* Sums of squares of differences, each in standard deviations, have the law of χ² with as many degrees of
-freedom as there are differences, if noise is Gaussian. With Laplace noise they have more variance, and what has a
-probability of LUCK is taken from the Gamma law with their mean and variance, which gives small sums more probability.
-What a pair tells beyond what others tell, too, has true differences as well, but these only make a sum larger in law
-(Anderson's inequality), so that it may not be smaller than noise alone makes it either. Noise is whole: half a person
-in every cell is added to what is found.
+freedom as there are differences, if noise is Gaussian. With Laplace noise they have more variance, and what has a small
+probability is taken from the Gamma law with their mean and variance, which gives small sums more of it. What a pair
+tells beyond what others tell, too, has true differences as well, but these only make a sum larger in law (Anderson's
+inequality), so that it may not be smaller than noise alone makes it either. Noise is whole: half a person in every cell
+is added to what is found. Such sums are looked at of everything that tables share, of all tables, and of each by
+itself, so that one number that was made up does not hide that all others agree.
 """
 
 from __future__ import annotations
@@ -59,8 +60,16 @@ class _Squares:
         self.total += total
         self.freedom[own] = self.freedom.get(own, 0.0) + freedom
 
-    def too_small(self, tables: Marginals, laplace: bool) -> bool:
-        """Whether noise of these variances makes so small a sum with a probability of LUCK at most."""
+    @classmethod
+    def together(cls, parts: list[_Squares]) -> _Squares:
+        found = cls(sum(part.total for part in parts))
+        for part in parts:
+            for own, freedom in part.freedom.items():
+                found.add(own, 0.0, freedom)
+        return found
+
+    def too_small(self, tables: Marginals, laplace: bool, tail: float) -> bool:
+        """Whether noise of these variances makes so small a sum with a probability of `tail` at most."""
         from scipy.special import gammaincinv
 
         mean = sum(self.freedom.values())
@@ -72,7 +81,7 @@ class _Squares:
             excess = 3 + 1 / v if laplace else 0.0  # kurtosis of discrete Laplace noise with this variance
             spread += excess * freedom**2 / cells
             half += cells / (4 * v)
-        least = float(gammaincinv(mean**2 / spread, LUCK)) * spread / mean
+        least = float(gammaincinv(mean**2 / spread, tail)) * spread / mean
         return (math.sqrt(self.total) + math.sqrt(half)) ** 2 < least
 
 
@@ -84,8 +93,9 @@ def flaw_in_noise(tables: Marginals, laplace: bool) -> str | None:
         return LARGER if _intervals_meet(tables, people, laplace) else OTHER_PEOPLE
     if min(tables.variance(own) for own in tables.drawn) <= 0:
         return None
-    found = (_differences(tables, told), _beyond(tables))
-    return SMALLER if any(squares.too_small(tables, laplace) for squares in found) else None
+    shared, beyond = _differences(tables, told), _beyond(tables)
+    sums = [_Squares.together(shared), _Squares.together(beyond), *shared, *beyond]
+    return SMALLER if any(one.too_small(tables, laplace, LUCK / len(sums)) for one in sums) else None
 
 
 def _told(tables: Marginals) -> dict[Shared, list[_Told]]:
@@ -126,40 +136,40 @@ def _largest(cells: int, variance: float, tail: float, laplace: bool) -> float:
     return math.sqrt(2 * cells * variance * math.log(1 / tail))
 
 
-def _differences(tables: Marginals, told: dict[Shared, list[_Told]]) -> _Squares:
-    """Differences of what several tables tell, and of all of them from the number of people.
+def _differences(tables: Marginals, told: dict[Shared, list[_Told]]) -> list[_Squares]:
+    """Differences of what several tables tell: of each secret, and of each column beyond that.
 
-    Those of a column are centred over its values, which leaves what it tells beyond the numbers of each secret: all
-    these differences have independent noise.
+    Those of a column are centred over its values, so that they have noise of their own.
     """
+    return [_difference(tables, each, what) for (what, _), each in told.items() if what in ("secret", "column")]
+
+
+def _difference(tables: Marginals, each: list[_Told], what: str) -> _Squares:
     found = _Squares()
-    for (what, _), each in told.items():
-        if what not in ("secret", "column"):
-            continue
-        values = [one.values.astype(np.float64) for one in each]
-        if what == "column":
-            values = [own - own.mean(axis=1, keepdims=True) for own in values]
-        directions = values[0].size - (values[0].shape[0] if what == "column" else 0)
-        weights: Vector = np.array([1 / (one.cells * tables.variance(one.own)) for one in each])
-        whole = float(weights.sum())
-        mean = sum(w * own for w, own in zip(weights, values, strict=True)) / whole
-        for one, w, own in zip(each, weights.tolist(), values, strict=True):
-            found.add(one.own, w * float(((own - mean) ** 2).sum()), directions * (1 - w / whole))
-            if what == "secret":  # the mean's sum has the variance n_s / whole
-                off = float(np.sum(mean)) - tables.people
-                found.add(one.own, w * off**2 / len(own), w / whole)
+    values = [one.values.astype(np.float64) for one in each]
+    directions = values[0].size
+    if what == "column":
+        values = [own - own.mean(axis=1, keepdims=True) for own in values]
+        directions -= len(values[0])
+    weights = [1 / (one.cells * tables.variance(one.own)) for one in each]
+    whole = math.fsum(weights)
+    mean: Vector = np.sum([w * own for w, own in zip(weights, values, strict=True)], axis=0) / whole
+    for one, w, own in zip(each, weights, values, strict=True):
+        found.add(one.own, w * float(((own - mean) ** 2).sum()), directions * (1 - w / whole))
     return found
 
 
-def _beyond(tables: Marginals) -> _Squares:
+def _beyond(tables: Marginals) -> list[_Squares]:
     """What tables of pairs tell beyond their columns; what columns tell beyond their secrets, if there are no pairs."""
-    found = _Squares()
+    found = []
     for own, table in tables.drawn.items():
         if len(own) == 1 and tables.pairs:
             continue
         left = table.astype(np.float64)
         for axis in range(1, table.ndim):
             left = left - left.mean(axis=axis, keepdims=True)
+        squares = _Squares()
         directions = len(table) * math.prod(size - 1 for size in table.shape[1:])
-        found.add(own, float((left**2).sum()) / tables.variance(own), directions)
+        squares.add(own, float((left**2).sum()) / tables.variance(own), directions)
+        found.append(squares)
     return found
