@@ -161,6 +161,16 @@ def test_estimates_and_audits_work_from_the_folder_alone(published, capsys):
     assert run(command) == 0
 
 
+def test_shares_come_out_as_the_readme_says(published, monkeypatch, capsys):
+    monkeypatch.chdir(published)
+    exec(blocks(published, "python")[3], {})  # noqa: S102 - what readers copy
+    lines = capsys.readouterr().out.splitlines()
+    found = pf.estimate("table.csv", pf.Protocol.load("protocol.json")).table(NAMES[0])
+    assert found.way == "counted"
+    assert len(lines) == len(found.estimates) == 4
+    assert "None" not in " ".join(lines)
+
+
 def test_the_folder_says_that_these_are_the_fitted_rows_and_estimates_read_it(tmp_path, capsys, strict_desk):
     frame, protocol = strict_desk
     protocol.save(tmp_path / "protocol.json")
