@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from hypothesis.internal.conjecture import providers
 from limits import pytest_runtest_call, pytest_runtest_protocol  # noqa: F401 - pytest finds them here
 
 STEADY = "steady"
+SHARE = 0.5
+"""Of the examples that a property asks for, in `make test`. Long tests, mutations and `make search` try all of them."""
 _COMMON = {
     "deadline": None,
     "database": None,
@@ -148,14 +151,32 @@ def _sketch(chart: Any, patch: pytest.MonkeyPatch) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Properties try a share of their examples in `make test`, and long tests come by turns."""
+    if _PROFILE == STEADY:
+        for test in {item.obj for item in items if not item.get_closest_marker("long") and _is_property(item)}:
+            asked = test._hypothesis_internal_use_settings
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=ceil(SHARE * asked.max_examples))
+    if config.option.markexpr == "long":
+        _by_turns(config, items)
+
+
+def _is_property(item: pytest.Item) -> bool:
+    return hasattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings")
+
+
+def _by_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With TURNS=5 and TURN=3 in the environment, a fifth of the long tests, which are others at another turn.
 
-    Tests that run pytest themselves (mutations) name the tests that they want, and get all of them.
+    Mutations choose for themselves which of them are to be tried (tests/mutants.py). The tests that they run in
+    processes of their own are named, and run whatever turn it is.
     """
-    if config.option.markexpr != "long":
-        return
     turns, turn = (int(os.environ.get(name) or usual) for name, usual in (("TURNS", 1), ("TURN", 0)))
-    others = [item for item in items if zlib.crc32(item.nodeid.encode()) % turns != turn % turns]
+
+    def is_due(item: pytest.Item) -> bool:
+        by_itself = item.get_closest_marker("every_turn") is not None
+        return by_itself or zlib.crc32(item.nodeid.encode()) % turns == turn % turns
+
+    others = [item for item in items if not is_due(item)]
     if others:
-        items[:] = [item for item in items if zlib.crc32(item.nodeid.encode()) % turns == turn % turns]
+        items[:] = [item for item in items if is_due(item)]
         config.hook.pytest_deselected(items=others)

@@ -967,6 +967,7 @@ def test_a_mutation_has_its_place_and_its_tests(name: str):
         assert f"def {function}(" in (mutants.TESTS / tests).read_text(encoding="utf-8")
 
 
+@pytest.mark.every_turn
 @pytest.mark.long
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_mutation_is_caught(name: str, tmp_path: Path):
@@ -979,6 +980,7 @@ def test_a_mutation_is_caught(name: str, tmp_path: Path):
     assert re.search(r"^FAILED .*" + re.escape(mutation.tests[0].split("::")[1]), done.stdout, re.MULTILINE)
 
 
+@pytest.mark.every_turn
 @pytest.mark.long
 @pytest.mark.parametrize("place", range(0, len(THEIR_TESTS), TOGETHER))
 def test_the_same_tests_pass_without_a_mutation(place: int, tmp_path: Path):
