@@ -62,6 +62,7 @@ def report(
         page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
+    broken = about.verdict is not None and not about.verdict
     if json:
         content, risks = about.as_dict(), {"three_risks": three_risks(about).as_dict()}
         apart = content.get("steward_only")
@@ -70,11 +71,13 @@ def report(
     else:
         screen = show.console()
         told = about.everything
+        if about.verdict is not None and broken:
+            screen.print(f"BROKEN, in exact arithmetic: {about.verdict.reason}.", style="bold", markup=False)
         screen.print(f"Promise: {loaded.notion.words()}{f' {told.whom()}' if told else ''}", markup=False)
         if told is not None:
             screen.print(told.words(), markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
-    if about.verdict is not None and not about.verdict:
+    if broken:
         raise typer.Exit(BROKEN)
 
 
