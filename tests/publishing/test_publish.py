@@ -19,7 +19,7 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidProtocol, InvalidTable, NotCertified, OutputRefused
 from privacyfunnel.estimates.expected import columns_told
-from privacyfunnel.proof.public import published_joint
+from privacyfunnel.proof.public import audit_publicly, published_joint
 from privacyfunnel.publishing import publish as publishing
 from privacyfunnel.publishing.belongs import check_promise
 from privacyfunnel.publishing.described import OWN, R_FILE
@@ -284,6 +284,35 @@ def test_a_protocol_whose_promise_is_not_kept_is_refused(desk):
         check_promise(replace(about, public=broken))
     with pytest.raises(NotCertified):
         check_promise(replace(about, public=None))
+
+
+def test_publish_report_and_audit_have_one_verdict_on_a_draw_that_breaks_the_promise(tmp_path, capsys):
+    protocol = fitted(tmp_path)
+    for output in range(len(protocol.blocks[0].draw)):  # one output for every value never seen, until it says too much
+        draw = np.zeros_like(protocol.blocks[0].draw)
+        draw[output] = 2**32
+        forged = replace(protocol, blocks=(replace(protocol.blocks[0], draw=draw),))
+        _, certificate = audit_publicly(forged)
+        if certificate.draws is False:
+            break
+    assert certificate.holds
+    assert not certificate
+    forged.save(tmp_path / "forged.json")
+    forged.sanitise(tmp_path / "people.csv", tmp_path / "forged.csv")
+    assert run(["audit", str(tmp_path / "forged.json"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["certificate"]["holds"] is False
+    assert run(["audit", str(tmp_path / "forged.json")]) == 1
+    assert "BROKEN" in capsys.readouterr().out
+    assert run(["report", str(tmp_path / "forged.json"), "--public", "-o", str(tmp_path / "report.html")]) == 1
+    assert "BROKEN" in capsys.readouterr().out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Broken." in page
+    assert "Kept." not in page
+    given = [part for name, value in GIVEN.items() for part in (f"--{name}", value)]
+    command = ["publish", str(tmp_path / "forged.csv"), "--protocol", str(tmp_path / "forged.json"), *given]
+    assert run([*command, "-o", str(tmp_path / "folder")]) == 2
+    assert not (tmp_path / "folder").exists()
+    assert "does not keep its promise" in capsys.readouterr().err
 
 
 def rewritten(desk, path, **columns):

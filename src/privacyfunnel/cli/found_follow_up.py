@@ -125,7 +125,7 @@ def measured(protocol: FollowUp, certificate: Certificate, levels: tuple[LevelOf
         "promise": protocol.notion.words(),
         "notion": protocol.notion.as_dict(),
         "level": certificate.level,
-        "holds": certificate.holds,
+        "holds": bool(certificate),
         "levels": [level.as_dict() for level in levels],
         "kept_bits": protocol.utility / NATS_PER_BIT,
         "upper_bound_bits": protocol.upper_bound / NATS_PER_BIT,
