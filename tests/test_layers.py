@@ -31,7 +31,6 @@ ROOMS = [
     "optimiser.faithful",
     "optimiser.readers",
     "optimiser",
-    "optimiser.blocks",
     "baselines",
     "tables",
     "tables.spark",

@@ -79,10 +79,3 @@ def test_no_page_says_that_singling_out_or_linking_is_prevented_or_the_release_a
 def test_an_exact_fit_is_called_not_for_publication_and_lists_from_the_table_are_named():
     assert "not for publication" in words(officers_part(account(fitted())))
     assert "who is the only one with a value shows" in words(officers_part(account(fitted(private=2.0, at_least=15))))
-
-
-def test_several_blocks_have_no_figure_for_rows_that_are_alone():
-    joint = pf.Joint.from_table(people(), "ill", NAMES, bins={"a": 3, "b": 3})
-    found = three_risks(account(pf.compose(joint, pf.LIP(0.4))))
-    assert (found.alone, found.rarest) == (None, None)
-    assert found.as_dict()["one_row"] == 0.4

@@ -40,7 +40,7 @@ def batch(joint, columns, x, history=None):
 
 def drawn_first(protocol, joint):
     """Q[y, x]: with what a plain protocol draws y for somebody with the x-th values, in units of 2⁻³²."""
-    sanitiser, channel = sanitiser_of(protocol), protocol.blocks[0].channel
+    sanitiser, channel = sanitiser_of(protocol), protocol.block.channel
     Q = np.zeros((channel.n_outputs, joint.n_x), dtype=object)
     for x in range(joint.n_x):
         own = int(sanitiser.inputs(batch(joint, protocol.attributes, x))[0, 0])

@@ -18,9 +18,7 @@ def level_for_finer(protocol: Protocol, finer: Joint, notion: Notion) -> float:
 
     Each column of the protocol is one of these, or a coarser one; columns that it does not release may be known, too.
     """
-    if len(protocol.blocks) > 1:
-        raise InvalidInput("what people with finer knowledge learn is computed for protocols of one block")
-    block = protocol.blocks[0]
+    block = protocol.block
     codes = np.empty((finer.n_x, len(block.columns)), dtype=np.int64)
     for j, column in enumerate(block.columns):
         own = finer.attributes.index(column.name)

@@ -212,10 +212,8 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
     measured = measure(protocol, joint, certificate) if joint is not None else None
     protocol = protocol if measured is not None else published(protocol)
     faithful = protocol.likeness is not None
-    attributes = tuple(
-        _attribute(block, j, joint, faithful) for block in protocol.blocks for j in range(len(block.columns))
-    )
-    encoders = tuple(encoder_of(column) for block in protocol.blocks for column in block.columns)
+    attributes = tuple(_attribute(protocol.block, j, joint, faithful) for j in range(len(protocol.columns)))
+    encoders = tuple(encoder_of(column) for column in protocol.columns)
     return Account(protocol, digest_of(protocol), encoders, attributes, measured, public)
 
 

@@ -28,25 +28,22 @@ from privacyfunnel.typing import Integers
 def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     """The protocol as fitted on `joints`: with what its file says of that, and a draw for values never seen.
 
-    The draw keeps the promise on each of `joints`; there is none if no draw does. Blocks would be drawn independently
-    of each other, unlike other rows: a protocol of several blocks has none.
+    The draw keeps the promise on each of `joints`; there is none if no draw does.
     """
     protocol = _as_people_have_them(_with_origin(protocol, joints), joints)
-    if len(protocol.blocks) > 1:
-        return protocol
-    block = protocol.blocks[0]
+    block = protocol.block
     room = Room(np.zeros(block.channel.n_outputs, dtype=np.int64), np.full(block.channel.n_outputs, UNIT))
     for joint in joints:
         room = room.meet(room_of(protocol, joint))
-    return replace(protocol, blocks=(replace(block, draw=simple_draw(room, block.marginal)),))
+    return replace(protocol, block=replace(block, draw=simple_draw(room, block.marginal)))
 
 
 def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     """The protocol with the cells that stay counted on combinations as people have them, not as they are read."""
     before, likeness = joints[0].before_gathering, protocol.likeness
-    if before is None or likeness is None or len(protocol.blocks) > 1:
+    if before is None or likeness is None:
         return protocol
-    cells, rows = unchanged(protocol.blocks[0], before)
+    cells, rows = unchanged(protocol.block, before)
     return replace(protocol, likeness=replace(likeness, cells_unchanged=cells, rows_unchanged=rows))
 
 

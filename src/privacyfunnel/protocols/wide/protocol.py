@@ -89,7 +89,6 @@ class WideProtocol:
     objective: ClassVar[Literal["faithful"]] = "faithful"
     variant: ClassVar[None] = None
     draw: ClassVar[None] = None
-    blocks: ClassVar[tuple[()]] = ()
 
     def __post_init__(self) -> None:
         if self.counts and [len(own.people) for own in self.counts] != [len(column) for column in self.columns]:
