@@ -66,7 +66,7 @@ def measured(name: str, epsilon: float, readers: str, joint: pf.Joint) -> dict[s
         "LIP": epsilon,
         "readers": readers,
         "of the most information": protocol.utility / protocol.upper_bound,
-        "outputs": protocol.blocks[0].channel.n_outputs,
+        "outputs": protocol.block.channel.n_outputs,
         "seconds, most information": between - started,
         "seconds": seconds,
     }

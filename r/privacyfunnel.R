@@ -9,7 +9,7 @@
 # Estimates and standard errors are those of `funnel estimate`, to 1e-8. So are the intervals of rows that are counted
 # (rows = "fitted": the table that the protocol was fitted on). Where shares are worked back from how rows were drawn,
 # intervals are estimate +- z standard errors, cut to [0, 1]: those of `funnel estimate` hold better with few rows.
-# Questions across blocks, and private fits that list only some combinations, are for `funnel estimate`.
+# Private fits that list only some combinations are for `funnel estimate`.
 # Needs the packages jsonlite and Matrix. Licence: MIT.
 
 PF_UNIT <- 2^32            # probabilities in the file are whole numbers over this
@@ -33,9 +33,9 @@ pf_read <- function(path) {
   file <- jsonlite::fromJSON(path, simplifyVector = FALSE)
   if (is.null(file$schema) || !file$schema %in% c("privacyfunnel-protocol/2", "privacyfunnel-protocol/3"))
     stop("this is no protocol that this version reads", call. = FALSE)
-  blocks <- lapply(file$blocks, .pf_block)
-  structure(list(objective = file$objective, people = file$people, noise = file$noise, blocks = blocks,
-                 attributes = unlist(lapply(blocks, `[[`, "attributes"))), class = "pf_protocol")
+  block <- .pf_block(file$blocks[[1]])
+  structure(list(objective = file$objective, people = file$people, noise = file$noise, block = block,
+                 attributes = block$attributes), class = "pf_protocol")
 }
 
 print.pf_protocol <- function(x, ...) {
@@ -110,8 +110,8 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
   # value of `by`: a data frame with the values, share, error, low and high; NA where the released rows do not tell.
   # `rows` says of a faithful protocol whether these are the rows that it was fitted on ("fitted") or others ("other").
   way <- .pf_way(protocol, rows)
-  k <- .pf_one_block(protocol, c(of, by))
-  block <- protocol$blocks[[k]]
+  .pf_require(protocol, c(of, by))
+  block <- protocol$block
   y <- .pf_outputs(block, .pf_released(released))
   n <- length(y)
   f <- tabulate(y, nrow(block$Q)) / n
@@ -151,14 +151,11 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
   if (rows == "other") "channel" else if (is.null(protocol$noise)) "counted" else "corrected"
 }
 
-.pf_one_block <- function(protocol, names) {
+.pf_require <- function(protocol, names) {
   unknown <- setdiff(names, protocol$attributes)
   if (length(unknown)) stop("the protocol does not release ", unknown[1], "; its attributes are ",
                             paste(protocol$attributes, collapse = ", "), call. = FALSE)
   if (anyDuplicated(names)) stop("an attribute is named twice", call. = FALSE)
-  k <- unique(vapply(names, function(name) which(vapply(protocol$blocks, function(b) name %in% b$attributes, NA)), 0L))
-  if (length(k) > 1) stop("these columns were released in blocks of their own; ask funnel estimate", call. = FALSE)
-  k
 }
 
 .pf_named <- function(block, names, codes) {
@@ -220,17 +217,11 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
 .pf_noisy <- function(protocol, block) {
   noise <- protocol$noise
   if (!is.null(noise$combinations)) stop("this private fit lists only some combinations; ask funnel estimate", call. = FALSE)
-  names <- unlist(noise$attributes)
-  columns <- do.call(c, lapply(protocol$blocks, `[[`, "columns"))
-  sizes <- vapply(names, function(name) length(Filter(function(c) c$name == name, columns)[[1]]$labels), 0L)
-  counts <- Reduce(`+`, lapply(noise$counts, function(row) as.numeric(unlist(row))))
-  tensor <- aperm(array(counts, rev(sizes)), rev(seq_along(sizes)))  # the file is in C order
-  summed <- apply(tensor, match(block$attributes, names), sum)
-  shape <- sizes[match(block$attributes, names)]
-  codes <- as.matrix(rev(expand.grid(rev(lapply(shape, function(size) seq_len(size) - 1)))))
+  sizes <- lapply(block$columns, function(column) length(column$labels))
+  counts <- Reduce(`+`, lapply(noise$counts, function(row) as.numeric(unlist(row))))  # in C order
+  codes <- as.matrix(rev(expand.grid(rev(lapply(sizes, function(size) seq_len(size) - 1)))))
   dimnames(codes) <- NULL
-  counts <- as.vector(aperm(array(summed, shape), rev(seq_along(shape))))
-  cells <- length(tensor) * length(noise$counts) / length(counts)
+  cells <- length(noise$counts)
   inputs <- match(.pf_key(block$codes), .pf_key(codes))
   read_as <- rep(NA_real_, nrow(codes))
   read_as[inputs] <- seq_along(inputs)

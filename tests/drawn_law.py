@@ -49,11 +49,8 @@ def rows_with(columns, codes):
 def law(protocol, rows):
     """{outputs of all releases so far: N[i], P(outputs | row i) in units of 2⁻³² for each draw}, for some rows."""
     if not isinstance(protocol, FollowUp):
-        sanitiser, found = Sanitiser(protocol), {(): np.ones(rows.num_rows, dtype=object)}
-        x = sanitiser.inputs(rows)
-        for k, block in enumerate(protocol.blocks):
-            found = _times(found, x[:, k], block.channel)
-        return found
+        x = Sanitiser(protocol).inputs(rows)[:, 0]
+        return _times({(): np.ones(rows.num_rows, dtype=object)}, x, protocol.block.channel)
     steps, sanitiser, found = protocol.steps, PairSanitiser(protocol), {}
     for history, reached in law(protocol.before, rows).items():
         there = np.flatnonzero(reached)

@@ -32,7 +32,6 @@ ROOMS = [
     "optimiser.faithful",
     "optimiser.readers",
     "optimiser",
-    "optimiser.blocks",
     "baselines",
     "tables",
     "tables.spark",

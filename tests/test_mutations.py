@@ -444,9 +444,9 @@ MUTATIONS = {
         ("optimiser/test_corners.py::test_prices_that_fall_by_what_their_values_lack_bound_as_well",),
     ),
     "a certificate that looks at the first secret only": Mutation(
-        "_check",
-        "for clause in notion.clauses(joint):\n        on =",
-        "for clause in notion.clauses(joint)[:1]:\n        on =",
+        "certify_entries",
+        "for clause in notion.clauses(joint):",
+        "for clause in notion.clauses(joint)[:1]:",
         ("promises/test_clauses.py::test_no_channel_past_a_limit_is_certified[several]",),
     ),
     "a limit on belief that is not what was typed": Mutation(
@@ -582,33 +582,11 @@ MUTATIONS = {
         "(numbers < edges[-1])",
         ("distribution/test_column.py::test_given_edges_cut_at_the_edges_and_the_last_bin_is_closed",),
     ),
-    "a block left out of the check of a product": Mutation(
-        "Product._open",
-        "asked = range(len(self.factors)) if blocks is None",
-        "asked = range(1, len(self.factors)) if blocks is None",
-        ("attacks/test_attacks.py::test_attack_and_certificate_agree_on_products",),
-    ),
-    "a block's least spread taken for its largest": Mutation(
-        "Factor.own_spread",
-        "return max(Fraction(int(high), int(low))",
-        "return min(Fraction(int(high), int(low))",
-        (
-            "optimiser/blocks/test_compose.py::test_a_product_too_large_to_go_through_is_bounded_block_by_block_never_too_low",
-        ),
-    ),
-    "a chained bound that forgets the blocks left over": Mutation(
-        "_check_chained",
-        "_check(product, product.joint, notion, together, extra)",
-        "_check(product, product.joint, notion, together)",
-        (
-            "optimiser/blocks/test_compose.py::test_a_product_too_large_to_go_through_is_bounded_block_by_block_never_too_low",
-        ),
-    ),
     "estimates from the transposed channel": Mutation(
         "_dense",
         'lu.solve(ell.T, trans="T").T',
         "lu.solve(ell.T).T",
-        ("estimates/test_estimates.py::test_products_are_measured_as_if_multiplied_out",),
+        ("estimates/test_estimates.py::test_shares_of_a_pair_are_those_that_the_inverse_of_the_channel_gives",),
     ),
     "a most likely distribution from the transposed channel": Mutation(
         "_Model.__init__",
@@ -651,12 +629,6 @@ MUTATIONS = {
         "    protocol = published(protocol)\n",
         "",
         ("protocols/test_file.py::test_utility_bound_and_entropy_are_published_as_precisely_as_the_people_support",),
-    ),
-    "a stranger in one block drawn by itself": Mutation(
-        "Sanitiser.inputs",
-        "x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]",
-        "x = np.where(x < 0, [block.channel.n_inputs for block, _, _ in self._blocks], x).astype(np.int32)",
-        ("optimiser/blocks/test_compose.py::test_a_stranger_in_one_block_is_a_stranger_in_all",),
     ),
     "the same key for every partition": Mutation(
         "partition_key",
@@ -742,12 +714,6 @@ MUTATIONS = {
         "np.abs(released - weights * UNIT)[1:].max()",
         ("optimiser/faithful/test_faithful.py::test_the_promise_and_the_distribution_are_kept_exactly",),
     ),
-    "a certificate that looks at the distribution of one block": Mutation(
-        "_marginal_error",
-        "marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks]",
-        "marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks[:1]]",
-        ("optimiser/blocks/test_compose.py::test_the_certificate_looks_at_the_distribution_of_every_block",),
-    ),
     "a column of the table taken for what was released before": Mutation(
         "check_no_history",
         "if follow_up.steps.history in columns:",
@@ -809,10 +775,7 @@ MUTATIONS = {
         "_redraw",
         "back = csr_array(Q * p / (Q @ p)[:, None])",
         "back = csr_array(Q / Q.sum(axis=1)[:, None])",
-        (
-            "optimiser/blocks/test_compose.py"
-            "::test_a_faithful_block_is_redrawn_from_the_posterior_of_what_the_block_told",
-        ),
+        ("optimiser/test_countable.py::test_rows_are_redrawn_from_the_posterior_of_what_was_told",),
     ),
     "a changed protocol taken for the original": Mutation(
         "check_unchanged",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from privacyfunnel.estimates.posterior import Posterior, posterior
     from privacyfunnel.estimates.replicates import replicates
     from privacyfunnel.estimates.rubin import Pooled, rubin
-    from privacyfunnel.optimiser.blocks.compose import compose
     from privacyfunnel.optimiser.optimise import optimise
     from privacyfunnel.optimiser.program.state import Progress
     from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
@@ -104,7 +103,6 @@ __all__ = [
     "certify_together",
     "coarsen",
     "compare",
-    "compose",
     "epsilon_for",
     "estimate",
     "expected_errors",
@@ -132,7 +130,6 @@ _HOMES = {
     "proof.certificate": ("certify",),
     "proof.verdict": ("Certificate",),
     "proof.together": ("certify_together",),
-    "optimiser.blocks.compose": ("compose",),
     "errors": ("PrivacyFunnelError",),
     "estimates.answer": ("Estimates", "estimate"),
     "estimates.models.regress": ("Regression", "regress"),
@@ -174,6 +171,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Public names are loaded when they are first used, so that the command line starts at once."""
+    if name == "paper":
+        return import_module("privacyfunnel.paper")
     if name not in _HOME:
         raise AttributeError(f"module 'privacyfunnel' has no attribute {name!r}")
     value = getattr(import_module(f"privacyfunnel.{_HOME[name]}"), name)

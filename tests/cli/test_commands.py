@@ -209,7 +209,7 @@ def test_audit_measures_a_table_in_which_some_values_do_not_occur(fitted, tmp_pa
     assert funnel("audit", fitted, "--table", tmp_path / "part.csv", "--json") in (0, 1)
     found = one_object(capsys.readouterr().out)
     protocol = pf.Protocol.load(fitted)
-    block = protocol.blocks[0]
+    block = protocol.block
     places = {values: x for x, values in enumerate(map(tuple, block.values.tolist()))}
     coded = zip(*(c.encode(part[c.name].combine_chunks()) for c in block.columns), strict=True)
     p = np.zeros((2, block.channel.n_inputs))

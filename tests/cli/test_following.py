@@ -146,7 +146,6 @@ def test_estimates_are_made_from_both_releases(folder, capsys):
     [
         (["--released", "kept.parquet"], "name it with --person"),
         (["--keep", "0.9"], "without --keep|choose one|epsilon"),
-        (["--blocks", "each"], "goes without --blocks"),
         (["--confidence", "0.95"], "goes without --confidence"),
         (["--epsilon", "0.05"], "no follow-up takes that back"),
     ],

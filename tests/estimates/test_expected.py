@@ -65,14 +65,6 @@ def test_faithful_rows_that_are_counted_have_at_most_root_two_times_the_error(jo
     assert all(1 <= each.counted_times <= math.sqrt(2) + 1e-9 for each in pf.expected_errors(faithful, joint).shares)
 
 
-def test_blocks_are_told_across(joint):
-    product = pf.compose(joint, pf.LIP(0.5), [["town"], ["sex"]])
-    alone = pf.expected_errors(product, joint)
-    both = pf.expected_errors(product, joint, of=[("town", "sex")])
-    assert len(both.shares) == 6
-    assert alone.typical >= 1
-
-
 def test_without_variants_nothing_is_sharper(joint, protocol):
     merged = without_variants(protocol)
     whole, less = (pf.expected_errors(each, joint) for each in (protocol, merged))

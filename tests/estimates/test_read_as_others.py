@@ -16,7 +16,7 @@ from privacyfunnel.estimates.measuring import Meter
 from privacyfunnel.estimates.noisy_counts import NoisyCounts, most_read_otherwise
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.domain import Domain
-from privacyfunnel.tables.reading_back import Tally, tally
+from privacyfunnel.tables.reading_back import tally
 
 SIZES = {"town": 3, "work": 3, "sex": 2, "ill": 2}
 
@@ -88,8 +88,8 @@ def test_a_value_that_is_read_as_another_has_an_interval_that_holds_it(with_a_ra
 def test_who_may_be_read_as_another_widens_intervals_on_the_side_where_it_counts(with_a_rare_town):
     _, protocol, released = with_a_rare_town
     counts = tally(protocol, released)
-    noisy = [NoisyCounts.of(protocol, 0)]
-    scorers = [Scorer(protocol.blocks[0])]
+    noisy = [NoisyCounts.of(protocol)]
+    scorers = [Scorer(protocol.block)]
     plain, ours = Meter(counts, scorers), AsReadMeter(counts, scorers, noisy)
     towns = noisy[0].codes[:, 0]
     A, B = ((towns == code).astype(float)[None, :] for code in (0, 1))
@@ -105,19 +105,6 @@ def test_who_may_be_read_as_another_widens_intervals_on_the_side_where_it_counts
         widened.append((float((low - lower)[0]), float((higher - high)[0])))
     assert max(down for down, _ in widened) >= 8 / 500  # the 8 people are read as living in one of these
     assert max(up for _, up in widened) == 0  # and nobody who lives there is read as living in C
-
-
-def test_what_is_open_of_several_blocks_adds_up(with_a_rare_town):
-    """Of a product, anybody who is read as another in one block may count as much as a person can."""
-    _, protocol, _ = with_a_rare_town
-    noisy, scorer = NoisyCounts.of(protocol, 0), Scorer(protocol.blocks[0])
-    two = AsReadMeter(Tally(np.zeros((1, 2), dtype=np.int64), np.array([500])), [scorer, scorer], [noisy, noisy])
-    rows = (noisy.codes[:, 0] == noisy.codes[noisy.inputs[noisy.read_as[noisy.rare]], 0][0]).astype(float)[None, :]
-    alone = noisy.most(noisy.rare[None, :].astype(float), 1.0, 0.025).item() / 500
-    off = two._moved({0: rows, 1: rows}, {}, np.zeros((1, 1)), (0.0, 1.0), 1)(0.025)
-    assert off.shape == (1, 1)
-    assert 0 < off.item() <= 2 * alone
-    assert two._moved({0: rows}, {}, np.zeros(1), (0.0, 1.0), 1)(0.025).item() <= off.item()
 
 
 def test_models_and_replicates_are_refused_where_people_are_read_as_others():

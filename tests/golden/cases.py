@@ -174,7 +174,6 @@ PEOPLE = {
         "part of the people": f"{SOME} --epsilon 0.3 --where \"town = 'Ashford' and age >= 40\" --gap 0.0001",
         "columns chosen": "people.csv --secret obese --columns auto --coarsen auto --epsilon 0.5",
         "merged": f"{FEW} --notion srlip --epsilon 1 --coarsen search --group town:north=Ashford,Clayton",
-        "blocks": f"{SOME} --notion srlip --epsilon 0.5 --blocks sex+height,weight",
         "information": f"{ALL} --epsilon 0.1 --objective information",
     }),
 }  # fmt: skip

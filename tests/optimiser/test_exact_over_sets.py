@@ -21,7 +21,7 @@ EACH = pf.Promises(a=pf.LIP(0.5), b=pf.LDP(0.9))
 
 def check_exact(protocol, joint):
     """Nobody is released with another town, and every clause is kept over its set."""
-    (block,) = protocol.blocks
+    block = protocol.block
     assert block.exact == ("town",)
     values = block.channel.inputs, block.labels[block.channel.outputs]
     towns = [block.codes[x, list(protocol.attributes).index("town")] for x in values]
@@ -65,12 +65,12 @@ def test_combinations_that_nobody_has_are_released_within_their_town():
     for objective in ("information", "faithful"):
         protocol = pf.optimise(joint, pf.robust(pf.LIP(0.6), within="nested"), objective=objective, exact=["town"])
         check_exact(protocol, joint)
-        assert protocol.blocks[0].channel.n_inputs == 12
+        assert protocol.block.channel.n_inputs == 12
 
 
 def test_a_town_that_says_too_much_for_some_population_is_named():
     joint = pf.Joint([[[300, 300], [30, 20]], [[300, 300], [20, 30]]], attributes=["town", "sport"])
-    assert pf.optimise(joint, pf.LIP(0.1), exact=["town"]).blocks[0].exact == ("town",)
+    assert pf.optimise(joint, pf.LIP(0.1), exact=["town"]).block.exact == ("town",)
     for within in ("intervals", "nested"):
         with pytest.raises(InvalidPromise, match=r"town = 1 .*say more of S than is promised") as refused:
             pf.optimise(joint, pf.robust(pf.LIP(0.1), within=within), exact=["town"])

@@ -64,14 +64,14 @@ def small():
 def same(one, other):
     one = published(one)
     assert other.notion == one.notion
-    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
-        assert mine.columns == theirs.columns
-        assert mine.channel.n_outputs == theirs.channel.n_outputs
-        for field in ("starts", "outputs", "numerators"):
-            assert np.array_equal(getattr(mine.channel, field), getattr(theirs.channel, field))
-        for field in ("codes", "labels", "marginal", "draw"):
-            assert np.array_equal(getattr(mine, field), getattr(theirs, field))
-        assert mine.values.tolist() == theirs.values.tolist()
+    mine, theirs = one.block, other.block
+    assert mine.columns == theirs.columns
+    assert mine.channel.n_outputs == theirs.channel.n_outputs
+    for field in ("starts", "outputs", "numerators"):
+        assert np.array_equal(getattr(mine.channel, field), getattr(theirs.channel, field))
+    for field in ("codes", "labels", "marginal", "draw"):
+        assert np.array_equal(getattr(mine, field), getattr(theirs, field))
+    assert mine.values.tolist() == theirs.values.tolist()
     for field in ("utility", "upper_bound", "entropy", "how", "secret", "secret_readings", "attributes", "fitted"):
         assert getattr(one, field) == getattr(other, field)
 

@@ -165,7 +165,7 @@ def test_a_preview_shows_the_first_rows_and_values_they_can_be_released_as(table
     rows = pa_csv.read_csv(table).select(["sex", "town"]).slice(0, 50).to_pylist()
     assert shown.columns == ("sex", "town")
     assert list(shown.before) == [(row["sex"], row["town"]) for row in rows]
-    (block,) = protocol.blocks
+    block = protocol.block
     Q, values = block.channel.dense(), [tuple(v) for v in block.values.tolist()]
     written = [values[x] for x in block.labels]
     for before, after in zip(shown.before, shown.after, strict=True):

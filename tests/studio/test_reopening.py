@@ -56,8 +56,8 @@ def test_a_recipe_of_the_studio_runs_and_finds_the_same(table, tmp_path, capsys)
     found = pf.Protocol.load(tmp_path / "people-release" / "protocol.json")
     mine = solved.account.protocol
     assert (found.notion, found.attributes, found.fitted) == (mine.notion, mine.attributes, "exact counts")
-    assert found.blocks[0].columns == mine.blocks[0].columns
-    assert (found.blocks[0].channel.numerators == mine.blocks[0].channel.numerators).all()
+    assert found.block.columns == mine.block.columns
+    assert (found.block.channel.numerators == mine.block.channel.numerators).all()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
     protocol = solved.account.protocol
     assert protocol.notion == promise.made_for(counts.exact.joint)
     assert solved.account.verdict.holds
-    assert protocol.blocks[0].exact == wanted.exact
+    assert protocol.block.exact == wanted.exact
     made = from_content(tomllib.loads(desk.recipe_of(solved, opened, counts, 30.0)), "recipe")
     for key, value in said.items():
         assert getattr(made.fit, key) == value

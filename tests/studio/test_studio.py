@@ -468,7 +468,7 @@ def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studi
         assert too_wide(page) <= 0
         choose(page, "obese", ["weight", "town"])
         shows(page, pf.LIP(0.5).words())
-        (block,) = pf.Protocol.load(get(page, "Protocol", tmp_path)).blocks
+        block = pf.Protocol.load(get(page, "Protocol", tmp_path)).block
         columns = {column.name: column for column in block.columns}
         assert columns["weight"].edges == (0, 75, 400)
         assert len(columns["town"]) == 3  # with the others
@@ -628,7 +628,7 @@ def test_more_can_be_promised_and_what_is_shown_is_what_was_chosen(open_studio, 
 
         page.locator("#exact").get_by_label("sex").check()
         shows(page, "Released exactly as they are: sex.")
-        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).blocks[0].exact == ("sex",)
+        assert pf.Protocol.load(get(page, "Protocol", tmp_path)).block.exact == ("sex",)
 
         page.select_option("#second", "town")
         choose(page, "obese", ["sex", "town"])

@@ -43,8 +43,7 @@ class Estimates(Shown):
 
     rows: int
     way: Way
-    """Whether rows were counted as they stand, or worked back from how the channel draws them. Questions across blocks
-    are always of the second kind: each table says its own way."""
+    """Whether rows were counted as they stand, or worked back from how the channel draws them."""
     why: str
     """Why, in a sentence."""
     confidence: float

@@ -25,10 +25,7 @@ from privacyfunnel.estimates.measuring import Forecast, Measured, Meter, Targets
 from privacyfunnel.estimates.noisy_counts import NoisyCounts
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
-from privacyfunnel.typing import Integers, Matrix
-
-Cells = NDArray[np.float64]
-"""Numbers with one axis for each block that matters."""
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 
 class AsReadMeter(Meter):
@@ -63,7 +60,7 @@ class AsReadMeter(Meter):
         size = super().measure(self._as_read(group)) if group else None
         left_open = self._left_open(targets, group, found, size, ends)
 
-        def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Cells, Cells]:
+        def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
             (low, high), (down, up) = found.between(tail, wanted), left_open(tail)
             return np.maximum(low - down, ends[0]), np.minimum(high + up, ends[1])
 
@@ -84,13 +81,13 @@ class AsReadMeter(Meter):
         found: Measured | Forecast,
         size: Measured | Forecast | None,
         ends: tuple[float, float],
-    ) -> Callable[[float], tuple[Cells, Cells]]:
+    ) -> Callable[[float], tuple[Vector, Vector]]:
         """How much further down and up quotients may lie; `size` is that of the group, if not everybody is meant."""
         theta = np.clip(found.values, *ends)
         below, above = (self._moved(targets, group, theta, ends, side) for side in (-1, 1))
         fewer = None if size is None else self._moved(group, {}, size.values, (0.0, 1.0), -1)
 
-        def open_at(tail: float) -> tuple[Cells, Cells]:
+        def open_at(tail: float) -> tuple[Vector, Vector]:
             least = 1.0
             if size is not None and fewer is not None:
                 least = max((size.values - quantile(tail) * size.errors - fewer(tail)).item(), NOT_SURE)
@@ -99,23 +96,11 @@ class AsReadMeter(Meter):
         return open_at
 
     def _moved(
-        self, targets: Targets, group: Targets, theta: Cells, ends: tuple[float, float], side: int
-    ) -> Callable[[float], Cells]:
-        """The most that Σ N_x (h(x) − h(r(x))) can be, of all people; with the side −1, the most of its opposite.
-
-        Of several blocks, anybody who is read as another in one of them counts as much as a person can.
-        """
-        blocks, width = sorted({*targets, *group}), ends[1] - ends[0]
-        parts: list[tuple[list[int], NoisyCounts, Matrix]] = []
-        for axis, k in enumerate(blocks):
-            noisy, whole = self.noisy[k], np.ones((1, len(self.noisy[k].codes)))
-            own, within, read = targets.get(k, whole), group.get(k, whole), noisy.inputs[noisy.read_as]
-            if len(blocks) == 1:
-                h = own - theta[:, None] * within
-                more = np.maximum(side * (h - h[:, read]), 0.0)
-            else:
-                more = width * ((own != own[:, read]) | (within != within[:, read])).astype(np.float64)
-            parts.append(([-1 if i == axis else 1 for i in range(len(blocks))], noisy, more))
-        return lambda tail: np.asarray(
-            sum((noisy.most(more, width, tail) / noisy.people).reshape(shape) for shape, noisy, more in parts)
-        )
+        self, targets: Targets, group: Targets, theta: Vector, ends: tuple[float, float], side: int
+    ) -> Callable[[float], Vector]:
+        """The most that Σ N_x (h(x) − h(r(x))) can be, of all people; with the side −1, the most of its opposite."""
+        (k,) = {*targets, *group}
+        noisy, whole = self.noisy[k], np.ones((1, len(self.noisy[k].codes)))
+        h = targets.get(k, whole) - theta[:, None] * group.get(k, whole)
+        more = np.maximum(side * (h - h[:, noisy.inputs[noisy.read_as]]), 0.0)
+        return lambda tail: noisy.most(more, ends[1] - ends[0], tail) / noisy.people

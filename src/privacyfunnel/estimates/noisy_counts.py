@@ -1,4 +1,4 @@
-"""Noisy counts of a private fit: what its file tells of the table that it was fitted on, for one block's columns."""
+"""Noisy counts of a private fit: what its file tells of the table that it was fitted on, by combinations of values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 MOST_LISTED = 50_000
-"""Combinations of a block's values that are looked at one by one: tables of shares have a number for each of them."""
+"""Combinations of values that are looked at one by one: tables of shares have a number for each of them."""
 LAPLACE_KURTOSIS = 3.0
 """Excess kurtosis of Laplace noise; of a sum it is smaller."""
 STEPS = 30
@@ -32,7 +32,7 @@ FISHER = 24.0
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
-    """Combinations of values of a block's columns, and how many people of the fitted table have each, with noise."""
+    """Combinations of values, and how many people of the fitted table have each, with noise."""
 
     codes: Integers = field(repr=False)
     """codes[i, j]: the value of column j in the combination i."""
@@ -49,9 +49,9 @@ class NoisyCounts:
     """Whether these are all combinations of the domain; if not, some people have others."""
 
     @classmethod
-    def of(cls, protocol: Protocol, k: int) -> NoisyCounts:
-        """What the file tells of the columns of block k."""
-        noise, block = _noise(protocol), protocol.blocks[k]
+    def of(cls, protocol: Protocol) -> NoisyCounts:
+        """What the file tells."""
+        noise, block = _noise(protocol), protocol.block
         codes, counts, cells = _marginal(noise, protocol, block)
         whole = noise.codes is None
         inputs = _places(block.codes, codes)
@@ -172,19 +172,16 @@ def read_otherwise(protocol: Protocol) -> int:
 
 def most_read_otherwise(protocol: Protocol, tail: float) -> float:
     """No more people have a combination that is read as another one, but for the chance `tail` of the noise."""
-    noisy = [NoisyCounts.of(protocol, k) for k in range(len(protocol.blocks))]
-    found = sum(float(each.most(each.rare[None, :].astype(np.float64), 1.0, tail).item()) for each in noisy)
-    return min(float(_noise(protocol).people), found)
+    noisy = NoisyCounts.of(protocol)
+    found = noisy.most(noisy.rare[None, :].astype(np.float64), 1.0, tail)
+    return min(float(noisy.people), float(found.item()))
 
 
 def _inputs(protocol: Protocol) -> NDArray[np.bool_]:
     """Which combinations of the noisy counts are read as they are."""
     noise = _noise(protocol)
     codes = noise.combinations(_columns(noise, protocol))
-    known = np.ones(len(codes), dtype=bool)
-    for block in protocol.blocks:
-        known &= _places(codes[:, _own(noise, block)], block.codes) >= 0
-    return known
+    return _places(codes[:, _own(noise, protocol.block)], protocol.block.codes) >= 0
 
 
 def _noise(protocol: Protocol) -> Noise:
@@ -194,7 +191,7 @@ def _noise(protocol: Protocol) -> Noise:
 
 
 def _columns(noise: Noise, protocol: Protocol) -> Sequence[Column]:
-    columns = {column.name: column for block in protocol.blocks for column in block.columns}
+    columns = {column.name: column for column in protocol.columns}
     return [columns[name] for name in noise.attributes]
 
 

@@ -61,7 +61,7 @@ def follow_up(
     """The follow-up to `after` that keeps the most of X, while everything released keeps the promise together.
 
     `joint` has the columns that were released before, or finer ones, and possibly more. `histories` says which
-    outcomes of the earlier releases need a channel, histories[i] being the outputs of all their blocks; without it, all
+    outcomes of the earlier releases need a channel, histories[i] being one output of each; without it, all
     that can occur. Those that cannot occur on `joint` are left out. With `keep_rows`, who did not change keeps their
     row, as many others as possible are followed up, and of what is then possible it tells the most; `joint` has the
     columns that were released before, and today's. For each who changed, up to `cover` others may have new rows, too.

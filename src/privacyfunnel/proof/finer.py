@@ -15,9 +15,7 @@ def level_for_finer(protocol: Protocol, finer: Joint, notion: Notion) -> float:
 
     Each column of the protocol is one of these, or a coarser one; columns that it does not release may be known, too.
     """
-    if len(protocol.blocks) > 1:
-        raise InvalidInput("what people with finer knowledge learn is computed for protocols of one block")
-    block = protocol.blocks[0]
+    block = protocol.block
     inputs = block.inputs_of(finer)
     if (inputs < 0).any():
         raise InvalidInput("the distribution has values that the protocol does not know")

@@ -79,12 +79,11 @@ class _Outcomes:
             self._follow(protocol, before)
             self._draws[name] = [*before, self._outputs.shape[1] - 1]
         else:
-            first = self._outputs.shape[1]
-            for block in protocol.blocks:
-                own = Entries.of(block.channel).at(inputs_read(block, self._joint))
-                _check_size(self.entries, own, self._joint)
-                self._renumber(self.entries.times(own, block.channel.n_outputs), block.channel.n_outputs)
-            self._draws[name] = list(range(first, self._outputs.shape[1]))
+            block = protocol.block
+            own = Entries.of(block.channel).at(inputs_read(block, self._joint))
+            _check_size(self.entries, own, self._joint)
+            self._renumber(self.entries.times(own, block.channel.n_outputs), block.channel.n_outputs)
+            self._draws[name] = [self._outputs.shape[1] - 1]
 
     def _follow(self, follow_up: FollowUp, before: list[int]) -> None:
         """P(y|x, h) for the history h that an outcome holds; outcomes whose history has no channel are out."""

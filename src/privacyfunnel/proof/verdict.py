@@ -60,13 +60,11 @@ class Certificate(Shown):
     """How far lifts go down, up and apart, each rounded up."""
     reason: str
     """Why it holds, or why it does not, in a line."""
-    chained: bool = False
-    """Whether the level was bounded block by block, the product having too many outputs to go through them all."""
     draws: bool | None = None
     """Whether rows drawn for values never seen keep the promise, too; None if the protocol draws none."""
     marginal_error: float | None = None
     """Of a faithful release: the largest |P(Y = x) − P(X = x)| on this distribution, rounded up; at most 2⁻³⁰ on the
-    one that it was fitted on. With several blocks, the largest of any of them."""
+    one that it was fitted on."""
 
     levels: tuple[Level, ...] = ()
     """Of each thing that the promise speaks of, by itself."""

@@ -1,4 +1,4 @@
-"""Block: an exact channel for some of the attributes, with what its inputs and outputs stand for."""
+"""Block: an exact channel for the attributes, with what its inputs and outputs stand for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from privacyfunnel.typing import Integers
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A channel for some of the attributes: its input x stands for the values numbered codes[x, :]."""
+    """A channel for the attributes: its input x stands for the values numbered codes[x, :]."""
 
     columns: tuple[Column, ...]
     codes: Integers

@@ -100,7 +100,7 @@ class _File(BaseModel):
     objective: Objective
     likeness: LikenessInFile | None
     how: str = Field(max_length=LONGEST_TEXT)
-    blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+    blocks: tuple[_Block]
     noise: NoiseInFile | None = None
     precision: _Precision | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
@@ -124,7 +124,7 @@ def to_text(protocol: Protocol) -> str:
         "objective": protocol.objective,
         "likeness": asdict(protocol.likeness) if protocol.likeness else None,
         "how": protocol.how,
-        "blocks": [_plain_block(block) for block in protocol.blocks],
+        "blocks": [_plain_block(protocol.block)],
         "noise": plain_noise(protocol.noise) if protocol.noise is not None else None,
         **({"precision": asdict(protocol.precision)} if protocol.precision is not None else {}),
     }
@@ -173,16 +173,12 @@ def _to_protocol(file: _File) -> Protocol:
     if file.secret_readings and file.secret != " and ".join(reading.name for reading in file.secret_readings):
         raise InvalidProtocol("the secret that is named is not the one that is read")
     _check_secrets(notion, [reading.name for reading in file.secret_readings])
-    names = [column.name for block in file.blocks for column in block.columns]
+    names = [column.name for column in file.blocks[0].columns]
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")
-    if len(file.blocks) > 1 and any(block.variants is not None for block in file.blocks):
-        raise InvalidProtocol("several blocks cannot have outputs that share their values")
-    if len(file.blocks) > 1 and any(block.draw is not None for block in file.blocks):
-        raise InvalidProtocol("several blocks cannot draw values never seen")
     return Protocol(
         notion,
-        tuple(_to_block(block) for block in file.blocks),
+        _to_block(file.blocks[0]),
         file.utility_nats,
         file.upper_bound_nats,
         file.entropy_nats,
@@ -218,7 +214,7 @@ def _to_precision(file: _File, names: list[str]) -> Precision | None:
 def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
     """What a faithful release leaves as it was; its outputs must be the values themselves."""
     found = likeness_in(file.likeness, file.objective, names)
-    if found is not None and any(block.labels != tuple(range(len(block.values))) for block in file.blocks):
+    if found is not None and file.blocks[0].labels != tuple(range(len(file.blocks[0].values))):
         raise InvalidProtocol("the outputs of a faithful release are the values themselves, in order")
     return found
 
@@ -238,8 +234,7 @@ def likeness_in(found: LikenessInFile | None, objective: Objective, names: Seque
 
 def _to_noise(file: _File) -> Noise | None:
     """The noisy counts, for the columns that are released."""
-    columns = [column for block in file.blocks for column in block.columns]
-    return noise_in(file.noise, file.fitted, file.people, columns, ordered=len(file.blocks) == 1)
+    return noise_in(file.noise, file.fitted, file.people, file.blocks[0].columns)
 
 
 def _to_block(block: _Block) -> Block:

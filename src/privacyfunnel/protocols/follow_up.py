@@ -59,7 +59,7 @@ class Steps:
     codes: Integers
     """codes[x, j]: the values of X, by their numbers in the columns."""
     histories: Integers
-    """histories[h]: an output of every block of every earlier release, the first release's first; each once."""
+    """histories[h]: an output of every earlier release, the first release's first; each once."""
     pairs: Integers
     """pairs[i] = (h, x): the inputs, each a value x that can have the history h; in increasing order."""
     channel: Channel
@@ -188,7 +188,7 @@ class FollowUp(Protocol):
         return FollowUp(**{**vars(self), **changes})
 
     @property
-    def blocks(self) -> NoReturn:
+    def block(self) -> NoReturn:
         """There is no channel from X alone."""
         raise InvalidInput(ONE_RELEASE)
 
@@ -208,9 +208,9 @@ class FollowUp(Protocol):
         return None
 
     def with_block(self, block: Block) -> Protocol:
-        """A protocol with one of the blocks that stand for its channels, to draw with or to read back."""
+        """A protocol with one of the channels that stand for its channels, to draw with or to read back."""
         return Protocol(
-            self.notion, (block,), self.utility, self.upper_bound, self.entropy, self.how, self.secret,
+            self.notion, block, self.utility, self.upper_bound, self.entropy, self.how, self.secret,
             self.secret_readings, fitted=self.fitted, likeness=self.likeness, people=self.people,
             at_least=self.at_least, noise=self.noise,
         )  # fmt: skip
@@ -218,7 +218,7 @@ class FollowUp(Protocol):
     @property
     def releases(self) -> int:
         """How many releases there are with this one."""
-        return len(list(earlier(self))) + 1
+        return length(self)
 
     def sanitise(  # type: ignore[override]  # what was released before is asked for, and there are no variants
         self,
@@ -281,27 +281,14 @@ def earlier(protocol: Protocol) -> Iterator[Protocol]:
         yield protocol.before
 
 
-def blocks_of(protocol: Protocol) -> tuple[Block, ...]:
-    """The blocks of a protocol of one release; a follow-up has none."""
-    return () if isinstance(protocol, FollowUp) else protocol.blocks
-
-
-def outputs_of(protocol: Protocol) -> int:
-    """How many numbers say what one release of a protocol put out."""
-    return 1 if isinstance(protocol, FollowUp) else len(protocol.blocks)
-
-
 def most_outputs(protocol: Protocol) -> list[int]:
     """How many outputs each number of a history can be one of, with the release of this protocol."""
-    found: list[int] = []
-    for one in (*earlier(protocol), protocol):
-        if isinstance(one, FollowUp):
-            found.append(len(one.steps.codes))
-        else:
-            found += [block.channel.n_outputs for block in one.blocks]
-    return found
+    return [
+        len(one.steps.codes) if isinstance(one, FollowUp) else one.block.channel.n_outputs
+        for one in (*earlier(protocol), protocol)
+    ]
 
 
 def length(protocol: Protocol) -> int:
-    """How many numbers say what was released of somebody, with the release of this protocol."""
-    return sum(map(outputs_of, (*earlier(protocol), protocol)))
+    """How many numbers say what was released of somebody, with the release of this protocol: one for each release."""
+    return 1 + sum(1 for _ in earlier(protocol))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.protocols.follow_up import FollowUp, length, outputs_of
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
@@ -144,12 +144,6 @@ def _pair(was: Column, today: Column) -> Pair:
 
 def _written(before: Protocol, histories: Integers) -> dict[str, Integers]:
     """For every history, the codes by which the last release's row was written, by column."""
-    last = histories[:, length(before) - outputs_of(before) :]
-    if isinstance(before, FollowUp):
-        rows = before.steps.codes[last[:, 0]]
-        return {column.name: rows[:, j] for j, column in enumerate(before.steps.columns)}
-    found: dict[str, Integers] = {}
-    for k, block in enumerate(before.blocks):
-        rows = block.codes[block.labels[last[:, k]]]
-        found |= {column.name: rows[:, j] for j, column in enumerate(block.columns)}
-    return found
+    last = histories[:, -1]
+    rows = before.steps.codes[last] if isinstance(before, FollowUp) else before.block.codes[before.block.labels[last]]
+    return {column.name: rows[:, j] for j, column in enumerate(before.columns)}

@@ -158,13 +158,12 @@ class Described:
 
 def fields_of(protocol: Protocol) -> Iterator[Field]:
     """The columns of the table that a protocol releases."""
-    for block in protocol.blocks:
-        for column in block.columns:
-            values = tuple(column.released_values.to_pylist())
-            words = encoder_of(column).how
-            yield Field(column.name, _type(column), values, None in column.labels, _ordered(column), words)
-    if protocol.variant is not None:
-        most = max(int(block.variants.max()) for block in protocol.blocks if block.variants is not None)
+    for column in protocol.columns:
+        values = tuple(column.released_values.to_pylist())
+        words = encoder_of(column).how
+        yield Field(column.name, _type(column), values, None in column.labels, _ordered(column), words)
+    if protocol.variant is not None and protocol.block.variants is not None:
+        most = int(protocol.block.variants.max())
         words = VARIANT.format(protocol.variant)
         yield Field(protocol.variant, "integer", tuple(range(most + 1)), False, False, words)
 

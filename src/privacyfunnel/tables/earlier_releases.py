@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.any_file import digest_of
-from privacyfunnel.protocols.follow_up import FollowUp, earlier, outputs_of
+from privacyfunnel.protocols.follow_up import FollowUp, earlier
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.database import as_text, clear_errors, connect, hearing
 from privacyfunnel.tables.reading_back import released_outputs
@@ -54,24 +54,21 @@ class Earlier:
         names: list[str] = []
         tables = ""
         for i, (protocol, table) in enumerate(zip(protocols, released, strict=True)):
-            own = [f"y{len(names) + k}" for k in range(outputs_of(protocol))]
-            self._read_one(protocol, table, f"{EARLIER}_{i}", own)
+            names.append(f"y{i}")
+            self._read_one(protocol, table, f"{EARLIER}_{i}", names[-1])
             tables += f" JOIN {EARLIER}_{i} USING (person)" if tables else f"{EARLIER}_{i}"
-            names += own
         self.execute(f"CREATE OR REPLACE TEMP TABLE {EARLIER} AS SELECT person, {', '.join(names)} FROM {tables}")
         return names
 
-    def _read_one(self, protocol: Protocol, table: Any, part: str, names: list[str]) -> None:
+    def _read_one(self, protocol: Protocol, table: Any, part: str, name: str) -> None:
         """One release as a table of persons and outputs, each person once."""
         _check_drawn_by(protocol, table)
-        listed = ", ".join(f"{name} BIGINT" for name in names)
-        self.execute(f"CREATE OR REPLACE TEMP TABLE {part} (person VARCHAR, {listed})")
+        self.execute(f"CREATE OR REPLACE TEMP TABLE {part} (person VARCHAR, {name} BIGINT)")
         for persons, y in released_outputs(
             readable(protocol), table, self.person, delimiter=self.delimiter, encoding=self.encoding
         ):
-            columns = {name: y[:, k] for k, name in enumerate(names)}
-            self.connection.register(CHUNK, pa.table({"person": persons, **columns}))
-            self.execute(f"INSERT INTO {part} SELECT nullif(person, ''), {', '.join(names)} FROM {CHUNK}")
+            self.connection.register(CHUNK, pa.table({"person": persons, name: y[:, 0]}))
+            self.execute(f"INSERT INTO {part} SELECT nullif(person, ''), {name} FROM {CHUNK}")
             self.connection.unregister(CHUNK)
         counted = f"SELECT count(*), count(person), count(DISTINCT person) FROM {part}"
         rows, named, different = self.connection.execute(counted).fetchall()[0]

@@ -42,7 +42,7 @@ def counts(draw, *, max_s=2, min_x=2, max_x=3, largest=(3, 30, 1000, 10**6)):
 
 def protocol_of(joint, N, notion):
     block = block_of(joint, Channel.from_numerators(N))
-    return Protocol(notion, (block,), 0.0, joint.entropy, joint.entropy, "by hand", "S")
+    return Protocol(notion, block, 0.0, joint.entropy, joint.entropy, "by hand", "S")
 
 
 # --- levels over the set --------------------------------------------------------------------------
@@ -98,23 +98,6 @@ def test_level_over_speaks_of_the_protocol_s_own_promise_unless_told_otherwise()
     assert pf.level_over(joint, protocol, notion=pf.LDP(1.0)).notion == pf.LDP(1.0)
     with pytest.raises(pf.PrivacyFunnelError, match="between 0 and 1"):
         pf.level_over(joint, protocol, 1.5)
-
-
-def test_products_of_blocks_have_a_level_over_the_set_as_well():
-    rng = np.random.default_rng(4)
-    joint = pf.Joint(rng.integers(20, 400, (2, 3, 2)))
-    product = pf.compose(joint, pf.SRLIP(1.0))
-    found = pf.level_over(joint, product, 0.9)
-    assert found.level > found.sample_level > 0
-    dense = product.channel_on(joint)
-    whole = certify_channel(_rounded(dense), joint, pf.robust(pf.SRLIP(1.0), 0.9))
-    assert whole.level == pytest.approx(found.level, rel=1e-6)
-
-
-def _rounded(Q):
-    N = np.floor(Q * 2**32).astype(np.int64)
-    N[N.argmax(axis=0), np.arange(N.shape[1])] += 2**32 - N.sum(axis=0)
-    return Channel.from_numerators(N[N.any(axis=1)])
 
 
 # --- optima over the set ---------------------------------------------------------------------------
@@ -302,7 +285,6 @@ def test_a_robust_promise_is_read_back_as_it_was_written(notion):
         (lambda: notion_from({"notion": "robust", "confidence": 0.9}), "not one of|parameters"),
         (lambda: pf.sharpness(pf.Joint([[1, 2], [3, 4]]), pf.LIP(1.0)), "robust promise"),
         (lambda: bisected(pf.Joint([[1, 2], [3, 4]]), pf.LIP(1.0)), "robust promise"),
-        (lambda: pf.compose(pf.Joint([[[1, 2], [3, 4]]] * 2), pf.robust(pf.SRLIP(1.0))), "use optimise"),
         (lambda: pf.optimise([pf.Joint([[1, 2], [3, 4]])], pf.robust(pf.LIP(1.0))), "one joint"),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_draw_is_a_function_of_key_person_values_and_earlier_outputs(chain, ag
     labels = [column.labels for column in steps.columns]
     known = {int(mark): tuple(y) for mark, y in zip(records["mark"][:, 0], records["y"].tolist(), strict=True)}
     for row in table.iloc[:60].itertuples():
-        town = first.blocks[0].columns[0].labels.index(row.town)
+        town = first.block.columns[0].labels.index(row.town)
         own = mac(ledger.key.secret, drawing_digest(first), town, row.id)
         x = steps.codes.tolist().index([labels[0].index(row.town), labels[1].index(row.sex)])
         found = []
@@ -194,7 +194,7 @@ def test_histories_that_a_follow_up_was_not_fitted_for_are_refused_with_their_nu
     joint = pf.Joint.from_table(table, "ill", ["town", "sex"])
     some = pf.optimise(joint, pf.LIP(0.25), after=first, histories=np.array([[0], [1]]))
     drawn = first.sanitise(table, **again).town
-    others = int((~drawn.isin([first.blocks[0].values[y][0] for y in (0, 1)])).sum())
+    others = int((~drawn.isin([first.block.values[y][0] for y in (0, 1)])).sum())
     with pytest.raises(UnseenValues, match=f"of {others:,} people something was released"):
         some.sanitise(table, **again)
     with pytest.raises(UnseenValues, match="not fitted on some values"):

@@ -78,7 +78,7 @@ def protocol(joint):
 
 def by_hand(joint, N):
     """A protocol with the channel N[y, x] / 2³², whatever it promises."""
-    return Protocol(pf.LIP(50), (block_of(joint, Channel.from_numerators(N)),), 0.0, 0.0, 0.0, "by hand", "S")
+    return Protocol(pf.LIP(50), block_of(joint, Channel.from_numerators(N)), 0.0, 0.0, 0.0, "by hand", "S")
 
 
 def count_errors(table, joint, protocol, releases):
@@ -304,7 +304,7 @@ def test_released_frequencies_match_the_channel_on_ten_million_rows(session):
     released = protocol.sanitise_spark(frame, keep_order=True)
     found = released.groupBy(F.spark_partition_id(), "town", "smoker").count().collect()
     released.unpersist()
-    block = protocol.blocks[0]
+    block = protocol.block
     outputs = {tuple(block.values[label].tolist()): y for y, label in enumerate(block.labels)}
     observed = np.zeros((len(outputs), n))
     for place, town, smoker, count in found:

@@ -172,10 +172,6 @@ def regression(
     """The same from the tally of a release, for rows that are known to be counted or worked back."""
     asker = Asker(protocol)
     reader = Meters(protocol, counts, way, asker).reader(model.columns, {}, Presentation(confidence, model=False))
-    if reader.meter.way != way:
-        why = (
-            "The model's columns were released in blocks of their own, so scores are corrected for how rows are drawn."
-        )
     faithful, noisy = protocol.objective == "faithful", protocol.noise is not None
     return _solved(reader, counts.rows, model, family, why=why, faithful=faithful, noisy=noisy)
 

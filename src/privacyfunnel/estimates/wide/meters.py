@@ -40,9 +40,9 @@ NOT_TOLD = (
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The columns that a question names, as one block."""
+    """The columns that a question names."""
 
-    blocks: tuple[Block, ...]
+    block: Block
 
 
 class WideMeters:
@@ -51,7 +51,7 @@ class WideMeters:
     def __init__(self, protocol: WideProtocol, released: ReleasedRows, way: Way = "counted") -> None:
         self.protocol, self.released, self.way = protocol, released, way
         self.rows = released.rows
-        self.asker = Asker(Asked((_nobody(protocol),)))
+        self.asker = Asker(Asked(_nobody(protocol)))
         self._known: dict[tuple[int, ...], tuple[Meter, Asker]] = {}
 
     @classmethod
@@ -141,7 +141,7 @@ class WideMeters:
         if self.way == "counted":
             meter = StandingMeter(tally, scorers, self.protocol.people)
         meter.leaning = self.leaning
-        return meter, Asker(Asked((block,)))
+        return meter, Asker(Asked(block))
 
     def _moves(self, columns: tuple[int, ...]) -> Moves:
         return moves_of(self.protocol.plan, self.protocol.model.sizes, columns)

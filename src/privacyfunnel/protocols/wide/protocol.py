@@ -63,7 +63,6 @@ class WideProtocol:
     objective: ClassVar[Literal["faithful"]] = "faithful"
     variant: ClassVar[None] = None
     draw: ClassVar[None] = None
-    blocks: ClassVar[tuple[()]] = ()
 
     def __post_init__(self) -> None:
         check_tables(self.tables, self.noise, self.epsilon, self.notion.epsilon)

@@ -1,8 +1,6 @@
-"""A good mixture of posteriors, fast and without a proof: for one block of many, where rows may be very many."""
+"""A good mixture of posteriors, fast and without a proof: for one column of many, where rows may be very many."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from privacyfunnel.optimiser.program.polytope import FEASIBLE, Columns, Polytope
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LIST_VERTICES = 20_000
-"""Up to this many candidates, listing takes no longer than a search: a block is solved dozens of times."""
+"""Up to this many candidates, listing takes no longer than a search: a column is solved dozens of times."""
 ROUNDS = 40
 """At most; a round that is not WORTH_A_ROUND ends them before."""
 STARTS = 8
@@ -35,7 +33,7 @@ MORE_ROWS = 48
 """Rows that are added at a time, when posteriors break rows that were left out."""
 
 
-def sketch(polytope: Polytope, stopped: Callable[[], bool]) -> tuple[Columns, Vector]:
+def sketch(polytope: Polytope) -> tuple[Columns, Vector]:
     """Posteriors of Δ and weights that mix to p_x, with little entropy.
 
     Few of very many rows bind: the search knows those that cut off the most and, from then on, those that a
@@ -49,7 +47,7 @@ def sketch(polytope: Polytope, stopped: Callable[[], bool]) -> tuple[Columns, Ve
         master.add(supports.vertices(polytope, n))
         return master.mixture()
     try:
-        corners = np.vstack([extremes(oracle)[0], peel(relaxed, oracle, stopped)[0].dense(n)])
+        corners = np.vstack([extremes(oracle)[0], peel(relaxed, oracle, _never)[0].dense(n)])
     except SolverFailure:  # nothing is left but p_x itself, and that by a hair's breadth
         return master.columns.take(np.zeros(1, dtype=np.int64)), np.ones(1)
     gained = 0.0
@@ -61,13 +59,13 @@ def sketch(polytope: Polytope, stopped: Callable[[], bool]) -> tuple[Columns, Ve
             oracle = Oracle(Polytope(polytope.G[used], polytope.p_x))
         q, y, _ = master.solve()
         before, gained = gained, float(entropy(polytope.p_x) - q @ master.columns.entropy())
-        if stopped() or (not len(broken) and 0 < gained < before * (1 + WORTH_A_ROUND)):
+        if not len(broken) and 0 < gained < before * (1 + WORTH_A_ROUND):
             break
         some = master.columns.take(rng.permutation(np.flatnonzero(q > 0))[:STARTS]).dense(n)
         random = rng.dirichlet(np.full(n, SHARPNESS), size=STARTS)
         try:
             corners = local_search(
-                oracle, y, np.vstack([0.5 * some + 0.5 * polytope.p_x, random]), LEAST_UNDERCUT, stopped
+                oracle, y, np.vstack([0.5 * some + 0.5 * polytope.p_x, random]), LEAST_UNDERCUT, _never
             )
         except SolverFailure:
             break
@@ -81,6 +79,11 @@ def remix(polytope: Polytope, columns: Columns) -> tuple[Columns, Vector]:
     master = Master(polytope.p_x)
     master.add(Columns.from_dense(polytope.draw_in(columns.dense(polytope.n_x))))
     return master.mixture()
+
+
+def _never() -> bool:
+    """Nothing stops it before it is done."""
+    return False
 
 
 def _first_rows(polytope: Polytope) -> Integers:

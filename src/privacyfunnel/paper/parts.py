@@ -1,8 +1,8 @@
-"""Blocks of attributes, each released by itself: what their outputs tell together.
+"""Columns that are released each by itself: what their outputs tell together.
 
-Given x, the outputs of different blocks are independent: P(y|x) = Π_b P(y_b|x_b). Somebody who knows the cell
-of x (a view) learns nothing of the secret from a block that the cell determines, so those blocks are
-left out. For the rest, P(s, cell, y) is p(s, x) with the channel of each block applied along its own axis.
+Given x, the outputs of different columns are independent: P(y|x) = Π_b P(y_b|x_b). Somebody who knows the cell
+of x (a view) learns nothing of the secret from a column that the cell determines, so those columns are
+left out. For the rest, P(s, cell, y) is p(s, x) with the channel of each column applied along its own axis.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits
 from privacyfunnel.promises.views import View
-from privacyfunnel.protocols.released import MOST_ENTRIES, fit_together
 from privacyfunnel.typing import Integers, Matrix
 
+MOST_ENTRIES = 40_000_000
+"""Numbers in one tensor P(s, …, y) of outputs that are gone through: more would take over 300 megabytes."""
 KEPT_ENTRIES = 4_000_000
 """Tensors up to this size are kept for the next time."""
 SAME_DIGITS = 12
@@ -33,79 +34,68 @@ Tensor = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A partition of the attributes into blocks, on a joint distribution and for some views."""
+    """The columns of a joint distribution one by one, for some views."""
 
     joint: Joint
-    blocks: tuple[tuple[str, ...], ...]
     views: list[View]
     _kept: dict[tuple[int, tuple[int, ...]], Tensor] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
-        return len(self.blocks)
+        return len(self.joint.attributes)
 
     @cached_property
     def joints(self) -> list[Joint]:
-        """The joint of the secret and each block."""
-        return [self.joint.over(block) for block in self.blocks]
+        """The joint of the secret and each column."""
+        return [self.joint.over([name]) for name in self.joint.attributes]
 
     @cached_property
     def inputs(self) -> list[Integers]:
-        """inputs[b][x]: the input of block b that x is."""
-        places = [[self.joint.attributes.index(name) for name in block] for block in self.blocks]
-        numbers = [np.unique(self.joint.codes[:, at], axis=0, return_inverse=True)[1] for at in places]
+        """inputs[b][x]: the input of column b that x is."""
+        numbers = [np.unique(codes, return_inverse=True)[1] for codes in self.joint.codes.T]
         return [number.ravel().astype(np.int64) for number in numbers]
 
     @cached_property
     def hidden(self) -> list[frozenset[int]]:
-        """For every view, the blocks that its cells do not determine."""
+        """For every view, the columns that its cells do not determine."""
         return [frozenset(b for b in range(len(self)) if not _determined(view, self.inputs[b])) for view in self.views]
 
     def with_outputs(
         self, channels: Sequence[Matrix], view: int, released: Collection[int], kept: int | None = None
     ) -> Tensor:
-        """P(s, cell, y of the released blocks in order, x of the kept block); other blocks are summed out.
+        """P(s, cell, y of the released columns in order, x of the kept column); others are summed out.
 
-        Released blocks that the cells determine, or whose channel is constant, are left out.
+        Released columns that the cells determine, or whose channel is constant, are left out.
         """
-        blocks = tuple(b for b in sorted(released) if b in self.hidden[view] and len(channels[b]) > 1)
-        tensor = self._base(view, blocks if kept is None else (*blocks, kept))
-        for axis, b in enumerate(blocks, start=2):
+        own = tuple(b for b in sorted(released) if b in self.hidden[view] and len(channels[b]) > 1)
+        tensor = self._base(view, own if kept is None else (*own, kept))
+        for axis, b in enumerate(own, start=2):
             tensor = np.moveaxis(np.tensordot(channels[b], tensor, axes=(1, axis)), 0, axis)
             _check_size(tensor.size)
         return tensor
 
-    def _base(self, view: int, blocks: tuple[int, ...]) -> Tensor:
-        """P(s, cell, x of these blocks)."""
-        if (view, blocks) in self._kept:
-            return self._kept[view, blocks]
-        shape = (self.views[view].n_cells, *(self.joints[b].n_x for b in blocks))
+    def _base(self, view: int, columns: tuple[int, ...]) -> Tensor:
+        """P(s, cell, x of these columns)."""
+        if (view, columns) in self._kept:
+            return self._kept[view, columns]
+        shape = (self.views[view].n_cells, *(self.joints[b].n_x for b in columns))
         _check_size(self.joint.n_s * math.prod(shape))
-        place = np.ravel_multi_index((self.views[view].cell, *(self.inputs[b] for b in blocks)), shape)
+        place = np.ravel_multi_index((self.views[view].cell, *(self.inputs[b] for b in columns)), shape)
         rows = [np.bincount(place, weights=p, minlength=math.prod(shape)) for p in self.joint.p]
         tensor = np.stack(rows).astype(np.float64).reshape(self.joint.n_s, *shape)
         if tensor.size <= KEPT_ENTRIES:
-            self._kept[view, blocks] = tensor
+            self._kept[view, columns] = tensor
         return tensor
 
     def chained_rows(self, b: int, channels: Sequence[Matrix], released: Collection[int], limits: Limits) -> Matrix:
-        """The limits on P(y_b | s, cell, y of the released blocks), in every view whose cells do not determine x_b.
+        """The limits on P(y_b | s, cell, y of the released columns), in every view whose cells do not determine x_b.
 
-        G with G v ≤ 0 for v[x] = P(x_b|y_b). By the chain rule, the limits of all blocks, each given
+        G with G v ≤ 0 for v[x] = P(x_b|y_b). By the chain rule, the limits of all columns, each given
         those before it, add up to limits of the product.
         """
         return self._rows(b, channels, released, limits, whole=False)
 
-    def own_rows(self, b: int, limits: Limits) -> Matrix:
-        """P(y_b|x) ≤ e^limit·P(y_b|x′) for all x, x′: enough for the limits whatever is known or released besides."""
-        p_x, factor = self.joints[b].p_x, math.exp(-min(limits.lower, limits.upper, limits.spread))
-        x, other = np.nonzero(~np.eye(len(p_x), dtype=bool))
-        rows = np.arange(len(x))
-        G = np.zeros((len(x), len(p_x)))
-        G[rows, x], G[rows, other] = factor / p_x[x], -1 / p_x[other]
-        return _different(G)
-
     def whole_rows(self, b: int, channels: Sequence[Matrix], limits: Limits) -> Matrix:
-        """The limits on P(y|s, cell) of the whole product: linear in the channel of one block, given the others'."""
+        """The limits on P(y|s, cell) of the whole product: linear in the channel of one column, given the others'."""
         return self._rows(b, channels, range(len(self)), limits, whole=True)
 
     def _rows(
@@ -134,25 +124,12 @@ class Parts:
             widest = widest.wider(Limits.around(logs, possible))
         return widest
 
-    def work(self, channels: Sequence[Matrix]) -> int:
-        """Multiplications that an audit over all outputs would take."""
-        total = 0
-        for view, hidden in zip(self.views, self.hidden, strict=True):
-            shapes = [channels[b].shape for b in sorted(hidden) if len(channels[b]) > 1]
-            sizes = [inputs for _, inputs in shapes]
-            for i, (outputs, _) in enumerate(shapes):
-                total += math.prod(sizes) * outputs * self.joint.n_s * view.n_cells
-                sizes[i] = outputs
-        return total
-
     def utility(self, channels: Sequence[Matrix]) -> float:
-        """I(X;Y) = H(Y) − Σ_b H(Y_b|X_b) in nats; if all outputs are too many, of the blocks that tell the most."""
+        """I(X;Y) = H(Y) − Σ_b H(Y_b|X_b) in nats."""
         nothing = next(i for i, view in enumerate(self.views) if view.n_cells == 1)
-        noise = [float(joint.p_x @ entropy(Q.T)) for joint, Q in zip(self.joints, channels, strict=True)]
-        alone = [float(entropy(Q @ joint.p_x)) - n for joint, Q, n in zip(self.joints, channels, noise, strict=True)]
-        taken = fit_together([Q.shape for Q in channels], alone, self.joint.n_s)
-        together = self.with_outputs(channels, nothing, taken).sum(axis=0).ravel()
-        return max(0.0, float(entropy(together)) - sum(noise[b] for b in taken))
+        noise = sum(float(joint.p_x @ entropy(Q.T)) for joint, Q in zip(self.joints, channels, strict=True))
+        together = self.with_outputs(channels, nothing, range(len(self))).sum(axis=0).ravel()
+        return max(0.0, float(entropy(together)) - noise)
 
 
 def _determined(view: View, inputs: Integers) -> bool:
@@ -191,6 +168,5 @@ def _different(G: Matrix) -> Matrix:
 def _check_size(entries: int) -> None:
     if entries > MOST_ENTRIES:
         raise InvalidPromise(
-            f"the blocks have {entries:,} joint outputs, too many to check; "
-            "use larger blocks, fewer attributes or coarser values"
+            f"the columns have {entries:,} joint outputs, too many to check; use fewer columns or coarser values"
         )
