@@ -31,7 +31,7 @@ PF_MOST_DENSE <- 4e6       # outputs times inputs that are decomposed here
 pf_read <- function(path) {
   # The protocol in a file. Unlike the Python package it does not check the file's digest.
   file <- jsonlite::fromJSON(path, simplifyVector = FALSE)
-  if (is.null(file$schema) || !file$schema %in% c("privacyfunnel-protocol/2", "privacyfunnel-protocol/3"))
+  if (!identical(file$schema, "privacyfunnel-protocol/3"))
     stop("this is no protocol that this version reads", call. = FALSE)
   block <- .pf_block(file$blocks[[1]])
   structure(list(objective = file$objective, people = file$people, noise = file$noise, block = block,

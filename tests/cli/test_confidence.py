@@ -84,7 +84,7 @@ def test_fit_bounds_chance_as_asked(table, tmp_path, capsys, within):
     asked = ["--confidence", "0.9", "--within", within, "--exact-fit"]
     assert fit(table, *asked, "-o", tmp_path / "p.json", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["notion"].get("within", "intervals") == within
+    assert found["notion"]["within"] == within
     assert found["population"]["within"] == within
     assert found["population"]["population_level"] <= 0.3
     assert ("every marginal table" in found["promise"]) == (within == "nested")

@@ -330,12 +330,6 @@ def test_a_nested_promise_is_read_back_as_it_was_written(promise, chains):
     assert over.times(0.5).chains == over.chains
 
 
-def test_files_from_before_there_was_a_choice_speak_of_intervals():
-    content = {"notion": "robust", "confidence": 0.9, "promise": {"notion": "lip", "epsilon": 0.3}}
-    assert notion_from(content) == pf.robust(pf.LIP(0.3), 0.9, "intervals")
-    assert notion_from(content).as_dict() == content
-
-
 def test_what_was_left_open_stays_open_in_a_file():
     over = pf.robust(pf.LIP(0.3), 0.9)
     assert notion_from(json.loads(json.dumps(over.as_dict()))) == over

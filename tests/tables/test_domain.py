@@ -116,7 +116,7 @@ FILES = {
     "cut short": (text_of(TOWN)[:-20], "is not JSON: line 1"),
     "a list": ("[]", "no domain of privacyfunnel"),
     "no schema": ('{"columns": []}', 'begins with "schema": "privacyfunnel-domain/1"'),
-    "a protocol": ('{"schema": "privacyfunnel-protocol/2"}', "no domain of privacyfunnel"),
+    "a protocol": ('{"schema": "privacyfunnel-protocol/3"}', "no domain of privacyfunnel"),
     "a schema that is a number": ('{"schema": 1}', "no domain of privacyfunnel"),
     "a schema of tomorrow": ('{"schema": "privacyfunnel-domain/2"}', "this version reads 'privacyfunnel-domain/1'"),
     "no columns": (text_of(), '"columns" must be a list of columns, at least one'),

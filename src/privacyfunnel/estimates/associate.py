@@ -23,7 +23,7 @@ from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
+from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Matrix
 
@@ -76,9 +76,9 @@ class Association(Shown):
         told = [(name, figure) for name, figure in measures.items() if figure is not None]
         rows = [[name, number(one.value), between(one.low, one.high)] for name, one in told]
         marks = [Mark(one.value, one.low, one.high) for _, one in told]
-        grid = Grid("Measures", ("", "value", f"{self.confidence:.0%} interval"), rows, marks)
+        heads = ("measure", "value", f"{self.confidence:.0%} interval")
         title = f"{' and '.join(self.attributes)}{in_group(self.group)}, {self.rows:,} released rows"
-        return Sheet(title, [self.why, *self.notes], [grid])
+        return Sheet(title, [self.why, *self.notes], heads, rows, marks)
 
 
 def associate(

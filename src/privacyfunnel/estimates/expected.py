@@ -30,7 +30,7 @@ from privacyfunnel.optimiser.readers.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally
 
@@ -111,8 +111,8 @@ class ExpectedErrors(Shown):
         ]
         marks = [Mark(one.counted_times, limit=1.0) for one in self.shares]
         heads = ("share of", "share", "counted", "estimated")
-        grid = Grid("Errors, as multiples of the original table's", heads, rows, marks)
-        return Sheet(f"Expected errors of {self.n:,} released rows", [self.words()], [grid])
+        title = f"Expected errors of {self.n:,} released rows, as multiples of the original table's"
+        return Sheet(title, [self.words()], heads, rows, marks)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

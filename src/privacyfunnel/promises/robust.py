@@ -20,8 +20,6 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import SCALE, Possible
 from privacyfunnel.promises.views import View
 
-ONCE_THE_ONLY: Within = "intervals"
-"""Files do not mention it."""
 MOST_COMBINATIONS = 5_000
 """Of the attributes' values, for nested sets, which speak of all, seen or not: protocols have a row for each."""
 
@@ -110,15 +108,15 @@ class Robust(Notion):
     def kind_of_set(self, joint: Joint) -> Within:
         """Which set is meant for channels from the values of `joint`: nested only where there is one for each."""
         whole = (len(joint.columns) > 1 or joint.noise is not None) and joint.n_x == joint.combinations
-        return self.within or ("nested" if whole or self.chains else ONCE_THE_ONLY)
+        return self.within or ("nested" if whole or self.chains else "intervals")
 
     def of_values_that_occur(self) -> Self:
-        return replace(self, within=self.within or ONCE_THE_ONLY)
+        return replace(self, within=self.within or "intervals")
 
     def made_for(self, joint: Joint) -> Self:
         few = joint.combinations <= MOST_COMBINATIONS
         several = joint.noise is not None or (len(joint.columns) > 1 and few)
-        usual: Within = "nested" if self.chains or several else ONCE_THE_ONLY
+        usual: Within = "nested" if self.chains or several else "intervals"
 
         made = replace(self, promise=self.promise.made_for(joint), chosen=joint.chosen, within=self.within or usual)
         domain = made.domain(joint)  # refused before anything is sought
@@ -160,8 +158,8 @@ class Robust(Notion):
         return replace(self, promise=self.promise.times(share))
 
     def as_dict(self) -> dict[str, Any]:
-        content = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
-        content = content if self.within == ONCE_THE_ONLY else {**content, "within": self.within}
+        content: dict[str, Any] = {"notion": self.name, "confidence": self.confidence, "within": self.within}
+        content["promise"] = self.promise.as_dict()
         content = {**content, "chains": [list(chain) for chain in self.chains]} if self.chains else content
         return {**content, "chosen": list(self.chosen)} if self.chosen else content
 

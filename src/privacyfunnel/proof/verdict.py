@@ -9,7 +9,7 @@ from typing import Any
 
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, number
+from privacyfunnel.showing.sheet import Mark, Sheet, number
 from privacyfunnel.showing.shown import Shown
 
 
@@ -77,6 +77,5 @@ class Certificate(Shown):
         parts = self.levels or (Level("ε", self.level, self.notion.epsilon, self.holds),)
         rows = [[one.subject, number(one.level), number(one.promised)] for one in parts]
         marks = [Mark(one.level, limit=one.promised) for one in parts]
-        grid = Grid("Level", ("", "reached", "promised"), rows, marks)
         title = "The promise holds" if self else "The promise is broken"
-        return Sheet(title, [self.notion.words(), self.reason], [grid])
+        return Sheet(title, [self.notion.words(), self.reason], ("level", "reached", "promised"), rows, marks)

@@ -39,10 +39,6 @@ from privacyfunnel.protocols.protocol import Fitted, Objective, Protocol
 from privacyfunnel.protocols.published import published
 
 SCHEMA = "privacyfunnel-protocol/3"
-OLDER_SCHEMA = "privacyfunnel-protocol/2"
-"""It knows no noisy counts and no nearest combinations; all else is as it was, so it is read."""
-OLD_SCHEMA = "privacyfunnel-protocol/1"
-"""Its draws for values never seen were not proven, and it did not say how it was fitted."""
 
 
 class _Block(BaseModel):
@@ -57,7 +53,7 @@ class _Block(BaseModel):
     labels: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
-    nearest: bool = False
+    nearest: bool
     variants: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES, default=None)
     exact: tuple[str, ...] = Field(max_length=MOST_COLUMNS, default=())
 
@@ -86,12 +82,12 @@ class LikenessInFile(BaseModel):
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-protocol/2", "privacyfunnel-protocol/3"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-protocol/3"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     fitted: Fitted
     people: int | None = Field(ge=1)
-    at_least: int = Field(ge=0, default=0)
+    at_least: int = Field(ge=0)
     secret: str = Field(max_length=LONGEST_TEXT)
     secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     utility_nats: float = Field(ge=0, allow_inf_nan=False)
@@ -101,7 +97,7 @@ class _File(BaseModel):
     likeness: LikenessInFile | None
     how: str = Field(max_length=LONGEST_TEXT)
     blocks: tuple[_Block]
-    noise: NoiseInFile | None = None
+    noise: NoiseInFile | None
     precision: _Precision | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
@@ -134,9 +130,7 @@ def to_text(protocol: Protocol) -> str:
 def from_text(text: str, name: str = "the protocol") -> Protocol:
     """The protocol that `to_text` wrote."""
     content = parsed(text, name)
-    if content["schema"] == OLD_SCHEMA:
-        raise InvalidProtocol(f"{name} was written by an older version, whose draws were not proven; refit it")
-    if content["schema"] not in (SCHEMA, OLDER_SCHEMA):
+    if content["schema"] != SCHEMA:
         raise InvalidProtocol(
             f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
         )

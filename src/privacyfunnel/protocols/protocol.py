@@ -18,7 +18,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness, Precision
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -249,16 +249,15 @@ class Protocol(Shown):
             kept = [("cells", self.likeness.fidelity, self.likeness.fidelity_bound, 1.0), *kept[:1]]
         rows = [[name, share(value / whole), share(most / whole)] for name, value, most, whole in kept if whole]
         marks = [Mark(value / whole, limit=min(most / whole, 1.0)) for _, value, most, whole in kept if whole]
-        sizes = [[" × ".join(self.attributes), f"{len(self.block.codes):,}", f"{self.block.channel.n_outputs:,}"]]
         exact = "Fitted on exact counts: not for publication." if self.fitted == "exact counts" else ""
-        return Sheet(
-            f"Protocol for {self.secret}",
-            [self.notion.words(), f"Fitted on {self.fitted}. {self.how}", exact],
-            [
-                Grid("Kept", ("of", "kept", "at most"), rows, marks),
-                Grid("Channel", ("attributes", "inputs", "outputs"), sizes),
-            ],
-        )
+        sizes = f"{len(self.block.codes):,} inputs, {self.block.channel.n_outputs:,} outputs"
+        lines = [
+            self.notion.words(),
+            f"{' × '.join(self.attributes)}: {sizes}.",
+            f"Fitted on {self.fitted}. {self.how}",
+            exact,
+        ]
+        return Sheet(f"Protocol for {self.secret}", lines, ("of", "kept", "at most"), rows, marks)
 
     def __repr__(self) -> str:
         shape = f"({self.block.channel.n_outputs}, {self.block.channel.n_inputs})"

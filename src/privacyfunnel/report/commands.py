@@ -165,8 +165,6 @@ def options_of(notion: Notion) -> dict[str, Any]:
     inner = content.pop("promise", None)
     content.pop("chosen", None)  # a consequence of how columns are read, not an option
     content.pop("chains", None)
-    if isinstance(notion, Robust):
-        content["within"] = notion.within
     return {**inner, **{name: value for name, value in content.items() if name != "notion"}} if inner else content
 
 

@@ -28,7 +28,7 @@ from privacyfunnel.estimates.which_rows import Rows, check_contrasts, way_of
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, number
+from privacyfunnel.showing.sheet import Mark, Sheet, between, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
 from privacyfunnel.typing import Matrix, Vector
@@ -118,9 +118,9 @@ class Regression(Shown):
             for one in self.coefficients
         ]
         marks = [Mark(one.value, one.low, one.high) for one in self.coefficients]
-        grid = Grid("Coefficients", ("", "value", "error", f"{self.confidence:.0%} interval", "p"), rows, marks)
+        heads = ("coefficient", "value", "error", f"{self.confidence:.0%} interval", "p")
         title = f"{self.formula} ({self.family}), {self.rows:,} released rows"
-        return Sheet(title, [self.response, self.why, *self.notes], [grid])
+        return Sheet(title, [self.response, self.why, *self.notes], heads, rows, marks)
 
 
 def regress(

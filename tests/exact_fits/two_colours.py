@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privacyfunnel.attacks.partners import Partners, lean_of
+from exact_fits.partners import Partners, lean_of
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.typing import Integers, Matrix
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from exact_fits.partners import Partners, lean_of
+from exact_fits.two_colours import COMMON, named_by
 from privacyfunnel.attacks.outcomes import Outcomes
-from privacyfunnel.attacks.partners import Partners, lean_of
-from privacyfunnel.attacks.two_colours import COMMON, named_by
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.typing import Integers, Matrix, Vector

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from privacyfunnel.attacks.partners import Partners, lean_of
+from exact_fits.partners import Partners, lean_of
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import MissingExtra
 from privacyfunnel.typing import Integers, Matrix
 
 FOLDS = 5
@@ -51,10 +50,7 @@ def _features(partners: Partners, joint: Joint, people: Integers, known: Integer
 
 
 def _forest() -> Any:
-    try:
-        from sklearn.ensemble import RandomForestClassifier
-    except ImportError:
-        raise MissingExtra("scikit-learn", "sklearn") from None
+    from sklearn.ensemble import RandomForestClassifier
 
     def make(seed: int) -> Any:
         return RandomForestClassifier(TREES, min_samples_leaf=FEWEST_IN_A_LEAF, random_state=seed)
