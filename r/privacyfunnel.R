@@ -115,7 +115,7 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
   y <- .pf_outputs(block, .pf_released(released))
   n <- length(y)
   f <- tabulate(y, nrow(block$Q)) / n
-  as_others <- !is.null(protocol$noise) && any(vapply(protocol$blocks, `[[`, NA, "nearest"))
+  as_others <- !is.null(protocol$noise) && block$nearest
   noisy <- if (way == "corrected" || (way == "channel" && as_others)) .pf_noisy(protocol, block) else NULL
   codes <- if (is.null(noisy)) block$codes else noisy$codes
   places <- match(of, block$attributes)

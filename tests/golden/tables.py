@@ -62,7 +62,7 @@ def by_hand(table: Path) -> Protocol:
     Q = (np.eye(n) * (ODDS - n) + 1) / ODDS
     block = block_of(joint, Channel.from_dense(Q))
     kept, entropy, readings = 2.0, joint.entropy, joint.secret_readings
-    return Protocol(pf.LIP(BETWEEN), (block,), kept, entropy, entropy, "by hand", joint.secret, readings)
+    return Protocol(pf.LIP(BETWEEN), block, kept, entropy, entropy, "by hand", joint.secret, readings)
 
 
 def make(table: str, folder: Path, data: Path) -> None:

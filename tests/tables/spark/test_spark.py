@@ -383,23 +383,6 @@ def test_no_task_hands_over_released_rows_in_the_order_of_their_inputs(session, 
     assert runs(out.column("c0").to_pylist()) > 400
 
 
-def test_a_protocol_of_several_blocks_draws_each_from_its_own_channel(session, table, joint):
-    town = pf.Joint.from_spark(table, "ill", ["town"])
-    smoker = pf.Joint.from_spark(table, "ill", ["smoker"])
-    turn = np.roll(np.eye(town.n_x, dtype=np.int64), 1, axis=0) * UNIT
-    coin = np.full((2, 2), UNIT // 2)
-    blocks = (block_of(town, Channel.from_numerators(turn)), block_of(smoker, Channel.from_numerators(coin)))
-    both = Protocol(pf.LIP(50), blocks, 0.0, 0.0, 0.0, "by hand", "S")
-    released = both.sanitise_spark(table, seed=1)
-    assert released.columns == ["town", "smoker"]
-    drawn = Counter(town for town, _ in released.collect())
-    assert drawn == Counter(both.sanitise(table.toArrow())["town"].to_pylist())
-    smokers = sum(smoker for _, smoker in released.collect())
-    assert abs(smokers - 10_000) < 6 * np.sqrt(20_000) / 2
-    backwards = table.sortWithinPartitions("id", ascending=False)
-    assert counts(both.sanitise_spark(backwards, seed=1)) == counts(released)
-
-
 # --- work that is done twice -------------------------------------------------------------------------
 
 
