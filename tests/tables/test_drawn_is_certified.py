@@ -42,6 +42,7 @@ KINDS = {
     "rows to be counted": [FIRST],
     "the most information": [f"{FIRST} --objective information"],
     "exact counts": [f"{FIRST} {EXACT}"],
+    "counts above a threshold": [f"{FIRST} --delta 1e-9 --insist"],
     "an exact column": ["--attributes sex,job --exact sex --epsilon 0.7"],
     "two promises": ["--attributes town,job --secret smoker --epsilon ill=0.5,smoker=0.7"],
     "side channels": ["--attributes town,job --notion srlip --known 1 --epsilon 0.7"],
