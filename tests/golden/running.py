@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, chdir, contextmanager, redirect_s
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
@@ -45,16 +46,16 @@ def done(chain: Chain, folder: Path, noise: Noise) -> dict[str, Any]:
 
 @contextmanager
 def repeatable_draws(seed: int) -> Iterator[None]:
-    """What comes from the operating system otherwise: keys of streams, and the seeds of numpy's generators."""
-    asked = itertools.count()
+    """In place of what the operating system gives: keys of streams, that of a ledger, and seeds of generators."""
+    streams, usual = itertools.count(), np.random.default_rng
 
-    def drawn(n: int) -> bytes:
-        return hashlib.shake_256(f"{seed} {next(asked)}".encode()).digest(n)
+    def drawn(n: int, stream: object = "") -> bytes:
+        return hashlib.shake_256(f"{seed} {stream}".encode()).digest(n)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.urandom", drawn)
-        patch.setattr("random._urandom", drawn)  # which numpy asks, through `secrets`
-        patch.setattr(Randomness, "secure", lambda: Randomness(drawn(KEY_BYTES), seed=None))
+        patch.setattr("numpy.random.default_rng", lambda given=None: usual(seed if given is None else given))
+        patch.setattr(Randomness, "secure", lambda: Randomness(drawn(KEY_BYTES, next(streams)), seed=None))
         yield
 
 
