@@ -201,7 +201,7 @@ def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_t
     assert funnel(*release, "-o", tmp_path / "3.csv") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "3,000 unchanged, who keep their row" in said
-    assert "Nothing new is told of anybody" in said
+    assert "For you alone: nothing new is told of anybody" in said
     assert (tmp_path / "2.csv").read_bytes() == (tmp_path / "3.csv").read_bytes()
     shown = told(capsys, "ledger", "verify", tmp_path / "people.key")
     assert len(shown["steward_only"]["releases"]) == 3

@@ -79,7 +79,7 @@ def test_with_the_table_the_exact_counts_are_told_and_marked_as_for_the_steward_
     capsys.readouterr()
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table)]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "This is for you alone" in text
+    assert "For you alone: on the exact counts of this table" in text
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
     found = told(capsys)
     assert found["holds"]

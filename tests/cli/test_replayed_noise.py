@@ -382,7 +382,7 @@ def test_who_is_refused_is_still_advised(folder, tmp_path, monkeypatch, capsys):
     options = [option.replace("FOLDER", str(folder)) for option in ALL]
     assert run(["fit", str(folder / "people.csv"), *options, "-o", str(tmp_path / "p.json")]) == 2
     said = " ".join(capsys.readouterr().out.split())
-    assert said.index("they are for you alone") < said.index("Too fine: 400 people")
+    assert said.index("For you alone: these figures are exact") < said.index("too fine: 400 people")
     monkeypatch.setattr("privacyfunnel.cli.advising.advice_on", None)
     assert run(["fit", str(folder / "people.csv"), *options, "-o", str(tmp_path / "p.json")]) == 2
 

@@ -167,7 +167,7 @@ def preview_table(shown: Preview | None, unchanged: float | None) -> str:
         '<div class="scroll" tabindex="0" role="region" aria-label="Rows before and after">'
         f'<table class="texts preview"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         + paragraph(
-            f"{few}{all_cells}. An example: the release is drawn anew, and shuffled. This is for your eyes only.",
+            f"{few}{all_cells}. An example: the release is drawn anew, and shuffled. This is for you alone.",
             "muted",
         )
     )
