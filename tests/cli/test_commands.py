@@ -695,6 +695,23 @@ def test_what_calls_no_command_loads_none(arguments):
     assert done.stderr.splitlines()[-1] == ""
 
 
+def test_audit_sanitise_and_estimate_load_nothing_of_the_search(fitted, table, tmp_path):
+    code = (
+        "import sys; from privacyfunnel.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end\n"
+        "print(*(m for m in sys.modules if m.startswith('privacyfunnel.optimiser')), file=sys.stderr)"
+    )
+    for arguments in (
+        ["audit", fitted, "--table", table, "--attack"],
+        ["sanitise", table, "--protocol", fitted, "-o", tmp_path / "open.csv"],
+        ["estimate", tmp_path / "open.csv", "--protocol", fitted],
+    ):
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stderr.splitlines()[-1] == ""
+
+
 @pytest.mark.parametrize("name", app.COMMANDS)
 def test_what_is_listed_of_a_command_is_what_it_says_itself(name):
     own = getattr(importlib.import_module(f"privacyfunnel.cli.{name}"), name)

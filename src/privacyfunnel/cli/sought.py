@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, cast
 import typer
 
 from privacyfunnel.advice.advise import Asked
-from privacyfunnel.cli import following, found_follow_up, options
+from privacyfunnel.cli import following, found_follow_up, options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
@@ -18,7 +19,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
 from privacyfunnel.optimiser.improving import improve as improved
 from privacyfunnel.optimiser.optimise import gap_for, optimise
-from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.optimiser.program.state import Progress, noticing_stops
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.belief import Belief
@@ -27,6 +28,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.any_file import load as load_protocol
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted
@@ -68,10 +70,17 @@ class Sought:
             raise InvalidInput("--keep finds the most information, so it goes without --readers")
 
     def follow(self, counted: Counted, past: following.Past) -> found_follow_up.FoundFollowUp:
-        """The follow-up to what was released before."""
-        return found_follow_up.found(
-            counted, past, cast(Notion, self.promise), self.objective, self.weights, self.gap, self.time_limit
-        )
+        """The best follow-up to what was released before."""
+        begun = time.monotonic()
+        with show.search_progress(self.objective) as progress, noticing_stops() as stopped:
+            protocol = optimise(
+                counted.joint, cast(Notion, self.promise), objective=self.objective, weights=self.weights, gap=self.gap,
+                time_limit=self.time_limit, progress=progress, after=past.protocol, histories=past.histories,
+                keep_rows=past.keep_rows, cover=past.cover,
+            )  # fmt: skip
+        ending = show.Ending(time.monotonic() - begun, stopped.is_set())
+        with show.working("measuring what was found"):
+            return found_follow_up.FoundFollowUp.of(counted, cast(FollowUp, protocol), past, ending)
 
     def for_advice(self, at_least: int) -> Asked:
         """The release whose cost advice measures: with a promise to the people in the table."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from privacyfunnel.distribution.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
@@ -26,7 +27,6 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.together import together
 from privacyfunnel.estimates.wide.expected import counted_errors
-from privacyfunnel.optimiser.readers.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol

@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 
+from privacyfunnel.distribution.asked import Readers
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.clock import ticks
@@ -22,7 +23,6 @@ from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protoco
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, despite_trouble, interruptible
 from privacyfunnel.optimiser.program.task import check_task
-from privacyfunnel.optimiser.readers.asked import Readers
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP, ForReaders, sharpened
 from privacyfunnel.optimiser.robust.rounding_over_set import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of

@@ -18,6 +18,7 @@ from privacyfunnel.optimiser.generation.pricing import CellOracle
 from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, confidence_set
 from privacyfunnel.promises.notions import notion_from
+from privacyfunnel.promises.robust import Robust
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
@@ -281,7 +282,7 @@ def test_a_robust_promise_is_read_back_as_it_was_written(notion):
         (lambda: pf.robust(pf.PerfectPrivacy()), "positive"),
         (lambda: pf.robust(pf.ALIP(0, 1)), "positive"),
         (lambda: pf.robust(pf.robust(pf.LIP(0.5))), "already"),
-        (lambda: pf.Robust.at(0.5), "which promise"),
+        (lambda: Robust.at(0.5), "which promise"),
         (lambda: notion_from({"notion": "robust", "confidence": 0.9}), "not one of|parameters"),
         (lambda: pf.sharpness(pf.Joint([[1, 2], [3, 4]]), pf.LIP(1.0)), "robust promise"),
         (lambda: bisected(pf.Joint([[1, 2], [3, 4]]), pf.LIP(1.0)), "robust promise"),
