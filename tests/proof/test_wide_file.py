@@ -99,7 +99,7 @@ def test_an_empty_model_that_leaves_rows_as_they_are_is_broken(kind, tmp_path, c
     assert "Everything that is published" not in text
     assert run(["audit", str(tmp_path / "forged.json"), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert (told["certificate"]["holds"], told["proven"]) == (False, [])
+    assert (told["certificate"]["holds"], told["proven"], told["everything_published"]) == (False, [], None)
 
 
 def test_a_factor_that_is_off_by_more_than_machines_are_is_another_model():
@@ -279,7 +279,7 @@ def _tried(kind, seeds):
             assert true_level(forged) <= certificate.level + SURE
             assert certificate.level <= forged.notion.epsilon
             if to_text(forged).count(tables_of(honest)):  # which have the noise of ε₀ = 1
-                assert forged.epsilon > 0.1 or kind == "one column"
+                assert forged.epsilon > 0.05 or kind == "one column"
     return outcomes
 
 

@@ -177,12 +177,21 @@ def test_noise_of_any_size_makes_a_model_or_is_refused():
         try:
             weights = fitted_model(tables).weights()
         except InvalidInput:
-            assert np.mean([one.sum(axis=1) for one in singles], axis=0).min() <= 0
+            cells = [table[0].size for table in (*singles, *pairs.values())]
+            deviation = 1 / np.sqrt(sum(1 / (number * 2 * scale**2) for number in cells))
+            seen = np.minimum(np.mean([one.sum(axis=1) for one in singles], axis=0), tables.people)
+            assert seen.min() <= 2.001 * deviation
         else:
             assert (weights >= 0).all()
             assert weights.sum() > 2**58
             found += 1
     assert found > 20
+
+
+def test_noise_that_hides_the_secret_makes_no_model_whatever_numbers_it_comes_out_as():
+    people = Marginals(1_000, (2, 2), (np.full((2, 2), 40_000),) * 2, {}, (1_000.0**2,) * 2, 0.0)
+    with pytest.raises(InvalidInput, match="too rare to show through the noise"):
+        fitted_model(people)
 
 
 def test_a_rare_value_has_nearly_the_share_of_everybody_if_noise_hides_its_own():

@@ -36,8 +36,8 @@ def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None
     private = protocol.epsilon is not None
     proven, trusted = PROVEN if private and certificate else [], not_proven(private)
     if json:
-        certified = {"proven": proven, "not_proven": trusted, "certificate": asdict(certificate)}
-        show.as_json({**published(protocol), **certified})
+        told = published(protocol) if certificate else {**published(protocol), "everything_published": None}
+        show.as_json({**told, "proven": proven, "not_proven": trusted, "certificate": asdict(certificate)})
     else:
         screen = show.console()
         screen.print(_verdict(protocol, certificate), style="bold", markup=False)

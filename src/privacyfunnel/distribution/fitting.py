@@ -15,12 +15,14 @@ noise is taken out of a rare value's share of the secret as well as out of a pai
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.model import product_size
+from privacyfunnel.distribution.noise import FAINT
 from privacyfunnel.distribution.pair_model import PairModel, pair_model
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -119,9 +121,15 @@ def fitted_model(marginals: Marginals) -> PairModel:
 def _shares(marginals: Marginals) -> Vector:
     """For each value of the secret, people in a combination, all of them being as likely as each other."""
     totals = np.mean([table.sum(axis=1) for table in marginals.singles], axis=0)
-    if (totals <= 0).any():
+    if (np.minimum(totals, marginals.people) <= FAINT * _deviation(marginals)).any():
         raise InvalidInput("a value of the secret is too rare to show through the noise; use a larger --private")
     return np.asarray(totals * (marginals.people / totals.sum() / product_size(marginals.sizes)))
+
+
+def _deviation(marginals: Marginals) -> float:
+    """The standard deviation of the noise in how many people have a value of the secret, by all tables together."""
+    variances = [table[0].size * marginals.variance(own) for own, table in marginals.drawn.items()]
+    return 0.0 if min(variances) == 0 else math.fsum(1 / variance for variance in variances) ** -0.5
 
 
 def _improve(whole: Matrix, table: _Table) -> None:
