@@ -5,6 +5,7 @@ from pathlib import Path
 
 import privacyfunnel as pf
 from privacyfunnel.advice.accepting import accepted
+from privacyfunnel.advice.advise import Subset
 from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.tables.counting import count_table
 
@@ -42,7 +43,7 @@ def _counted(path: Path, secret: str, columns: list[str] | None) -> object:
     return count_table(path, secret, columns, with_identifiers=False)
 
 
-def _row(proposal: pf.Subset, with_: str, joint: pf.Joint) -> dict[str, object]:
+def _row(proposal: Subset, with_: str, joint: pf.Joint) -> dict[str, object]:
     found = pf.optimise(joint, pf.LIP(EPSILON), objective="faithful", time_limit=PATIENCE)
     return {
         "with": with_,

@@ -208,7 +208,7 @@ def random_block(rng: np.random.Generator, kind: str) -> tuple[Block, np.ndarray
         weights = rng.dirichlet(np.full(c, rng.choice([0.3, 1.0])), size=a).T * p
         joint = pf.Joint(np.maximum(np.rint(weights * 1e5), 1).astype(np.int64))
         notion = (pf.LIP, pf.LDP)[rng.integers(2)](float(rng.choice([0.1, 0.3, 0.5, 1.0, 2.0])))
-        block = pf.optimise(joint, notion).blocks[0]
+        block = pf.optimise(joint, notion).block
     else:
         joint = pf.Joint(np.rint(p[None, :] * 1e6).astype(np.int64))
         truthful = rng.uniform(0.05, 1)

@@ -88,13 +88,10 @@ def protocols() -> dict[str, tuple[pf.Joint, Protocol]]:
     one = pf.Joint.from_table(ADULT, "income", ["education"])
     two = pf.Joint.from_table(ADULT, "income", ["education", "sex"])
     four = pf.Joint.from_table(ADULT, "income", ["sex", "race", "marital_status", "education"])
-    few = pf.Joint.from_table(ADULT, "income", ["sex", "race", "marital_status"])
-    product = pf.compose(few, pf.SRLIP(1.0), blocks=[["sex"], ["race"], ["marital_status"]])
     return {
         f"randomised response, ε = {TRUTHFUL}: education (16)": (one, randomised_response(one)),
         "best LIP(0.2): education × sex (32)": (two, pf.optimise(two, pf.LIP(0.2))),
         "best LIP(0.2): sex × race × marital status × education (681)": (four, pf.optimise(four, pf.LIP(0.2))),
-        "product SRLIP(1): sex, race, marital status": (few, product),
     }
 
 
@@ -105,25 +102,24 @@ def randomised_response(joint: pf.Joint) -> Protocol:
     N = np.full((n, n), lie, dtype=np.int64)
     np.fill_diagonal(N, UNIT - lie * (n - 1))
     block = block_of(joint, Channel.from_numerators(N))
-    return Protocol(pf.LDP(TRUTHFUL), (block,), 0.0, 0.0, 0.0, "randomised response", "income")
+    return Protocol(pf.LDP(TRUTHFUL), block, 0.0, 0.0, 0.0, "randomised response", "income")
 
 
 def compare(name: str, joint: pf.Joint, protocol: Protocol, repeats: int) -> list[dict[str, object]]:
     """The mean squared error of each method, over all values of all attributes and all releases."""
     rng = np.random.default_rng(1)
     people = np.repeat(np.arange(joint.n_x), joint.weights.sum(axis=0).astype(np.int64))
-    inputs = [inputs_on(block, joint)[people] for block in protocol.blocks]
-    scorers, asker = [Scorer(block) for block in protocol.blocks], Asker(protocol)
+    inputs = inputs_on(protocol.block, joint)[people]
+    scorers, asker = [Scorer(protocol.block)], Asker(protocol)
     true = {a: {v: float(joint.p_x[joint.values[:, j] == v].sum()) for v in asker.columns[a].labels}
             for j, a in enumerate(joint.attributes)}  # fmt: skip
-    inverses = [np.linalg.pinv(block.channel.dense()) for block in protocol.blocks]
+    inverse = np.linalg.pinv(protocol.channel)
     errors: dict[str, list[float]] = {}
     kept: list[bool] = []
     for _ in range(repeats):
-        y = np.stack([draw(block, x, rng) for block, x in zip(protocol.blocks, inputs, strict=True)], axis=1)
-        different, counts = np.unique(y, axis=0, return_counts=True)
-        meter = Meter(Tally(different, counts), scorers)
-        others = peers(protocol, meter, inverses)
+        different, counts = np.unique(draw(protocol.block, inputs, rng), return_counts=True)
+        meter = Meter(Tally(different[:, None], counts), scorers)
+        others = peers(protocol, meter, inverse)
         for attribute, shares in true.items():
             table = frequencies(Reader(meter, asker, {}, Presentation()), [attribute])
             moved = frequencies(Reader(meter, asker, {}, Presentation(project=True, model=False)), [attribute])
@@ -133,8 +129,8 @@ def compare(name: str, joint: pf.Joint, protocol: Protocol, repeats: int) -> lis
                 if row.told:
                     kept.append(row.low <= shares[value] <= row.high)
                     found |= {"estimate": row.share, "estimate, projected": projected.share}
-                for method, per_block in others.items():
-                    found[method] = share_of(protocol, per_block, attribute, value)
+                for method, p in others.items():
+                    found[method] = share_of(protocol, p, attribute, value)
                 for method, share in found.items():
                     errors.setdefault(method, []).append((share - shares[value]) ** 2)
     squared = {method: float(np.mean(values)) for method, values in errors.items()}
@@ -151,32 +147,27 @@ def compare(name: str, joint: pf.Joint, protocol: Protocol, repeats: int) -> lis
     ]
 
 
-def peers(protocol: Protocol, meter: Meter, inverses: list[np.ndarray]) -> dict[str, list[np.ndarray]]:
-    """P̂(x) of every block by plain inversion and by multi-freq-ldpy."""
+def peers(protocol: Protocol, meter: Meter, inverse: np.ndarray) -> dict[str, np.ndarray]:
+    """P̂(x) by plain inversion and by multi-freq-ldpy."""
     from multi_freq_ldpy.estimators.Histogram_estimator import IBU, MI
 
-    blocks = range(len(protocol.blocks))
-    Q = [block.channel.dense() for block in protocol.blocks]
-    f = [meter.shares([k]) for k in blocks]
-    found: dict[str, list[np.ndarray]] = {"plain inversion": [inverses[k] @ f[k] for k in blocks]}
-    off = [Q[k][~np.eye(*Q[k].shape, dtype=bool)] for k in blocks]
-    symmetric = all(q.shape[0] == q.shape[1] and np.array_equal(q, q.T) for q in Q)
-    if symmetric and all(np.ptp(entries) < 1e-9 for entries in off):
-        pairs = [(float(Q[k][0, 0]), float(off[k][0])) for k in blocks]
-        found["multi-freq-ldpy MI"] = [MI(f[k] * meter.rows, meter.rows, *pairs[k]) for k in blocks]
-    if all(q.shape[0] == q.shape[1] <= MOST_IBU for q in Q):
+    Q, f = protocol.channel, meter.shares([0])
+    found: dict[str, np.ndarray] = {"plain inversion": inverse @ f}
+    square = Q.shape[0] == Q.shape[1]
+    symmetric = square and np.array_equal(Q, Q.T)
+    off = Q[~np.eye(*Q.shape, dtype=bool)]
+    if symmetric and np.ptp(off) < 1e-9:
+        found["multi-freq-ldpy MI"] = MI(f * meter.rows, meter.rows, float(Q[0, 0]), float(off[0]))
+    if square and len(Q) <= MOST_IBU:
         name = "multi-freq-ldpy IBU" if symmetric else "multi-freq-ldpy IBU (made for symmetric channels)"
-        ibu = [IBU(len(f[k]), np.ascontiguousarray(Q[k]), f[k], IBU_STEPS, IBU_STILL, "max_abs") for k in blocks]
-        found[name] = [p / p.sum() for p in ibu]
+        ibu = IBU(len(f), np.ascontiguousarray(Q), f, IBU_STEPS, IBU_STILL, "max_abs")
+        found[name] = ibu / ibu.sum()
     return found
 
 
-def share_of(protocol: Protocol, per_block: list[np.ndarray], attribute: str, value: object) -> float:
-    """The share of a value of an attribute, from a distribution of its block's inputs."""
-    for block, p in zip(protocol.blocks, per_block, strict=True):
-        if attribute in block.attributes:
-            return float(p[block.values[:, block.attributes.index(attribute)] == value].sum())
-    raise KeyError(attribute)
+def share_of(protocol: Protocol, p: np.ndarray, attribute: str, value: object) -> float:
+    """The share of a value of an attribute, from a distribution of the inputs."""
+    return float(p[protocol.block.values[:, protocol.attributes.index(attribute)] == value].sum())
 
 
 if __name__ == "__main__":

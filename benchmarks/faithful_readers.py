@@ -175,7 +175,7 @@ def counts(protocol, joint, rows, seed: int) -> np.ndarray:
     """Rows of each value of X in a release, by its labels."""
     from privacyfunnel.tables.reading_back import tally
 
-    block = protocol.blocks[0]
+    block = protocol.block
     if not np.array_equal(block.codes, joint.codes):
         raise AssertionError("values in another order")
     found = tally(protocol, protocol.sanitise(rows, seed=seed))

@@ -201,9 +201,9 @@ def _fitted(case: Case, joint, sample):
 def _release(protocol, joint, people, rng):
     from privacyfunnel.tables.reading_back import Tally
 
-    block = protocol.blocks[0]
+    block = protocol.block
     there = people > 0
-    inputs = block.nearest_to(joint.codes[there])
+    inputs = block.read(joint.codes[there])
     Q = block.channel.dense()[:, inputs]
     counts = sum(rng.multinomial(n, q / q.sum()) for n, q in zip(people[there], Q.T, strict=True))
     return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
@@ -221,7 +221,7 @@ def _naive(protocol, tally, formula: str, family: str) -> np.ndarray:
     from privacyfunnel.estimates.models.families import family_named
     from privacyfunnel.estimates.models.solving import Equations
 
-    block, model = protocol.blocks[0], _formula(formula)
+    block, model = protocol.block, _formula(formula)
     own = [block.attributes.index(name) for name in model.columns]
     codes, place = np.unique(block.codes[block.labels[tally.outputs[:, 0]]][:, own], axis=0, return_inverse=True)
     w = np.bincount(place.ravel(), tally.counts) / tally.rows

@@ -181,7 +181,7 @@ class Analyst:
 
 def of_protocol(protocol: pf.Protocol, joint: pf.Joint, note: str | None = "") -> Made:
     """Without a note of its own, the note is what was proven."""
-    Q, labels = protocol.channel, protocol.blocks[0].labels
+    Q, labels = protocol.channel, protocol.block.labels
     proven = f"no ε-LIP protocol keeps more than {protocol.upper_bound:.6g}"
     return Made(
         drawing(Q, labels),

@@ -184,7 +184,7 @@ def cells_unchanged(protocol, exact) -> float:
     """The expected share of cells that are released as they are in the table; who is read as another may lose some."""
     from privacyfunnel.protocols.channel import UNIT
 
-    (block,) = protocol.blocks
+    block = protocol.block
     share = block.channel.numerators / UNIT
     written = block.codes[block.labels[block.channel.outputs]]
     total = 0.0

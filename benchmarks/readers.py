@@ -15,6 +15,7 @@ import pandas as pd
 
 import privacyfunnel as pf
 from benchmarks.large import DATA
+from privacyfunnel.estimates.expected import ExpectedErrors
 from privacyfunnel.population import people
 
 COMPAS = ("compas.csv.gz", "two_year_recid", ["sex", "race", "age_cat", "score_text"])
@@ -66,7 +67,7 @@ def measured(name: str, epsilon: float, readers: str, joint: pf.Joint) -> dict[s
         "LIP": epsilon,
         "readers": readers,
         "of the most information": protocol.utility / protocol.upper_bound,
-        "outputs": protocol.blocks[0].channel.n_outputs,
+        "outputs": protocol.block.channel.n_outputs,
         "seconds, most information": between - started,
         "seconds": seconds,
     }
@@ -82,6 +83,6 @@ def measured(name: str, epsilon: float, readers: str, joint: pf.Joint) -> dict[s
     return row
 
 
-def times(errors: pf.ExpectedErrors) -> str:
+def times(errors: ExpectedErrors) -> str:
     worst = errors.worst
     return f"median ×{errors.typical:.2f}, worst ×{worst.estimated_times if worst else 1:.2f}"

@@ -1,18 +1,14 @@
 """Promises over a confidence set: what they cost over plain ones, how often each fails, and real tables."""
 
-import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 import privacyfunnel as pf
 from privacyfunnel.optimiser.bisection import bisected
-from privacyfunnel.protocols.block import block_of
-from privacyfunnel.protocols.channel import Channel
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Where the tables are, if they are there."""
@@ -29,12 +25,7 @@ TRUTH = np.array([[0.25, 0.15, 0.10], [0.08, 0.17, 0.25]])
 
 
 def run() -> list[dict[str, object]]:
-    return [*cost(), *failures(), *real_tables(), *kinds_of_sets(), *one_bit()]
-
-
-SETS: tuple[Literal["intervals", "ball", "both"], ...] = ("intervals", "ball", "both")
-SMALL = [TABLES[0], TABLES[1], TABLES[4], TABLES[5]]
-"""Tables for which all kinds of sets are compared."""
+    return [*cost(), *failures(), *real_tables()]
 
 
 def timed(function: Callable[[], Any]) -> tuple[Any, float]:
@@ -90,7 +81,6 @@ def failures(samples: int = 100) -> list[dict[str, object]]:
         rng = np.random.default_rng(n)
         notion = pf.LIP(0.4)
         promises = {"plain": notion, "robust": pf.robust(notion)}
-        promises |= {within: pf.robust(notion, 0.95, within) for within in SETS[1:]}
         broken, kept = dict.fromkeys(promises, 0), dict.fromkeys(promises, 0.0)
         for _ in range(samples):
             counts = rng.multinomial(n, TRUTH.ravel()).reshape(TRUTH.shape)
@@ -138,45 +128,6 @@ def real_tables(notion: pf.Notion | None = None, time_limit: float = 60.0) -> li
                 "robust s": ours,
             }
         )
-    return rows
-
-
-def kinds_of_sets(time_limit: float = 30.0) -> list[dict[str, object]]:
-    """The optimum over each kind of set, on real tables and on twelve values that are about as common."""
-    rng = np.random.default_rng(1)
-    common = rng.multinomial(10_000, rng.dirichlet(np.full(24, 20.0))).reshape(2, 12)
-    joints = [("12 common values, n=10,000", pf.Joint(common))]
-    for name, secret, attributes in SMALL:
-        if (DATA / f"{name}.csv.gz").exists():
-            joint = pf.Joint.from_table(DATA / f"{name}.csv.gz", secret, attributes, missing="?")
-            joints.append((f"{name}: {secret} / {'×'.join(attributes)}", joint))
-    rows: list[dict[str, object]] = []
-    for words, joint in joints:
-        for notion in (pf.LIP(0.5), pf.LIP(0.1)):
-            plain = pf.optimise(joint, notion, gap=1e-3, time_limit=time_limit)
-            row: dict[str, object] = {"problem": f"{words} {notion}", "plain nats": plain.utility}
-            for within in SETS:
-                best = pf.optimise(joint, pf.robust(notion, 0.95, within), gap=1e-3, time_limit=time_limit)
-                row |= {f"{within} nats": best.utility, f"{within} at most": best.upper_bound}
-                row[f"{within}: plain level"] = pf.level_over(joint, plain, 0.95, within=within).level
-            rows.append(row)
-    return rows
-
-
-def one_bit(n: int = 10_000) -> list[dict[str, object]]:
-    """The level over each kind of set of a protocol that tells which half of the values it is, and nothing else.
-
-    The counts are even, so on the sample its level is 0: all of it is what chance leaves open. Exact, without a search.
-    """
-    rows: list[dict[str, object]] = []
-    for a in (2, 4, 8, 16, 32, 64):
-        joint = pf.Joint(np.full((2, a), n // (2 * a)))
-        halves = np.repeat(np.eye(2), a // 2, axis=1)
-        protocol = replace(
-            pf.optimise(joint, pf.LIP(1.0)), blocks=(block_of(joint, Channel.from_dense(halves)),), utility=math.log(2)
-        )
-        levels = {within: pf.level_over(joint, protocol, 0.95, within=within).level for within in SETS}
-        rows.append({"problem": f"one bit of {a} values, n={n:,}", **levels})
     return rows
 
 

@@ -8,7 +8,6 @@ repository, and left out where they are absent.
 from __future__ import annotations
 
 import os
-import resource
 import threading
 import time
 from collections.abc import Callable
@@ -20,12 +19,12 @@ from scipy import sparse
 
 import privacyfunnel as pf
 from privacyfunnel.numeric.information import entropy
-from privacyfunnel.optimiser.blocks.compose import Method
 from privacyfunnel.optimiser.program.state import State
 from privacyfunnel.optimiser.splitting.halves import Halving, stricter, together
 from privacyfunnel.optimiser.splitting.peeling import Peeling
 from privacyfunnel.optimiser.splitting.search import PEEL_SHARE
 from privacyfunnel.optimiser.splitting.tree import Tree
+from privacyfunnel.paper.products import Method, product
 from privacyfunnel.promises.sparse_rows import scaled, sparse_rows_of
 
 DRAWS = 10
@@ -38,7 +37,7 @@ REAL = (
     ("adult.csv.gz", "income", ("sex", "race", "education")),
     ("compas.csv.gz", "two_year_recid", ("sex", "race", "age_cat", "score_text")),
 )
-METHODS: tuple[Method, ...] = ("paper", "chained", "tuned", "adaptive")
+METHODS: tuple[Method, ...] = ("paper", "tuned")
 FIVE = ["sex", "race", "marital_status", "education", "occupation"]
 TEN = ["workclass", *FIVE, "relationship", "native_country", "age", "hours_per_week"]
 FIVE_EPSILON = 1.0
@@ -51,12 +50,11 @@ COARSE: tuple[dict[str, int], ...] = (
     {"race": 1, "marital_status": 1},
     {"race": 2, "marital_status": 2, "education": 8},
 )
-PRODUCTS: tuple[tuple[list[str], int | None], ...] = ((FIVE, None), (TEN, 2))
 
 
 def run() -> list[dict[str, object]]:
     pf.optimise(pf.Joint(np.random.default_rng(0).random((2, *SHAPE))), pf.SRLIP(1.0), gap=GAP)  # compiles once
-    return [*the_papers_setting(), *threads(), *real_tables(), *products(), *five_columns(), *merged_columns()]
+    return [*the_papers_setting(), *threads(), *real_tables(), *five_columns(), *merged_columns()]
 
 
 def the_papers_setting() -> list[dict[str, object]]:
@@ -141,36 +139,8 @@ def real_tables() -> list[dict[str, object]]:
     return rows
 
 
-def products() -> list[dict[str, object]]:
-    """Too many attributes for one joint protocol: a tuned product."""
-    folder = _folder()
-    rows: list[dict[str, object]] = []
-    for columns, known in PRODUCTS:
-        problem = f"adult: income / {len(columns)} attributes, each a block" + (f", known={known}" if known else "")
-        if not (folder / "adult.csv.gz").exists():
-            rows.append({"problem": f"{problem}: left out, set PRIVACYFUNNEL_DATA to a folder with adult.csv.gz"})
-            continue
-        joint = pf.Joint.from_table(folder / "adult.csv.gz", "income", columns, missing="?")
-        start, busy = time.perf_counter(), time.process_time()
-        protocol = pf.compose(joint, pf.SRLIP(0.5, known=known))
-        rows.append(
-            {
-                "problem": problem,
-                "ε": 0.5,
-                "H(X)": joint.entropy,
-                "tuned": protocol.utility,
-                "worst gap": protocol.gap,
-                "gap % of H(X)": 100 * protocol.gap / joint.entropy,
-                "worst s": time.perf_counter() - start,
-                "worst CPU s": time.process_time() - busy,
-                "peak GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-            }
-        )
-    return rows
-
-
 def five_columns() -> list[dict[str, object]]:
-    """Thousands of values: all five columns, fewer of them, coarser ones, and products, each searched as long.
+    """Thousands of values: all five columns, fewer of them and coarser ones, each searched as long.
 
     Fewer columns are another promise: to attackers who know those alone. They may keep more than all together.
     """
@@ -184,8 +154,7 @@ def five_columns() -> list[dict[str, object]]:
     joints += [("×".join(names), pf.Joint.from_table(table, "income", names)) for names in fewer]
     rows = [_five(problem, joint, lambda joint=joint: _best(joint)) for problem, joint in joints]
     rows += [_released_without(whole, name) for name in FIVE]
-    product = _five("product of columns", whole, lambda: pf.compose(whole, pf.SRLIP(FIVE_EPSILON), time_limit=60))
-    return [*rows, product]
+    return rows
 
 
 def merged_columns() -> list[dict[str, object]]:
@@ -276,7 +245,7 @@ def _five(problem: str, joint: pf.Joint, find: Callable[[], pf.Protocol]) -> dic
 
 
 def _mean_utility(joints: list[pf.Joint], epsilon: float, method: Method) -> float:
-    return float(np.mean([pf.compose(joint, pf.SRLIP(epsilon), method=method).utility for joint in joints]))
+    return float(np.mean([product(joint, pf.SRLIP(epsilon), method=method).utility for joint in joints]))
 
 
 def _folder() -> Path:

@@ -135,7 +135,7 @@ def by_counts(frame: pd.DataFrame, secret: str, joint: pf.Joint, notion: pf.Noti
     """The usual private fit, and one release by it."""
     noisy = pf.Joint.from_table(frame, secret, list(joint.attributes), missing=["?"], private=1.0, at_least=10)
     protocol = pf.optimise(noisy, notion, objective="faithful", time_limit=SECONDS)
-    (block,) = protocol.blocks
+    block = protocol.block
     channel, rng, (x, value) = block.channel, np.random.default_rng(), rows_of(joint)
     inputs = block.inputs_of(joint)[x]
     after = np.empty((len(x), len(joint.attributes)), dtype=np.int64)

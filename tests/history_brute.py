@@ -18,7 +18,7 @@ def draws(protocol, values):
     """{history: P(history|x)} for a person whose attributes have these `values`, by name (one block)."""
     if isinstance(protocol, FollowUp):
         return _draws_after(protocol, values)
-    (block,) = protocol.blocks
+    block = protocol.block
     own = [values[name] for name in block.attributes]
     x = block.values.tolist().index(own)
     entries = range(block.channel.starts[x], block.channel.starts[x + 1])

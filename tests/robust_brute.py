@@ -13,53 +13,25 @@ from tests.brute import Lifts, entropy, limits
 
 from privacyfunnel.promises.sets import SCALE
 
-TINY = Fraction(1, 4 * SCALE)
-"""Less than any distance between two numbers over SCALE."""
-
 
 @dataclass(frozen=True)
 class Within:
-    """{l ≤ r ≤ u, Σr = 1, Σ|r − c| ≤ 2m}, in fractions."""
+    """{l ≤ r ≤ u, Σr = 1}, in fractions."""
 
     lower: list[Fraction]
     upper: list[Fraction]
-    centre: list[Fraction]
-    move: Fraction
 
     def holds(self, r):
-        inside = all(low <= p <= high for p, low, high in zip(r, self.lower, self.upper, strict=True))
-        return inside and sum(r) == 1 and sum(abs(p - c) for p, c in zip(r, self.centre, strict=True)) <= 2 * self.move
+        return sum(r) == 1 and all(a <= p <= b for a, p, b in zip(self.lower, r, self.upper, strict=True))
 
     def corners(self):
-        """All corners. At each, all but two shares are at the centre or at an end of their interval.
-
-        With one share free, the sum settles it; with two, one above the centre and one below, the moved mass does.
-        A point is no corner if mass may be moved a tiny step both to and fro between two places.
-        """
-        n = len(self.centre)
-        places = [sorted({*ends}) for ends in zip(self.lower, self.centre, self.upper, strict=True)]
+        """All corners. At each, all but one share are at an end of their interval, and the sum settles the other."""
+        n = len(self.lower)
         found = set()
-        for fixed in product(*places):
+        for fixed in product(*zip(self.lower, self.upper, strict=True)):
             for i in range(n):
                 found.add(tuple(1 - sum(fixed) + fixed[i] if k == i else fixed[k] for k in range(n)))
-                for j in range(n):
-                    if i != j:
-                        found.add(tuple(self._both_settled(fixed, i, j)))
-        found = {r for r in found if self.holds(r)}
-        return sorted(r for r in found if not any(self._slides(r, i, j) for i, j in combinations(range(n), 2)))
-
-    def _both_settled(self, fixed, i, j):
-        """Share i takes what is missing to `move` above the centre, share j what is missing below."""
-        others = [k for k in range(len(fixed)) if k not in (i, j)]
-        above = sum(max(0, fixed[k] - self.centre[k]) for k in others)
-        below = sum(max(0, self.centre[k] - fixed[k]) for k in others)
-        r = list(fixed)
-        r[i], r[j] = self.centre[i] + self.move - above, self.centre[j] - self.move + below
-        return r
-
-    def _slides(self, r, i, j):
-        steps = ([p + sign * (TINY * (k == i) - TINY * (k == j)) for k, p in enumerate(r)] for sign in (1, -1))
-        return all(self.holds(step) for step in steps)
+        return sorted(r for r in found if self.holds(r))
 
 
 def fractions_of(part, cell=0):
@@ -70,8 +42,7 @@ def fractions_of(part, cell=0):
 
 
 def _within(shares, place, n):
-    ends = ([Fraction(int(e), SCALE) for e in end[place][:n]] for end in (shares.lower, shares.upper, shares.centre))
-    return Within(*ends, Fraction(int(shares.move[place]), SCALE))
+    return Within(*([Fraction(int(e), SCALE) for e in end[place][:n]] for end in (shares.lower, shares.upper)))
 
 
 def distributions(part, cell=0):

@@ -176,20 +176,20 @@ MUTATIONS = {
     ),
     "a table of a pair without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, pair), for_pair)",
+        "noised_in_part(counted(joint, pair), split.for_pair)",
         "counted(joint, pair)",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "a table of a single column without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, (j,)), each)",
+        "noised_in_part(counted(joint, (j,)), split.for_single)",
         "counted(joint, (j,))",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "half the Gaussian noise on a pair": Mutation(
         "gaussian_marginals",
-        "gaussian_noised(counted(joint, pair), noise.sigma)",
-        "gaussian_noised(counted(joint, pair), noise.sigma / 2)",
+        "gaussian_noised(counted(joint, own), noise.sigma)",
+        "gaussian_noised(counted(joint, own), noise.sigma / 2)",
         ("tables/test_wide_all_pairs.py::test_every_pair_has_the_noise_that_its_delta_needs_and_nothing_else_is_told",),
     ),
     "half the Gaussian noise by OpenDP": Mutation(
@@ -214,14 +214,38 @@ MUTATIONS = {
         ("distribution/test_gaussian.py::test_delta_is_that_of_all_noise_summed_up_and_a_little_more",),
     ),
     "a file whose noise is too small for its delta": Mutation(
-        "WideProtocol.__post_init__",
-        "if not self.noise.kept(self.epsilon, self.notion.epsilon):",
-        "if False:",
+        "check_tables",
+        "not noise.kept(epsilon, level)",
+        "False",
         ("protocols/test_wide.py::test_noise_that_does_not_have_what_the_file_says_is_refused_in_a_line",),
+    ),
+    "a model that follows from other tables": Mutation(
+        "_flaw_in_model",
+        "return None if same else OTHER_MODEL",
+        "return None",
+        ("proof/test_wide_file.py::test_a_factor_that_is_off_by_more_than_machines_are_is_another_model",),
+    ),
+    "a larger sigma than tables have": Mutation(
+        "flaw_in_noise",
+        "return SMALLER if any(",
+        "return None if any(",
+        ("proof/test_wide_file.py::test_gaussian_noise_cannot_be_restated",),
+    ),
+    "tables of other people": Mutation(
+        "_intervals_meet",
+        "if (low > high).any():",
+        "if False:",
+        ("proof/test_table_noise.py::test_tables_of_other_people_are_not_believed",),
+    ),
+    "a file without all pairs of its columns": Mutation(
+        "check_drawn",
+        "elif drawn != every:",
+        "elif False:",
+        ("protocols/test_wide.py::test_a_model_without_what_its_columns_need_is_refused_in_a_line",),
     ),
     "noise in factors of a wide model that is not taken out": Mutation(
         "_Table.improve",
-        "(self.y - e) * e / self.v - self.theta / self.beta",
+        "(self.y - e) * e / self.v - ridge",
         "(self.y - e) * e / self.v",
         ("tables/test_wide.py::test_steps_in_a_table_end_where_factors_are_likeliest",),
     ),
@@ -420,9 +444,9 @@ MUTATIONS = {
         ("optimiser/test_corners.py::test_prices_that_fall_by_what_their_values_lack_bound_as_well",),
     ),
     "a certificate that looks at the first secret only": Mutation(
-        "_check",
-        "for clause in notion.clauses(joint):\n        on =",
-        "for clause in notion.clauses(joint)[:1]:\n        on =",
+        "certify_entries",
+        "for clause in notion.clauses(joint):",
+        "for clause in notion.clauses(joint)[:1]:",
         ("promises/test_clauses.py::test_no_channel_past_a_limit_is_certified[several]",),
     ),
     "a limit on belief that is not what was typed": Mutation(
@@ -558,33 +582,11 @@ MUTATIONS = {
         "(numbers < edges[-1])",
         ("distribution/test_column.py::test_given_edges_cut_at_the_edges_and_the_last_bin_is_closed",),
     ),
-    "a block left out of the check of a product": Mutation(
-        "Product._open",
-        "asked = range(len(self.factors)) if blocks is None",
-        "asked = range(1, len(self.factors)) if blocks is None",
-        ("attacks/test_attacks.py::test_attack_and_certificate_agree_on_products",),
-    ),
-    "a block's least spread taken for its largest": Mutation(
-        "Factor.own_spread",
-        "return max(Fraction(int(high), int(low))",
-        "return min(Fraction(int(high), int(low))",
-        (
-            "optimiser/blocks/test_compose.py::test_a_product_too_large_to_go_through_is_bounded_block_by_block_never_too_low",
-        ),
-    ),
-    "a chained bound that forgets the blocks left over": Mutation(
-        "_check_chained",
-        "_check(product, product.joint, notion, together, extra)",
-        "_check(product, product.joint, notion, together)",
-        (
-            "optimiser/blocks/test_compose.py::test_a_product_too_large_to_go_through_is_bounded_block_by_block_never_too_low",
-        ),
-    ),
     "estimates from the transposed channel": Mutation(
         "_dense",
         'lu.solve(ell.T, trans="T").T',
         "lu.solve(ell.T).T",
-        ("estimates/test_estimates.py::test_products_are_measured_as_if_multiplied_out",),
+        ("estimates/test_estimates.py::test_shares_of_a_pair_are_those_that_the_inverse_of_the_channel_gives",),
     ),
     "a most likely distribution from the transposed channel": Mutation(
         "_Model.__init__",
@@ -627,12 +629,6 @@ MUTATIONS = {
         "    protocol = published(protocol)\n",
         "",
         ("protocols/test_file.py::test_utility_bound_and_entropy_are_published_as_precisely_as_the_people_support",),
-    ),
-    "a stranger in one block drawn by itself": Mutation(
-        "Sanitiser.inputs",
-        "x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]",
-        "x = np.where(x < 0, [block.channel.n_inputs for block, _, _ in self._blocks], x).astype(np.int32)",
-        ("optimiser/blocks/test_compose.py::test_a_stranger_in_one_block_is_a_stranger_in_all",),
     ),
     "the same key for every partition": Mutation(
         "partition_key",
@@ -712,35 +708,11 @@ MUTATIONS = {
         "share = doubt / 2",
         ("promises/test_nested.py::test_the_doubts_of_all_statements_together_are_at_most_what_the_confidence_leaves",),
     ),
-    "a test whose tails are too small": Mutation(
-        "_tail",
-        "bdtr(np.maximum(edges, 0), n_, ends[1:, None])",
-        "bdtr(np.maximum(edges, 0), n_, ends[:-1, None])",
-        ("proof/test_tested.py::test_a_tail_is_at_least_the_p_value_at_every_share",),
-    ),
-    "people who test what they chose": Mutation(
-        "SetAside.of",
-        "n)[~chooses]",
-        "n)",
-        ("proof/test_tested.py::test_who_is_set_aside_stays_the_same",),
-    ),
-    "a test of a protocol that was chosen with the same people": Mutation(
-        "check_own_test",
-        "if notion.tested and not (own.tested and",
-        "if notion.tested and not (True or own.tested and",
-        ("proof/test_tested.py::test_a_protocol_chosen_with_the_same_people_is_not_tested",),
-    ),
     "a marginal error that forgets a value": Mutation(
         "marginal_error",
         "np.abs(released - weights * UNIT).max()",
         "np.abs(released - weights * UNIT)[1:].max()",
         ("optimiser/faithful/test_faithful.py::test_the_promise_and_the_distribution_are_kept_exactly",),
-    ),
-    "a certificate that looks at the distribution of one block": Mutation(
-        "_marginal_error",
-        "marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks]",
-        "marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks[:1]]",
-        ("optimiser/blocks/test_compose.py::test_the_certificate_looks_at_the_distribution_of_every_block",),
     ),
     "a column of the table taken for what was released before": Mutation(
         "check_no_history",
@@ -803,10 +775,7 @@ MUTATIONS = {
         "_redraw",
         "back = csr_array(Q * p / (Q @ p)[:, None])",
         "back = csr_array(Q / Q.sum(axis=1)[:, None])",
-        (
-            "optimiser/blocks/test_compose.py"
-            "::test_a_faithful_block_is_redrawn_from_the_posterior_of_what_the_block_told",
-        ),
+        ("optimiser/test_countable.py::test_rows_are_redrawn_from_the_posterior_of_what_was_told",),
     ),
     "a changed protocol taken for the original": Mutation(
         "check_unchanged",
@@ -853,6 +822,51 @@ MUTATIONS = {
             "::test_the_level_of_follow_ups_among_other_releases_is_that_of_brute_force_in_fractions",
         ),
     ),
+    "a rare combination of a follow-up is drawn as something else than it is read as": Mutation(
+        "PairSanitiser._read",
+        "found[rows] = self._steps.inputs(read.of(rows), h)",
+        "found[rows] = int(self._steps.starts[h])",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[a follow-up of exact counts]",
+        ),
+    ),
+    "a rare combination is drawn as something else than it is read as": Mutation(
+        "Sanitiser._read",
+        "return self.protocol.block.read(codes)",
+        "return np.zeros(len(codes), dtype=np.int64)",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[exact counts]",
+        ),
+    ),
+    "a text that meant missing is read as a value": Mutation(
+        "_check_missing",
+        "if ((own != UNSEEN) & (found[own] != then)).any():",
+        "if False:",
+        ("distribution/test_refinement.py::test_an_entry_is_read_from_a_finer_column_as_the_earlier_one_reads_it",),
+    ),
+    "numbers are read as the others among texts": Mutation(
+        "_others_alike",
+        'return same or (fine.kind, coarse.kind) == ("integer", "number") or not (coarse.other or coarse.groups)',
+        "return True",
+        ("distribution/test_refinement.py::test_numbers_that_were_texts_among_others_are_refused",),
+    ),
+    "people whose values of then are not known are followed up": Mutation(
+        "check_all_known",
+        "if unknown:",
+        "if False:",
+        ("tables/test_changes.py::test_who_was_released_and_is_in_no_table_of_then_is_refused_with_the_number",),
+    ),
+    "people with rare values are counted as what they are read as": Mutation(
+        "rows_kept",
+        "same = rows.of_people(steps.columns, steps.read_in(joint).codes)",
+        "same = rows.unchanged[steps.read_in(joint).values]",
+        (
+            "tables/test_changes.py::"
+            "test_who_keeps_their_row_is_counted_for_people_and_not_for_what_rare_combinations_are_read_as",
+        ),
+    ),
     "people followed up who changed since": Mutation(
         "FollowingDrawer._draw",
         "return np.hstack([past, y]), mark ^ own",
@@ -879,8 +893,8 @@ MUTATIONS = {
     ),
     "rows that stay counted for everybody": Mutation(
         "rows_kept",
-        "at = channel.outputs == rows.row[h]",
-        "at = channel.outputs >= 0",
+        "stay += past.numerators((*history, int(rows.row[h]))) * weights",
+        "stay += before.numerators(history) * weights * UNIT",
         ("optimiser/test_keeping.py::test_everything_together_keeps_the_promise_in_fractions",),
     ),
     "a row drawn for another history": Mutation(
@@ -916,6 +930,7 @@ def test_a_mutation_has_its_place_and_its_tests(name: str):
         assert f"def {function}(" in (mutants.TESTS / tests).read_text(encoding="utf-8")
 
 
+@pytest.mark.every_turn
 @pytest.mark.long
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_mutation_is_caught(name: str, tmp_path: Path):
@@ -928,6 +943,7 @@ def test_a_mutation_is_caught(name: str, tmp_path: Path):
     assert re.search(r"^FAILED .*" + re.escape(mutation.tests[0].split("::")[1]), done.stdout, re.MULTILINE)
 
 
+@pytest.mark.every_turn
 @pytest.mark.long
 @pytest.mark.parametrize("place", range(0, len(THEIR_TESTS), TOGETHER))
 def test_the_same_tests_pass_without_a_mutation(place: int, tmp_path: Path):

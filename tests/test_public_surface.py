@@ -15,6 +15,40 @@ def naming(*words: str) -> set[str]:
     return {name for name, text in texts.items() if any(word in text for word in words)}
 
 
+RELIED_ON = [
+    "Joint",
+    "LIP",
+    "LDP",
+    "ALIP",
+    "PML",
+    "PerfectPrivacy",
+    "SRLIP",
+    "SRLDP",
+    "Belief",
+    "Promises",
+    "robust",
+    "optimise",
+    "certify",
+    "tradeoff",
+    "Protocol",
+    "estimate",
+    "regress",
+    "attack",
+    "expected_errors",
+    "PrivacyFunnel",
+    "PrivacyFunnelError",
+]
+"""By acceptance checks and documentation."""
+MOST_NAMES = 40
+"""To import: what functions return is reached through them, and has no name of its own here."""
+
+
+def test_no_more_is_public_than_people_import_and_all_that_they_rely_on_is():
+    assert len(pf.__all__) <= MOST_NAMES
+    assert set(RELIED_ON) <= set(pf.__all__)
+    assert callable(pf.paper.product)
+
+
 def test_public_names_are_all_there():
     assert all(hasattr(pf, name) for name in pf.__all__)
     assert set(pf._HOME) == set(pf.__all__)

@@ -96,7 +96,7 @@ def test_cells_of_a_weighty_column_stay_more_often():
 
     def changed(weights):
         fitted = funnel(weights=weights, epsilon=0.1).fit(frame[ATTRIBUTES], frame["ill"])
-        channel, codes = fitted.protocol_.blocks[0].channel, fitted.protocol_.blocks[0].codes
+        channel, codes = fitted.protocol_.block.channel, fitted.protocol_.block.codes
         moved = codes[channel.inputs, 0] != codes[channel.outputs, 0]
         joint = pf.Joint.from_table(frame, "ill", ATTRIBUTES, bins=BINS)
         return (channel.numerators * joint.p_x[channel.inputs])[moved].sum()
@@ -127,7 +127,7 @@ def test_what_comes_out_is_of_the_kind_that_went_in(kind):
 def test_every_output_occurs_about_as_often_as_the_channel_says():
     frame, _ = people(20_000)
     coin = pf.PrivacyFunnel(output="codes", epsilon=0.0).fit(frame[["town"]], frame["ill"])
-    Q, block = coin.protocol_.channel, coin.protocol_.blocks[0]
+    Q, block = coin.protocol_.channel, coin.protocol_.block
     released = coin.transform(frame[["town"]])["town"].to_numpy()
     for x, (town,) in enumerate(block.values.tolist()):
         rows = frame["town"].isna() if town is None else frame["town"] == town
@@ -188,16 +188,6 @@ def test_a_search_over_epsilon_in_a_pipeline_with_other_columns():
     assert len(search.predict(frame)) == len(frame)
 
 
-def test_blocks_are_released_each_by_itself():
-    frame, _ = people()
-    fitted = funnel(notion="srlip", blocks=[["town"], ["age", "smoker"]]).fit(frame[ATTRIBUTES], frame["ill"])
-    assert [block.attributes for block in fitted.protocol_.blocks] == [("town",), ("age", "smoker")]
-    assert fitted.protocol_.objective == "faithful"
-    assert list(fitted.transform(frame[ATTRIBUTES]).columns) == list(fitted.get_feature_names_out())
-    codes = fitted.set_params(output="codes").transform(frame[ATTRIBUTES])
-    assert codes["smoker"].isin([0, 1]).all()
-
-
 def test_a_promise_may_be_given_itself():
     frame, _ = people()
     fitted = pf.PrivacyFunnel(notion=pf.ALIP(0.1, 0.3)).fit(frame[["town"]], frame["ill"])
@@ -217,7 +207,6 @@ def test_a_promise_may_be_given_itself():
         ({"output": "text"}, InvalidInput),
         ({"unseen": "guess"}, InvalidInput),
         ({"secret": "nowhere"}, InvalidInput),
-        ({"blocks": [["town"]]}, InvalidInput),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused_when_fitting(parameters, error):

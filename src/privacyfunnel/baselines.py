@@ -236,5 +236,5 @@ def _protocol(joint: Joint, channel: Channel, notion: Notion, how: str) -> Proto
     readings = joint.secret_readings
     kept = information_kept(channel, joint.p_x)
     bound = not_below(no_less(joint.entropy), kept)
-    found = Protocol(notion, (block_of(joint, channel),), kept, bound, joint.entropy, how, joint.secret, readings)
+    found = Protocol(notion, block_of(joint, channel), kept, bound, joint.entropy, how, joint.secret, readings)
     return finished(found, [joint])

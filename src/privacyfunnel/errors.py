@@ -122,11 +122,6 @@ class OutputRefused(PrivacyFunnelError):
 class NotCertified(PrivacyFunnelError):
     """A protocol does not keep its promise on this distribution, in exact arithmetic."""
 
-    def __init__(self, message: str, level: float | None = None) -> None:
-        super().__init__(message)
-        self.level = level
-        """The level it has instead, where that is known."""
-
 
 class SolverFailure(PrivacyFunnelError):
     """The linear-programming solver stopped without an answer."""

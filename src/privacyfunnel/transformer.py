@@ -14,7 +14,6 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.raw import is_numeric
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra
-from privacyfunnel.optimiser.blocks.compose import Method, compose
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
@@ -62,7 +61,6 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     objective : "faithful", as above, or "information", the most of I(X;Y)
     weights : by column, how much it counts that its cells stay as they are, 1 unless given; for "faithful"
     secret : the column of X that is the secret, or several of them; None: y is
-    blocks : lists of columns, each released on its own: pf.compose(…, blocks=blocks, method=method)
     bins : by column, or one for all columns of numbers: edges, a number, "width:5", "each"
     top, dates, missing : as for Joint.from_table
     private : ε₀ of noise on every count before anything is computed from it; None: exact counts, whose protocol is not
@@ -72,7 +70,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         secret, too, so that is a column of X then
     output : "values", as released tables hold them, or "codes", the number of each value in its column
     unseen : "refuse" rows that were not there when fitting, or "draw" them such that the promise is kept whoever
-        they are; where no such draw is known (side channels, several blocks), `fit` refuses
+        they are; where no such draw is known (side channels), `fit` refuses
     gap, time_limit : as for pf.optimise; a gap of None is that of the objective
     exact : columns that are released as they are
     random_state : None, for the operating system's randomness; a number is for tests and is insecure
@@ -98,8 +96,6 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         objective: Objective = "faithful",
         weights: Mapping[str, float] | None = None,
         secret: str | Sequence[str] | None = None,
-        blocks: Sequence[Sequence[str]] | None = None,
-        method: Method = "tuned",
         bins: Mapping[str, Bins] | Bins | None = None,
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Precision] | None = None,
@@ -120,8 +116,6 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.objective = objective
         self.weights = weights
         self.secret = secret
-        self.blocks = blocks
-        self.method = method
         self.bins = bins
         self.top = top
         self.dates = dates
@@ -254,24 +248,17 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         return notion_from({"notion": kind.name} | used)
 
     def _best(self, joint: Joint) -> Protocol:
-        promise, limit = self._promise(), self.time_limit
-        if self.blocks is None:
-            return optimise(
-                joint, promise, objective=self.objective, weights=self.weights, exact=self.exact, gap=self.gap,
-                time_limit=limit,
-            )  # fmt: skip
-        if self.exact:
-            raise InvalidInput("exact columns are for one protocol for all columns; leave out blocks")
-        return compose(
-            joint, promise, self.blocks, self.method, objective=self.objective, weights=self.weights, time_limit=limit
-        )
+        return optimise(
+            joint, self._promise(), objective=self.objective, weights=self.weights, exact=self.exact, gap=self.gap,
+            time_limit=self.time_limit,
+        )  # fmt: skip
 
     def _codes(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         columns, names = [], []
-        for k, block in enumerate(self.protocol_.blocks):
-            for j, column in enumerate(block.columns):
-                columns.append(pa.array(block.codes[block.labels, j][y[:, k]]))
-                names.append(column.name)
+        block = self.protocol_.block
+        for j, column in enumerate(block.columns):
+            columns.append(pa.array(block.codes[block.labels, j][y[:, 0]]))
+            names.append(column.name)
         return pa.RecordBatch.from_arrays(columns, names=names)
 
 

@@ -23,35 +23,19 @@ NOISE = 4.5
 """Standard errors: a fair comparison exceeds this less than once in 100,000 times."""
 
 
-def with_blocks(joint, tables, notion=None):
-    """A protocol that is a product of channels N[y, xʲ] / 2³², one for each attribute of `joint`."""
-    blocks = []
-    for j, N in enumerate(tables):
-        alone = np.zeros((joint.n_s, N.shape[1]), dtype=object)
-        np.add.at(alone.T, joint.codes[:, j], joint.weights.T.astype(object))
-        own = pf.Joint(alone.astype(np.float64), attributes=[joint.attributes[j]])
-        blocks.append(block_of(own, Channel.from_numerators(N)))
-    return Protocol(notion or pf.LIP(50), tuple(blocks), 0.0, 0.0, 0.0, "by hand", "S")
-
-
 def with_channel(joint, N, notion=None):
-    """The same with one channel for all attributes; outputs beyond the number of values become one."""
+    """A protocol with the channel N[y, x] / 2³²; outputs beyond the number of values become one."""
     N = np.concatenate([N[: joint.n_x - 1], N[joint.n_x - 1 :].sum(axis=0, keepdims=True)])
     N = N[N.any(axis=1)]
     block = block_of(joint, Channel.from_numerators(N))
-    return Protocol(notion or pf.LIP(50), (block,), 0.0, 0.0, 0.0, "by hand", "S")
+    return Protocol(notion or pf.LIP(50), block, 0.0, 0.0, 0.0, "by hand", "S")
 
 
 def dense(protocol, joint):
     """P(y|x) as fractions: a list over outputs of lists over the values of `joint`."""
-    parts = []
-    for block in protocol.blocks:
-        own = [joint.attributes.index(name) for name in block.attributes]
-        places = {values: x for x, values in enumerate(map(tuple, block.values.tolist()))}
-        columns = [places[tuple(values)] for values in joint.values[:, own].tolist()]
-        Q = block.channel.dense()
-        parts.append([[Fraction(Q[y, x]) for x in columns] for y in range(len(Q))])
-    return [[math.prod(q) for q in zip(*rows, strict=True)] for rows in itertools.product(*parts)]
+    places = {values: x for x, values in enumerate(map(tuple, protocol.block.values.tolist()))}
+    columns = [places[tuple(values)] for values in joint.values.tolist()]
+    return [[Fraction(row[x]) for x in columns] for row in protocol.channel]
 
 
 def brute(joint, Q, known=()):
@@ -100,16 +84,12 @@ def test_beliefs_accuracy_and_information_are_those_of_the_definition(pair):
 
 @settings(max_examples=15)
 @given(st.data())
-def test_products_and_side_channels_are_those_of_the_definition(data):
+def test_side_channels_are_those_of_the_definition(data):
     counts = data.draw(st.lists(st.integers(0, 9), min_size=12, max_size=12))
     array = np.array(counts).reshape(2, 3, 2)
     assume((array.sum(axis=(1, 2)) > 0).all())
     joint = pf.Joint(array)
-    tables = [data.draw(numerators(3, max_y=3)), data.draw(numerators(2, max_y=2))]
-    support = [np.unique(joint.codes[:, j]) for j in range(2)]
-    assume([len(values) for values in support] == [3, 2])
-    tables = [N[N.any(axis=1)] for N in tables]
-    protocol = with_blocks(joint, tables)
+    protocol = with_channel(joint, data.draw(numerators(joint.n_x, max_y=3)))
     for attacker in pf.attack(joint, protocol, known=2).attackers:
         known = [joint.attributes.index(name) for name in attacker.known]
         lifts, _, accuracy, information = brute(joint, dense(protocol, joint), known)
@@ -170,14 +150,6 @@ def test_attack_and_certificate_agree(pair):
         certificate = pf.certify(protocol, joint)
         found = pf.attack(joint, protocol)
         assert (found.within, found.level) == (certificate.holds, certificate.level)
-
-
-def test_attack_and_certificate_agree_on_products():
-    joint = pf.Joint(np.arange(1, 25).reshape(2, 3, 4), attributes=["a", "b"])
-    protocol = pf.compose(joint, pf.SRLIP(0.5))
-    assert len(protocol.blocks) == 2
-    found, certificate = pf.attack(joint, protocol), pf.certify(protocol, joint)
-    assert (found.within, found.level) == (certificate.holds, certificate.level)
 
 
 def test_a_table_is_attacked_as_its_distribution_is(tmp_path):

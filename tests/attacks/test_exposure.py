@@ -97,13 +97,6 @@ def test_people_whose_combination_few_share_are_counted():
     assert "not for publication" in found.words()
 
 
-def test_in_a_product_the_thinnest_block_counts():
-    joint = pf.Joint(np.array([[[20, 1], [30, 0]], [[20, 0], [30, 12]]]), attributes=["u", "v"])
-    whole, parts = pf.optimise(joint, pf.LIP(0.5)), pf.compose(joint, pf.LIP(0.5))
-    assert exposure(whole, joint).few == exposure(whole, joint).alone == 1
-    assert exposure(parts, joint).few == 0
-
-
 def test_where_nobody_is_rare_nothing_is_said_against_publishing():
     joint = pf.Joint([[FEW, 20], [0, 20]])
     found = exposure(pf.optimise(joint, pf.LIP(0.5)), joint)

@@ -42,15 +42,6 @@ def _as_known(notion, table, protocol, name):
     return notion.level_of(Limits.reached(table, protocol.channel_on(table), [view]))
 
 
-def test_blocks_are_seen_together():
-    table = joint(1)
-    protocol = pf.compose(table, pf.LIP(0.4), [["X1"], ["X2", "X3"]], time_limit=5)
-    found = one_column(protocol, table)
-    assert found.level == pytest.approx(
-        max(_as_known(pf.LIP(0.4), table, protocol, name) for name in table.attributes), rel=1e-6
-    )
-
-
 @pytest.mark.long
 def test_promises_about_side_channels_and_single_columns_need_no_line():
     table = joint()

@@ -43,7 +43,7 @@ def chance(each, epsilon):
 def test_a_private_fit_of_a_real_table_names_nobody_beyond_guessing_and_what_is_allowed(name, objective, shared):
     joint = counted(shared, name)
     protocol = pf.optimise(private(joint, 1.0, at_least=10), pf.LIP(0.5), objective=objective, time_limit=20)
-    for each in from_protocol(protocol, joint, learned=True, seed=1):
+    for each in from_protocol(protocol, joint):
         assert chance(each, 1.0) > LUCK, each
 
 
@@ -54,8 +54,6 @@ def test_an_exact_fit_of_the_same_table_names_everybody_who_is_alone(name, share
     found = {each.attack: each for each in from_protocol(protocol, joint) if each.group == "alone"}
     assert found["testing both secrets"].right == found["testing both secrets"].people
     assert chance(found["testing both secrets"], 1.0) < 1e-3 or found["testing both secrets"].people < 60
-    if joint.n_s == 2:
-        assert found["two colours"].right == found["two colours"].people
 
 
 def alone(people, seed):

@@ -50,9 +50,7 @@ def test_two_rows_of_a_table_of_two_together_reach_1_144():
     protocol = pf.optimise(joint, pf.LIP(0.5))
     assert pf.certify(protocol, joint).level <= 0.5
     assert level_of_all_rows(joint, protocol.channel) == pytest.approx(1.144, abs=5e-4)
-    odds = Fraction(
-        max(protocol.blocks[0].channel.numerators.tolist()), min(protocol.blocks[0].channel.numerators.tolist())
-    )
+    odds = Fraction(max(protocol.block.channel.numerators.tolist()), min(protocol.block.channel.numerators.tolist()))
     assert min(lifts_of_all_rows(joint, protocol.channel)) == 2 / (1 + odds**2)  # each of the two rows counts in full
 
 

@@ -138,7 +138,7 @@ def test_a_protocol_by_a_domain_has_exactly_the_declared_values(table, tmp_path,
     assert funnel(*asked) == 0
     said = capsys.readouterr().out
     assert "declared: 3 values; the rest is 'other'" in said
-    columns = [column for block in pf.Protocol.load(protocol).blocks for column in block.columns]
+    columns = list(pf.Protocol.load(protocol).columns)
     assert [column.labels for column in columns] == [
         ("Clay", "Ash", "Dún", "other"),
         ("[0, 30)", "[30, 60)", ">=60"),
@@ -182,5 +182,5 @@ def test_spark_fits_by_a_domain_as_duckdb_does(table, tmp_path):
     assert funnel(*fit, "-o", tmp_path / "duckdb.json") == 0
     assert funnel(*fit, "-o", tmp_path / "spark.json", "--engine", "spark") == 0
     one, other = (pf.Protocol.load(tmp_path / name) for name in ("duckdb.json", "spark.json"))
-    assert [block.columns for block in one.blocks] == [block.columns for block in other.blocks]
+    assert one.columns == other.columns
     assert one.secret_readings == other.secret_readings

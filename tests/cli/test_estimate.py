@@ -160,7 +160,7 @@ def test_what_a_table_does_not_tell_and_what_was_done_to_it_is_said_beside_it(fo
     joint = pf.Joint.from_support([[3, 2, 2, 1], [1, 2, 2, 3]], ["Ash", "Birch", "Cole", "Dale"], attributes=["town"])
     Q = np.array([[13, 1, 1, 1], [1, 14, 14, 1], [2, 1, 1, 14]]) / 16
     block = block_of(joint, Channel.from_dense(Q))
-    protocol = Protocol(pf.LIP(50), (block,), 0.0, 0.0, 0.0, "by hand", "S")
+    protocol = Protocol(pf.LIP(50), block, 0.0, 0.0, 0.0, "by hand", "S")
     protocol.save(tmp_path / "p.json")
     labels = [block.values[x, 0] for x in block.labels]
     shares = block.channel.dense() @ [0.6, 0.2, 0.2, 0.0]
@@ -179,7 +179,7 @@ def test_what_a_table_does_not_tell_and_what_was_done_to_it_is_said_beside_it(fo
 def test_groups_of_which_nothing_can_be_said_and_moved_shares_are_named(tmp_path, capsys):
     joint = pf.Joint([[[30, 10], [20, 5]], [[10, 30], [5, 10]]], attributes=["a", "b"])
     block = block_of(joint, Channel.from_dense((np.eye(4) * 13 + 1 - np.eye(4)) / 16))
-    Protocol(pf.LIP(50), (block,), 0.0, 0.0, 0.0, "by hand", "S").save(tmp_path / "p.json")
+    Protocol(pf.LIP(50), block, 0.0, 0.0, 0.0, "by hand", "S").save(tmp_path / "p.json")
     values = [block.values[x] for x in block.labels]
     shares = block.channel.dense() @ [0.5, 0.5, 0.0, 0.0]  # nobody has a = 1
     rows = [f"{a},{b}" for (a, b), share in zip(values, shares, strict=True) for _ in range(round(4_000 * share))]

@@ -72,7 +72,7 @@ def test_a_choice_that_noise_drowns_is_refused_with_what_it_had_and_what_to_do(t
     ("options", "notion", "message"),
     [
         (["--exact-fit"], "lip", "--notion srlip or srldp"),
-        (["--exact-fit", "--blocks", "each"], "srlip", "without --keep, --error, --blocks"),
+        (["--exact-fit", "--exact", "town"], "srlip", "without --keep, --error and --exact"),
         (["--exact-fit", "--columns", "auto"], "srlip", "goes without --columns auto"),
         (["--confidence", "0.95"], "srlip", "--confidence"),
     ],

@@ -120,7 +120,6 @@ def test_rows_are_released_and_anybody_can_audit(folder, tmp_path, capsys):
     ("more", "words"),
     [
         (["--confidence", "0.95"], "--confidence"),
-        (["--blocks", "a:b"], "--blocks"),
         (["--at-least", "5"], "--at-least"),
         (["--keep", "0.9"], "--keep"),
         (["--notion", "srlip"], "know nothing"),

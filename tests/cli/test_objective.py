@@ -87,7 +87,7 @@ def test_for_information_it_says_that_counting_misleads_and_by_how_much(folder, 
     asked = ["--epsilon", "0.5", "--objective", "information", "--exact-fit"]
     found, protocol = fitted(folder, capsys, *asked)
     joint = pf.Joint.from_table(folder / "people.csv", "sick", ["town", "age"], bins={"age": [18, 30, 45, 60, 75, 90]})
-    q, block, off = protocol.channel_on(joint) @ joint.p_x, protocol.blocks[0], []
+    q, block, off = protocol.channel_on(joint) @ joint.p_x, protocol.block, []
     for j, column in enumerate(joint.columns):
         for a in range(len(column)):
             label = block.codes[block.labels, j] == a
@@ -186,21 +186,6 @@ def test_every_kind_of_promise_has_faithful_releases(notion, folder, capsys):
     assert found["holds"] is True
     assert protocol.objective == "faithful"
     assert found["readers"]["average_bias"] < 1e-8
-
-
-@pytest.mark.parametrize("objective", ["faithful", "information"])
-def test_blocks_are_released_for_either_objective(objective, folder, capsys):
-    asked = ["--epsilon", "0.4", "--blocks", "each", "--time-limit", "5"]
-    found, protocol = fitted(folder, capsys, *asked, "--objective", objective)
-    assert found["blocks"] == [["town"], ["age"]]
-    assert found["holds"] is True
-    assert protocol.objective == objective
-    assert (found["readers"]["average_bias"] < 1e-8) == (objective == "faithful")
-
-
-def test_weights_go_to_blocks(folder, capsys):
-    asked = ["--epsilon", "0.4", "--blocks", "each", "--time-limit", "5", "--weight", "town=3"]
-    assert dict(fitted(folder, capsys, *asked)[1].likeness.weights) == {"town": 3.0}
 
 
 def test_a_weight_given_twice_and_an_epsilon_beyond_all_numbers(tmp_path, capsys):

@@ -66,7 +66,6 @@ def test_the_smallest_epsilon_for_an_error_is_found(folder, capsys):
     [
         ["--epsilon", "0.1", "--readers", "everybody"],
         ["--epsilon", "0.1", "--readers", "pairs", "--objective", "faithful"],
-        ["--epsilon", "0.1", "--readers", "pairs", "--blocks", "town/sex,age"],
         ["--epsilon", "0.1", "--readers", "pairs", "--give-up", "0"],
         ["--keep", "0.9", "--readers", "pairs"],
         ["--epsilon", "0.1", "--error", "town=0.01"],

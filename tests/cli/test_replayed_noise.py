@@ -207,7 +207,6 @@ KEPT = {
     "readers": [*INFORMED, "--readers", "shares", "--give-up", "0.02"],
     "two secrets": [*DECLARED, "--secret", "other", "--epsilon", "state=0.3,other=0.6"],
     "two columns that are one secret": [*BASE, "--secret", "state,other", *COLUMNS, "--epsilon", "0.5"],
-    "blocks": [*DECLARED, "--blocks", "each", "--method", "chained"],
     "exact columns": [*DECLARED, "--exact", "age", "--epsilon", "2"],
     "side channels": [*KNOWN, "--attributes", "town,job", "--known", "1"],
     "named side channels": [*KNOWN, "--attributes", "town,job", "--known", "town"],

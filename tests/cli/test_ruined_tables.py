@@ -99,7 +99,7 @@ def test_the_own_table_is_what_counting_by_hand_gives():
     joint = count_table(people, "s", ["x"]).joint
     protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful")
     found = own_table(protocol, joint)
-    block = protocol.blocks[0]
+    block = protocol.block
     stay = sum(joint.p_x[x] * protocol.channel[y, x] for x in range(3) for y in range(len(protocol.channel))
                if block.labels[y] == x)  # fmt: skip
     assert found.cells_unchanged == pytest.approx(stay) == found.rows_unchanged

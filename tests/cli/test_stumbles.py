@@ -155,7 +155,7 @@ def test_running_out_of_time_is_noticed_and_ending_by_oneself_is_not_taken_for_i
 
 def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, table, tmp_path, capsys):
     words = "Emptied: ill: its released values say next to nothing of the original ones."
-    asked = "--secret", "town", "--attributes", "ill,sex", "--epsilon", "0.01", "--blocks", "each", "--exact-fit"
+    asked = "--secret", "town", "--attributes", "ill,sex", "--epsilon", "0.01", "--exact-fit"
     assert words in fit(asked=asked)
     assert fit("--json", asked=asked)["emptied"]["columns"] == ["ill"]
     protocol = tmp_path / "protocol.json"

@@ -71,16 +71,15 @@ def test_accepting_it_with_one_option_is_private_and_the_file_says_what_it_spent
 
 
 @pytest.mark.parametrize(
-    ("columns", "coarsen", "confidence", "blocks", "words"),
+    ("columns", "coarsen", "confidence", "words"),
     [
-        ("some", None, None, None, "--columns takes auto"),
-        (None, "yes", None, None, "--coarsen takes auto"),
-        ("auto", None, 0.95, None, "fixed beforehand"),
-        (None, "auto", 0.95, None, "fixed beforehand"),
-        ("auto", None, None, "each", "--blocks names columns"),
+        ("some", None, None, "--columns takes auto"),
+        (None, "yes", None, "--coarsen takes auto"),
+        ("auto", None, 0.95, "fixed beforehand"),
+        (None, "auto", 0.95, "fixed beforehand"),
     ],
 )
-def test_what_does_not_go_with_auto_is_refused_before_the_table_is_read(columns, coarsen, confidence, blocks, words):
+def test_what_does_not_go_with_auto_is_refused_before_the_table_is_read(columns, coarsen, confidence, words):
     with pytest.raises(InvalidInput, match=words):
-        advising.Auto.asked(columns, coarsen, confidence, blocks)
-    assert not advising.Auto.asked(None, None, confidence, blocks)
+        advising.Auto.asked(columns, coarsen, confidence)
+    assert not advising.Auto.asked(None, None, confidence)

@@ -73,17 +73,6 @@ def test_ranges_without_an_end_have_ranks_and_no_pearson_correlation():
     assert any("no end" in note for note in found.notes)
 
 
-def test_columns_of_different_blocks_are_worked_back_together():
-    table = sample(np.random.default_rng(3), 20_000)
-    joint = pf.Joint.from_table(table, "ill", NAMES)
-    protocol = pf.compose(joint, pf.LIP(2.0), blocks=[["town", "age"], ["sex"]])
-    found = pf.associate(protocol.sanitise(table[NAMES], seed=1), protocol, "sex", "town")
-    W = table_of("sex", "town")
-    expected = np.outer(W.sum(axis=1), W.sum(axis=0))
-    assert found.way == "channel"
-    assert found.cramers_v.low <= np.sqrt(((W - expected) ** 2 / expected).sum()) <= found.cramers_v.high
-
-
 def test_what_makes_no_sense_is_refused_in_one_line(kept):
     _, released, protocol = kept
     with pytest.raises(InvalidInput, match="named twice"):

@@ -47,7 +47,7 @@ def fitted(table, notion=STRICT, objective="faithful", names=NAMES):
 
 def drawn(protocol, joint, rng):
     """The tally of a release of the rows that were fitted on."""
-    block, rows = protocol.blocks[0], joint.weights.sum(axis=0)
+    block, rows = protocol.block, joint.weights.sum(axis=0)
     columns = block.channel.dense()[:, block.inputs_of(joint)].T
     counts = sum(rng.multinomial(n, q) for n, q in zip(rows, columns, strict=True))
     return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
@@ -55,7 +55,7 @@ def drawn(protocol, joint, rng):
 
 def counts_of(protocol, table, releases):
     """counts[r, x]: rows of each value in release r of a table, as their labels say; small ones are drawn together."""
-    block, together = protocol.blocks[0], max(1, ROWS_AT_ONCE // len(table))
+    block, together = protocol.block, max(1, ROWS_AT_ONCE // len(table))
     for first in range(0, releases, together):
         copies = pd.concat([table] * min(together, releases - first))
         y = outputs_of_rows(protocol, protocol.sanitise(copies, keep_order=True, seed=first))[:, 0]
@@ -69,7 +69,7 @@ def largest_bias(protocol, joint, table, releases):
     asked = [[name] for name in names] + [list(pair) for pair in itertools.combinations(names, 2)]
     asker = Asker(protocol)
     sets = np.concatenate([asker.cells(each, {})[0].rows for each in asked])
-    true = sets @ np.bincount(protocol.blocks[0].inputs_of(joint), joint.weights.sum(axis=0))
+    true = sets @ np.bincount(protocol.block.inputs_of(joint), joint.weights.sum(axis=0))
     found = np.stack([sets @ counts for counts in counts_of(protocol, table, releases)])
     spread = found.std(axis=0, ddof=1) / math.sqrt(releases)
     return (np.abs(found.mean(axis=0) - true) / np.maximum(spread, 1e-9)).max()
@@ -148,7 +148,7 @@ def tables():
 
 
 def meter_of(protocol, tally):
-    return CountingMeter(tally, [Scorer(block) for block in protocol.blocks], protocol.people)
+    return CountingMeter(tally, [Scorer(protocol.block)], protocol.people)
 
 
 def true_share(names, values, where=None):
@@ -224,7 +224,7 @@ def test_without_drawing_intervals_lie_within_those_of_clopper_and_pearson():
 @given(joints(), st.sampled_from([0.05, 0.3, 1.0]))
 def test_drawing_at_most_doubles_the_variance_and_is_that_of_the_theorem(joint, epsilon):
     protocol = pf.optimise(joint, pf.LIP(epsilon), objective="faithful")
-    scorer, n = Scorer(protocol.blocks[0]), joint.n_x
+    scorer, n = Scorer(protocol.block), joint.n_x
     half = (np.arange(n) % 2)[None, :].astype(float)
     whole = np.ones((1, n))
     counts = np.maximum(1, np.rint(1000 * scorer.marginal)).astype(np.int64)
@@ -262,7 +262,7 @@ def test_rows_that_were_fitted_on_are_recognised(joint, epsilon, seed):
     protocol = pf.optimise(joint, pf.LIP(epsilon), objective="faithful")
     tally = drawn(protocol, joint, np.random.default_rng(seed))
     counts = np.bincount(tally.outputs[:, 0], tally.counts, joint.n_x)
-    assert fits(protocol.blocks[0], counts, joint.total)
+    assert fits(protocol.block, counts, joint.total)
 
 
 @pytest.mark.parametrize("n", [200, 2_000, 100_000])
@@ -276,7 +276,7 @@ def test_many_values_with_few_people_each_are_recognised_too(n):
     protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
     for _ in range(20):
         tally = drawn(protocol, joint, rng)
-        assert fits(protocol.blocks[0], np.bincount(tally.outputs[:, 0], tally.counts, joint.n_x), joint.total)
+        assert fits(protocol.block, np.bincount(tally.outputs[:, 0], tally.counts, joint.n_x), joint.total)
 
 
 @pytest.fixture(scope="module")
@@ -393,23 +393,6 @@ def test_a_group_without_rows_is_said_to_have_none(release):
     assert [empty.reason for empty in found.empty] == ["no released row has town = 1; ask for a larger group"]
     with pytest.raises(InvalidTable, match="no released row"):
         pf.estimate(nobody, protocol, of="age", where={"town": 1}, rows="fitted")
-
-
-def test_within_a_block_rows_are_counted_and_across_blocks_worked_back(tmp_path, capsys):
-    table = people(4_000, seed=6)
-    parts = [fitted(table, pf.LIP(0.5), names=names) for names in (["town", "age"], ["sex"])]
-    protocol = replace(parts[0], blocks=tuple(replace(part.blocks[0], draw=None) for part in parts))
-    released = protocol.sanitise(table, seed=1)
-    found = pf.estimate(released, protocol, of=["town", ("town", "age"), ("town", "sex")])
-    assert found.way == "counted"
-    assert [each.way for each in found.tables] == ["counted", "counted", "channel"]
-    assert pf.estimate(released, protocol, of="town", by="sex").tables[0].way == "channel"
-    assert pf.estimate(released, protocol, of="town", by="age").tables[0].way == "counted"
-    protocol.save(tmp_path / "protocol.json")
-    released.to_csv(tmp_path / "open.csv", index=False)
-    files = [str(tmp_path / "open.csv"), "--protocol", str(tmp_path / "protocol.json")]
-    assert run(["estimate", *files, "--by", "sex"]) == 0
-    assert "released in blocks of their own, so they are worked back" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_command_line_says_what_it_did_and_why(release, capsys):

@@ -9,6 +9,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.error_wish import epsilon_for_errors
+from privacyfunnel.estimates.expected import columns_told
 from privacyfunnel.protocols.variants import without_variants
 
 COUNTS = np.random.default_rng(2).integers(20, 200, size=(2, 3, 2))
@@ -64,14 +65,6 @@ def test_faithful_rows_that_are_counted_have_at_most_root_two_times_the_error(jo
     assert all(1 <= each.counted_times <= math.sqrt(2) + 1e-9 for each in pf.expected_errors(faithful, joint).shares)
 
 
-def test_blocks_are_told_across(joint):
-    product = pf.compose(joint, pf.LIP(0.5), [["town"], ["sex"]])
-    alone = pf.expected_errors(product, joint)
-    both = pf.expected_errors(product, joint, of=[("town", "sex")])
-    assert len(both.shares) == 6
-    assert alone.typical >= 1
-
-
 def test_without_variants_nothing_is_sharper(joint, protocol):
     merged = without_variants(protocol)
     whole, less = (pf.expected_errors(each, joint) for each in (protocol, merged))
@@ -79,6 +72,18 @@ def test_without_variants_nothing_is_sharper(joint, protocol):
     assert pf.certify(merged, joint).holds
     for before, after in zip(whole.shares, less.shares, strict=True):
         assert after.estimated_times >= before.estimated_times * 0.99  # weighed by the coarse marginal
+
+
+@pytest.mark.parametrize("n", [40, 400, 40_000])
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 2.0])
+def test_the_columns_that_are_told_of_other_rows_are_those_that_estimate_tells(joint, epsilon, n):
+    for objective in ("information", "faithful"):
+        protocol = pf.optimise(joint, pf.LIP(epsilon), objective=objective)
+        rows = sampled(joint, n, np.random.default_rng(n))
+        known = None if objective == "information" else "other"
+        found = pf.estimate(protocol.sanitise(rows, seed=1), protocol, rows=known)
+        told = {table.attributes[0] for table in found.tables if not table.untold}
+        assert set(columns_told(protocol, n)) == told
 
 
 def test_it_is_told_to_people_and_machines(joint, protocol):

@@ -32,13 +32,13 @@ def sparse_protocol(seed, n, outputs_each=2, n_outputs=None):
     numerators = np.where(first, rest[pairs[0]], share)
     joint = pf.Joint(rng.dirichlet(np.full(n, 5.0))[None], attributes=["town"])
     channel = Channel.from_entries(*pairs, numerators, (n_outputs, n))
-    return Protocol(pf.LIP(50), (block_of(joint, channel),), 0.0, 0.0, 0.0, "by hand", "S")
+    return Protocol(pf.LIP(50), block_of(joint, channel), 0.0, 0.0, 0.0, "by hand", "S")
 
 
 @given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 3), st.integers(0, 5))
 @settings(max_examples=40, deadline=None)
 def test_sparse_factors_give_the_scores_of_a_singular_value_decomposition(seed, n, outputs_each, fewer):
-    scorer = Scorer(sparse_protocol(seed, n, outputs_each, max(1, n - fewer)).blocks[0])
+    scorer = Scorer(sparse_protocol(seed, n, outputs_each, max(1, n - fewer)).block)
     weight = np.sqrt(scorer.marginal)
     U, sigma, V = np.linalg.svd(scorer.Q.toarray() / weight[:, None], full_matrices=False)
     told = sigma > 1e-3  # away from the least that counts as told, where both may differ
@@ -53,7 +53,7 @@ def test_sparse_factors_give_the_scores_of_a_singular_value_decomposition(seed, 
 
 @pytest.mark.parametrize("limit", ["MOST_SMALL", "MOST_PARTS"])
 def test_what_is_told_of_a_channel_does_not_depend_on_how_it_is_factored(monkeypatch, limit):
-    block = sparse_protocol(4, 300, n_outputs=280).blocks[0]
+    block = sparse_protocol(4, 300, n_outputs=280).block
     targets = np.eye(20)[np.random.default_rng(0).integers(0, 20, 300)].T
     dense = Scorer(block)
     told, G = dense.identified(targets), dense.scores(targets)
@@ -67,7 +67,7 @@ def test_what_is_told_of_a_channel_does_not_depend_on_how_it_is_factored(monkeyp
 
 
 def test_twenty_thousand_values_take_sparse_factors_of_a_few_megabytes():
-    scorer = Scorer(sparse_protocol(1, 20_000, outputs_each=1).blocks[0])
+    scorer = Scorer(sparse_protocol(1, 20_000, outputs_each=1).block)
     hub = scorer.Q.tolil()
     hub[0] = 0.01  # one output that everybody may get connects all values
     plan = Augmented(csr_array(hub), np.sqrt(scorer.marginal)).plan
@@ -81,7 +81,7 @@ def test_a_channel_that_is_neither_sparse_nor_small_is_refused_before_it_is_fact
     monkeypatch.setattr(large_parts, "MOST_NUMBERS", 10)
     monkeypatch.setattr(large_parts, "splu", None)
     with pytest.raises(InvalidInput, match=r"too entangled to work shares back: it would take .* GiB and long"):
-        Scorer(sparse_protocol(2, 200).blocks[0]).scores(np.ones((1, 200)))
+        Scorer(sparse_protocol(2, 200).block).scores(np.ones((1, 200)))
 
 
 def test_weights_of_7446_values_fit():
@@ -101,11 +101,11 @@ def test_a_most_likely_share_is_shown_only_where_it_is_no_matter_of_luck():
     N = np.floor(Q * UNIT).astype(np.int64)
     N[0] += UNIT - N.sum(axis=0)
     joint = pf.Joint(np.array([[0.6, 0.1, 0.3]]), attributes=["town"])
-    protocol = Protocol(pf.LIP(50), (block_of(joint, Channel.from_numerators(N)),), 0.0, 0.0, 0.0, "by hand", "S")
+    protocol = Protocol(pf.LIP(50), block_of(joint, Channel.from_numerators(N)), 0.0, 0.0, 0.0, "by hand", "S")
     rows = np.random.default_rng(0).multinomial(50_000, Q @ [0.04, 0.51, 0.45])
-    order = protocol.blocks[0].channel.dense()
+    order = protocol.block.channel.dense()
     y = [int(np.argmin(np.abs(order - Q[i]).sum(axis=1))) for i in range(3)]
-    meter = Meter(Tally(np.array(y)[:, None], rows), [Scorer(protocol.blocks[0])])
+    meter = Meter(Tally(np.array(y)[:, None], rows), [Scorer(protocol.block)])
     model = frequencies._Model.of(meter, {0: np.eye(3)}, {})
     assert model.shares[0] == pytest.approx(0.275, abs=0.02)  # 4% are: an even share of both
     assert [model.share([(x,)]) is None for x in range(3)] == [True, True, False]

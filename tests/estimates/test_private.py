@@ -41,19 +41,19 @@ def sample(rng, n, p=P):
 
 def released(protocol, joint, rng):
     """The tally of a release of a table."""
-    block, rows = protocol.blocks[0], joint.weights.sum(axis=0)
+    block, rows = protocol.block, joint.weights.sum(axis=0)
     columns = block.channel.dense()[:, block.inputs_of(joint)].T
     counts = sum(rng.multinomial(n, q) for n, q in zip(rows, columns, strict=True))
     return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
 
 
 def corrected(protocol, tally):
-    noisy = NoisyCounts.of(protocol, 0)
-    return CorrectingMeter(tally, [Scorer(protocol.blocks[0])], [noisy]), Asker(protocol, [noisy.codes])
+    noisy = NoisyCounts.of(protocol)
+    return CorrectingMeter(tally, [Scorer(protocol.block)], [noisy]), Asker(protocol, [noisy.codes])
 
 
 def plain(protocol, tally):
-    return CountingMeter(tally, [Scorer(protocol.blocks[0])], protocol.people), Asker(protocol)
+    return CountingMeter(tally, [Scorer(protocol.block)], protocol.people), Asker(protocol)
 
 
 def true_share(names, values, where):
@@ -193,7 +193,7 @@ def test_rows_of_a_private_fit_are_recognised_and_others_are_not(epsilon):
     for _ in range(10):
         joint = sample(rng, 10_000)
         protocol = fitted(joint, epsilon)
-        noisy, block = NoisyCounts.of(protocol, 0), protocol.blocks[0]
+        noisy, block = NoisyCounts.of(protocol), protocol.block
         for rows, same in ((joint, True), (sample(rng, 10_000, other / other.sum()), False)):
             tally = released(protocol, rows, rng)
             counts = np.bincount(tally.outputs[:, 0], tally.counts, len(block.codes)).astype(np.int64)
@@ -208,28 +208,12 @@ def test_shares_that_are_worked_back_say_how_many_people_are_read_as_others():
     way, why = way_of(protocol, released(protocol, joint, rng), None)
     assert way == "channel"
     assert f"about {read_otherwise(protocol):,} of the 2,000 people that it was fitted on" in why
-    kept = set(map(tuple, protocol.blocks[0].codes.tolist()))
+    kept = set(map(tuple, protocol.block.codes.tolist()))
     rare = sum(n for code, n in zip(map(tuple, joint.codes.tolist()), joint.weights.sum(axis=0), strict=True)
                if code not in kept)  # fmt: skip
     assert abs(read_otherwise(protocol) - rare) < 100
     exact = pf.optimise(joint, pf.LIP(0.5))
     assert "read as" not in way_of(exact, released(exact, joint, rng), None)[1]
-
-
-def test_noisy_counts_of_blocks_are_sums_of_those_of_the_whole():
-    joint = sample(np.random.default_rng(7), 5_000)
-    blocks = [["age", "town"], ["sex"]]
-    protocol = pf.compose(private(joint, 1.0), pf.SRLIP(1.0), blocks=blocks, objective="faithful", time_limit=2)
-    noise = protocol.noise
-    whole = noise.counts.sum(axis=0).reshape(8, 2, 4)
-    for k, block in enumerate(protocol.blocks):
-        noisy = NoisyCounts.of(protocol, k)
-        others = tuple(axis for axis, name in enumerate(NAMES) if name not in block.attributes)
-        summed = whole.sum(axis=others)
-        at = [[name for name in NAMES if name in block.attributes].index(name) for name in block.attributes]
-        assert noisy.counts == pytest.approx(summed.transpose(at).ravel())
-        assert (noisy.cells * len(noisy.codes) == noise.counts.size).all()
-        assert (noisy.codes[noisy.inputs] == block.codes).all()
 
 
 @pytest.mark.parametrize("cells", [1, 2, 10])
@@ -259,8 +243,8 @@ def test_of_a_large_domain_only_inputs_are_listed_and_the_rest_is_left_open(monk
     tally = released(protocol, joint, rng)
     narrow = [e.high - e.low for e in answers(*corrected(protocol, tally), ["town"], {})]
     monkeypatch.setattr("privacyfunnel.estimates.noisy_counts.MOST_LISTED", 10)
-    noisy = NoisyCounts.of(protocol, 0)
-    assert len(noisy.codes) == len(protocol.blocks[0].codes)
+    noisy = NoisyCounts.of(protocol)
+    assert len(noisy.codes) == len(protocol.block.codes)
     assert not noisy.whole
     wide = [e.high - e.low for e in answers(*corrected(protocol, tally), ["town"], {})]
     assert np.mean(wide) > np.mean(narrow)

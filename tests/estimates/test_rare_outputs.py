@@ -24,7 +24,7 @@ def covariance():
     The secret has nothing to do with the one column, so that every value is released as it is.
     """
     protocol = pf.optimise(pf.Joint(np.full((2, VALUES), 100), attributes=["x"]), pf.LIP(1.0))
-    block, asker = protocol.blocks[0], Asker(protocol)
+    block, asker = protocol.block, Asker(protocol)
     scorer = Scorer(block)
     assert block.channel.n_outputs == VALUES
 

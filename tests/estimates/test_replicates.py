@@ -85,14 +85,6 @@ def test_shares_that_would_be_cut_off_at_0_are_refused_and_those_that_would_not_
     assert not _leans(Forecast(np.array([0.0, 1.0]), np.zeros(2), np.zeros(2)), 10**9)
 
 
-def test_columns_of_different_blocks_are_drawn_together():
-    table = sample(np.random.default_rng(3), 6_000)
-    protocol = pf.compose(pf.Joint.from_table(table, "ill", NAMES), pf.LIP(2.0), blocks=[["town", "age"], ["sex"]])
-    found = pf.replicates(protocol.sanitise(table[NAMES], seed=1), protocol, 5, seed=1)
-    means = [np.mean(one["sex"].to_numpy() * one["town"].to_numpy()) for one in found]
-    assert abs(np.mean(means) - (table.sex * table.town).mean()) < 0.1
-
-
 def test_what_makes_no_sense_is_refused_in_one_line_and_at_once(release):
     _, released, protocol = release
     for k in (1, 0, 2.5, True):

@@ -27,7 +27,7 @@ def released(seed):
 
 
 def test_everything_together_is_the_product_of_both_channels():
-    block = together(SECOND).blocks[0]
+    block = together(SECOND).block
     Q = block.channel.dense()
     steps, labels = SECOND.steps, FIRST.channel
     for i, (h, y) in enumerate(steps.outcomes.tolist()):

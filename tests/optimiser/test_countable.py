@@ -6,6 +6,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser import countable
+from privacyfunnel.optimiser.faithful.redrawing import redrawn
 
 pytestmark = pytest.mark.usefixtures("compiled_loops")
 
@@ -30,6 +31,19 @@ def test_much_stays_as_it_was_where_the_program_hardly_begins(monkeypatch):
     alone = pf.optimise(joint, promise, objective="faithful", time_limit=8)
     assert protocol.utility > 2 * alone.utility
     assert protocol.fidelity > alone.fidelity + 0.05
+
+
+def test_rows_are_redrawn_from_the_posterior_of_what_was_told():
+    joint = pf.Joint(np.random.default_rng(9).integers(1, 90, (2, 4, 3)))
+    told = pf.optimise(joint, pf.LIP(0.3))
+    rows = redrawn(told, joint, None)
+    posterior = told.channel * joint.p_x / (told.channel @ joint.p_x)[:, None]
+    assert rows.channel == pytest.approx(posterior.T @ told.channel, abs=1e-5)
+    certificate = pf.certify(rows, joint)
+    assert certificate.holds
+    assert certificate.marginal_error <= 2**-30
+    mass = rows.channel * joint.p_x
+    assert rows.likeness.rows_unchanged == pytest.approx(np.trace(mass))
 
 
 def test_what_cannot_be_redrawn_exactly_is_left_to_the_program(monkeypatch):

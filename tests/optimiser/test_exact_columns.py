@@ -65,7 +65,7 @@ def check(seed):
     assert protocol.gap <= 5 * GAP
     assert pf.certify(protocol, joint).holds
     assert clauses.keeps(said, joint, np.rint(protocol.channel * UNIT).astype(object))
-    assert protocol.blocks[0].stays_exact()
+    assert protocol.block.stays_exact()
     return True
 
 
@@ -98,7 +98,7 @@ def test_the_best_countable_release_is_that_of_a_program_over_pairs_within_cells
         assert most is not None
         assert most - 1.1e-3 <= protocol.fidelity <= most + 1e-7 <= protocol.fidelity_bound + 2e-7
         assert pf.certify(protocol, joint)
-        assert protocol.blocks[0].stays_exact()
+        assert protocol.block.stays_exact()
         found += 1
     assert found > 3
 
@@ -180,16 +180,16 @@ def test_exact_columns_with_attackers_who_know_some():
 def test_a_file_whose_exact_column_does_not_stay_exact_is_refused(tmp_path):
     joint = pf.Joint([[[40, 10], [20, 30]], [[10, 20], [30, 30]]], attributes=["town", "sport"])
     protocol = pf.optimise(joint, pf.LIP(1.0), exact=["town"])
-    assert from_text(to_text(protocol)).blocks[0].exact == ("town",)
+    assert from_text(to_text(protocol)).block.exact == ("town",)
     other = pf.optimise(joint, pf.LIP(0.1))
-    other = replace(other, blocks=(replace(other.blocks[0], exact=("town",), draw=None),))
+    other = replace(other, block=replace(other.block, exact=("town",), draw=None))
     with pytest.raises(InvalidProtocol, match="said to stay exact"):
         from_text(to_text(other))
 
 
 def forged(rng, protocol):
     """The protocol with some of one town released as another."""
-    block = protocol.blocks[0]
+    block = protocol.block
     towns = block.codes[:, block.attributes.index("town")]
     shape = len(block.labels), len(block.codes)
     numerators = np.zeros(shape, dtype=np.int64)
@@ -202,7 +202,7 @@ def forged(rng, protocol):
     numerators[y, x] += moved
     outputs, inputs = np.nonzero(numerators)
     channel = Channel.from_entries(inputs, outputs, numerators[outputs, inputs], shape)
-    return replace(protocol, blocks=(replace(block, channel=channel),))
+    return replace(protocol, block=replace(block, channel=channel))
 
 
 def check_forged(wanted, each):

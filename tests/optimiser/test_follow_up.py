@@ -280,18 +280,18 @@ def test_a_first_release_with_exact_columns_is_followed_as_its_rows_were_read():
     counts = np.random.default_rng(11).integers(0, 25, size=(2, 2, 5)) + np.array([5, 6])[:, None, None]
     people = pf.Joint(counts, attributes=["sex", "town"])
     first = pf.optimise(with_at_least(people, 30, exact=("sex",)), pf.LIP(0.6), exact=["sex"])
-    assert first.blocks[0].exact == ("sex",)
+    assert first.block.exact == ("sex",)
     second = pf.optimise(with_at_least(people, 12), pf.LIP(1.0), after=first)
     assert pf.certify(second, people).holds
     for x, history in enumerate(history_of_each(first, people)):
         past = Past(first, people)
-        for y in range(first.blocks[0].channel.n_outputs):
+        for y in range(first.block.channel.n_outputs):
             assert past.numerators((y,))[x] == history.get(y, 0)
 
 
 def history_of_each(protocol, joint):
     """{y: 2³²·P(y|x)} for every value of X, by the protocol's own way of reading values."""
-    block = protocol.blocks[0]
+    block = protocol.block
     for x in block.inputs_of(joint):
         a, b = block.channel.starts[x : x + 2]
         yield dict(zip(block.channel.outputs[a:b].tolist(), block.channel.numerators[a:b].tolist(), strict=True))

@@ -74,15 +74,12 @@ def test_what_is_not_its_own_table_is_refused():
         improve(first)
     with pytest.raises(InvalidInput, match="other combinations of values"):
         improve(first, count_table(table().slice(0, 6), "s").joint)
-    blocks = pf.compose(joint, pf.LIP(0.2), time_limit=5)
-    with pytest.raises(InvalidInput, match="several blocks"):
-        improve(blocks, joint)
 
 
 def test_posteriors_are_those_of_the_channel():
     joint = pf.Joint([[40, 10, 20], [10, 40, 20]])
     protocol = pf.optimise(joint, pf.LIP(0.3))
-    (block,) = protocol.blocks
+    block = protocol.block
     dense = posteriors(block.channel, joint.p_x).dense(joint.n_x)
     mass = protocol.channel * joint.p_x
     assert dense == pytest.approx(mass / mass.sum(axis=1, keepdims=True))

@@ -42,7 +42,7 @@ def kept_by_hand(joint, protocol):
     """{unchanged: (people, those whose row says what it said)}, enumerated in fractions."""
     weights, columns = brute.fractions(joint.weights), protocol.steps.columns
     found = {True: [Fraction(0), Fraction(0)], False: [Fraction(0), Fraction(0)]}
-    (block,) = protocol.before.blocks
+    block = protocol.before.block
     for x, values in enumerate(history_brute.people(joint)):
         own = found[values["town"] == values["town now"]]
         people = sum(row[x] for row in weights)

@@ -191,7 +191,7 @@ def test_three_thousand_posteriors_are_solved_to_the_default_gap(notion):
     protocol = pf.optimise(joint, notion)
     assert protocol.gap <= GAP
     assert protocol.how.startswith("two secrets: 3,000 posteriors")
-    assert protocol.blocks[0].channel.n_outputs <= 3_000
+    assert protocol.block.channel.n_outputs <= 3_000
     assert pf.certify(protocol, joint).holds
 
 
@@ -203,7 +203,7 @@ def test_counts_with_many_equal_posteriors_are_merged_first():
     different = len({(a / (a + b)) for a, b in counts.T.tolist()})
     assert f"{different:,} posteriors" in protocol.how
     assert protocol.gap <= 1e-5
-    assert protocol.blocks[0].channel.n_outputs <= joint.n_x
+    assert protocol.block.channel.n_outputs <= joint.n_x
 
 
 # --- few secrets ----------------------------------------------------------------------------------------
@@ -426,7 +426,7 @@ def test_the_pool_of_columns_stays_as_narrow_as_its_columns():
 
 def test_labels_from_the_entries_alone_are_right_as_often_as_possible_and_from_the_whole_matrix_nearest(monkeypatch):
     joint = pf.Joint(np.random.default_rng(4).random((2, 20, 15)))
-    channel = pf.optimise(joint, pf.LIP(0.1)).blocks[0].channel
+    channel = pf.optimise(joint, pf.LIP(0.1)).block.channel
     right, alike = [], []
     for dense in (10**9, 0):
         monkeypatch.setattr(labels, "DENSE_ASSIGNMENT", dense)

@@ -285,7 +285,7 @@ def test_chains_of_what_there_is_not_are_refused_in_a_line(chains, says):
 
 def test_chains_are_for_nested_sets_alone():
     with pytest.raises(pf.PrivacyFunnelError, match="nested"):
-        pf.robust(pf.LIP(0.5), within="ball", chains=[["X1"]])
+        pf.robust(pf.LIP(0.5), within="intervals", chains=[["X1"]])
 
 
 # --- too much ---------------------------------------------------------------------------------------------------
@@ -328,12 +328,6 @@ def test_a_nested_promise_is_read_back_as_it_was_written(promise, chains):
     assert notion_from(content) == over
     assert "marginal table" in over.words()
     assert over.times(0.5).chains == over.chains
-
-
-def test_files_from_before_there_was_a_choice_speak_of_intervals():
-    content = {"notion": "robust", "confidence": 0.9, "promise": {"notion": "lip", "epsilon": 0.3}}
-    assert notion_from(content) == pf.robust(pf.LIP(0.3), 0.9, "intervals")
-    assert notion_from(content).as_dict() == content
 
 
 def test_what_was_left_open_stays_open_in_a_file():

@@ -23,7 +23,7 @@ from privacyfunnel.tables.private_counts import private
 
 UNIT = 2**32
 KINDS = ("by value", "belief", "several", "odds of several", "borders", "belief and factor")
-SETS = ("intervals", "ball", "both", "nested")
+SETS = ("intervals", "nested")
 
 
 def case(kind, seed, within="intervals", people=400):

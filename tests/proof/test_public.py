@@ -35,21 +35,15 @@ def test_anybody_can_check_a_private_fit_with_its_file_alone(joint, promise, obj
     loaded = pf.Protocol.load(tmp_path / "protocol.json")
     found, certificate = audit_publicly(loaded)
     assert certificate
-    assert found.n_x == protocol.blocks[0].channel.n_inputs or promise.confidence
+    assert found.n_x == protocol.block.channel.n_inputs or promise.confidence
     assert loaded.fitted == "private counts"
     assert loaded.people == COUNTS.sum()
-
-
-def test_blocks_are_checked_together(joint):
-    protocol = pf.compose(private(joint, 1.0), pf.SRLIP(0.8), time_limit=5)
-    text = protocol_file.to_text(protocol)
-    assert audit_publicly(protocol_file.from_text(text))[1]
 
 
 def test_a_channel_that_does_not_follow_from_the_counts_fails(joint):
     protocol = pf.optimise(private(joint, 1.0), pf.LIP(0.2))
     leaky = pf.optimise(private(joint, 1.0), pf.LIP(3.0))
-    assert not audit_publicly(replace(protocol, blocks=leaky.blocks, noise=leaky.noise))[1]
+    assert not audit_publicly(replace(protocol, block=leaky.block, noise=leaky.noise))[1]
 
 
 def test_a_fit_on_exact_counts_cannot_be_checked_without_its_table(joint):
@@ -79,8 +73,6 @@ def test_a_joint_of_noisy_counts_cannot_get_noise_again(joint):
 def test_rare_combinations_and_side_channels_do_not_go_together(joint):
     with pytest.raises(ValueError, match="at_least"):
         pf.optimise(private(joint, 1.0, at_least=10), pf.SRLIP(0.5))
-    with pytest.raises(ValueError, match="at_least"):
-        pf.compose(private(joint, 1.0, at_least=10), pf.LIP(0.5))
     with pytest.raises(ValueError, match="at-least"):
         pf.optimise(private(joint, 1.0, at_least=10), pf.robust(pf.LIP(0.5)))
 

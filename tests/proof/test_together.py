@@ -47,14 +47,14 @@ def random_protocol(rng, joint):
     names = [name for name in joint.attributes if rng.random() < 0.7] or [joint.attributes[0]]
     part = joint.over(names) if len(names) < len(joint.attributes) else joint
     return Protocol(
-        pf.LIP(9.0), (block_of(part, random_channel(rng, part.n_x), shared=True),), 0.0, 9.0, 9.0, "random", "s"
+        pf.LIP(9.0), block_of(part, random_channel(rng, part.n_x), shared=True), 0.0, 9.0, 9.0, "random", "s"
     )
 
 
 def by_hand(joint, quarters):
     """A protocol whose channel has these quarters as entries."""
     channel = Channel.from_numerators(np.array(quarters) * (UNIT // 4))
-    return Protocol(pf.LIP(9.0), (block_of(joint, channel, shared=True),), 0.0, 9.0, 9.0, "by hand", "s")
+    return Protocol(pf.LIP(9.0), block_of(joint, channel, shared=True), 0.0, 9.0, 9.0, "by hand", "s")
 
 
 def by_brute_force(protocols, joint):
@@ -63,7 +63,7 @@ def by_brute_force(protocols, joint):
     prior = [sum(row) for row in weights]
     matrices = []
     for protocol in protocols:
-        (block,) = protocol.blocks
+        block = protocol.block
         dense = np.zeros((block.channel.n_outputs, block.channel.n_inputs), dtype=object)
         dense[block.channel.outputs, block.channel.inputs] = block.channel.numerators.astype(object)
         places = [joint.attributes.index(name) for name in block.attributes]
@@ -229,9 +229,9 @@ def test_too_many_outcomes_and_unknown_values_are_refused(monkeypatch):
     with pytest.raises(InvalidInput, match="too many to go through exactly"):
         certify_together([protocol, protocol], joint, pf.LIP(1.0))
     monkeypatch.undo()
-    others = replace(protocol.blocks[0], codes=protocol.blocks[0].codes + 1)
+    others = replace(protocol.block, codes=protocol.block.codes + 1)
     with pytest.raises(InvalidJoint, match="1 of 3 values of X are unknown"):
-        certify_together([replace(protocol, blocks=(others,))], joint, pf.LIP(1.0))
+        certify_together([replace(protocol, block=others)], joint, pf.LIP(1.0))
 
 
 def test_what_is_followed_cannot_be_drawn_twice():

@@ -112,7 +112,7 @@ def test_outside_of_the_room_some_strangers_break_the_promise(notion):
                 draw = protocol.draw.copy()
                 other = int(np.delete(np.arange(len(draw)), y)[np.delete(draw, y).argmax()])
                 draw[y], draw[other] = moved, draw[other] + draw[y] - moved
-                bad = replace(protocol, blocks=(replace(protocol.blocks[0], draw=draw),))
+                bad = replace(protocol, block=replace(protocol.block, draw=draw))
                 certificate = pf.certify(bad, joint)
                 assert not certificate
                 assert certificate.draws is False
@@ -129,7 +129,7 @@ def test_the_coarse_marginal_did_not_keep_it():
     joint = pf.Joint(weights)
     protocol = pf.optimise(joint, pf.LIP(0.1))
     strangers = (17, 0, 0)  # one row in a hundred
-    assert not kept(pf.LIP(0.1), worst(weights, exact(protocol), protocol.blocks[0].marginal, strangers))
+    assert not kept(pf.LIP(0.1), worst(weights, exact(protocol), protocol.block.marginal, strangers))
     assert kept(pf.LIP(0.1), worst(weights, exact(protocol), protocol.draw, strangers))
 
 
@@ -182,22 +182,11 @@ def test_somebody_who_knows_nothing_is_no_side_channel():
     assert pf.certify(pf.optimise(joint, pf.SRLIP(0.5, known=0)), joint).draws
 
 
-def test_several_blocks_are_refused():
-    joint = pf.Joint(np.random.default_rng(0).integers(1, 40, (2, 3, 3)), attributes=["u", "v"])
-    import pandas as pd
-
-    protocol = pf.compose(joint, pf.LIP(0.5))
-    with pytest.raises(InvalidInput, match="several blocks"):
-        protocol.sanitise(pd.DataFrame({"u": [0], "v": [9]}), unseen="draw")
-
-
 def test_the_transformer_refuses_when_it_is_fitted():
     pytest.importorskip("sklearn")
     X = np.array([["a", "p"], ["a", "q"], ["b", "p"], ["b", "q"]] * 20)
     y = ["yes", "no", "no", "no"] * 20
     assert pf.PrivacyFunnel(unseen="draw").fit(X, y).transform([["c", "p"]]).shape == (1, 2)
-    with pytest.raises(InvalidInput, match="several blocks"):
-        pf.PrivacyFunnel(unseen="draw", blocks=[["x0"], ["x1"]]).fit(X, y)
     with pytest.raises(InvalidInput, match="no draw was found"):
         pf.PrivacyFunnel("srlip", 0.1, unseen="draw").fit(X, y)
 
@@ -227,13 +216,13 @@ def test_one_stranger_in_a_hundred_of_adult_keeps_lip(shared):
     joint = pf.Joint.from_table(shared / "data" / "adult.csv.gz", "income", ADULT)
     protocol = pf.optimise(joint, pf.LIP(0.1))
     assert pf.certify(protocol, joint).draws
-    channel = protocol.blocks[0].channel
+    channel = protocol.block.channel
     told = np.zeros((2, channel.n_outputs), dtype=object)
     for s in range(2):
         np.add.at(told[s], channel.outputs, channel.numerators.astype(object) * joint.weights[s, channel.inputs])
     people, few = joint.weights.sum(axis=1).tolist(), joint.total // 99
     for s in range(2):
-        for draw, good in ((protocol.draw, True), (protocol.blocks[0].marginal, False)):
+        for draw, good in ((protocol.draw, True), (protocol.block.marginal, False)):
             together, size = told.copy(), list(people)
             together[s] += few * draw.astype(object)
             size[s] += few

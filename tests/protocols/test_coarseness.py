@@ -13,7 +13,7 @@ from privacyfunnel.protocols.protocol import Protocol
 
 def protocol_with(joint, rows):
     channel = Channel.from_dense(np.array(rows))
-    return Protocol(pf.LIP(5.0), (block_of(joint, channel),), 0.1, 1.0, joint.entropy, "by hand", joint.secret)
+    return Protocol(pf.LIP(5.0), block_of(joint, channel), 0.1, 1.0, joint.entropy, "by hand", joint.secret)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def joint(seed=0):
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_a_column_of_which_nothing_is_released_is_named_and_no_other(objective, at_hand):
     table = joint()
-    protocol = pf.compose(table, pf.LIP(0.01), method="tuned", objective=objective, time_limit=5)
+    protocol = pf.optimise(table, pf.LIP(0.01), objective=objective, time_limit=5)
     found = emptied(protocol, table if at_hand else None)
     first, _, third = table.attributes
     assert found.columns == (first,)

@@ -41,9 +41,9 @@ def beyond(expect, seed):
     rng = np.random.default_rng(seed)
     counts = table(rng)
     noisy, joint, protocol = fitted(counts, rng)
-    block = protocol.blocks[0]
+    block = protocol.block
     number = {int(code): i for i, code in enumerate(block.codes[:, 0])}
-    nearest = block.nearest_to(np.arange(VALUES)[:, None])
+    nearest = block.read(np.arange(VALUES)[:, None])
     read = [number.get(x, int(nearest[x])) for x in range(VALUES)]
     published = np.zeros((2, VALUES))
     published[:, joint.codes[:, 0]] = joint.weights / joint.weights.sum()

@@ -64,14 +64,14 @@ def small():
 def same(one, other):
     one = published(one)
     assert other.notion == one.notion
-    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
-        assert mine.columns == theirs.columns
-        assert mine.channel.n_outputs == theirs.channel.n_outputs
-        for field in ("starts", "outputs", "numerators"):
-            assert np.array_equal(getattr(mine.channel, field), getattr(theirs.channel, field))
-        for field in ("codes", "labels", "marginal", "draw"):
-            assert np.array_equal(getattr(mine, field), getattr(theirs, field))
-        assert mine.values.tolist() == theirs.values.tolist()
+    mine, theirs = one.block, other.block
+    assert mine.columns == theirs.columns
+    assert mine.channel.n_outputs == theirs.channel.n_outputs
+    for field in ("starts", "outputs", "numerators"):
+        assert np.array_equal(getattr(mine.channel, field), getattr(theirs.channel, field))
+    for field in ("codes", "labels", "marginal", "draw"):
+        assert np.array_equal(getattr(mine, field), getattr(theirs, field))
+    assert mine.values.tolist() == theirs.values.tolist()
     for field in ("utility", "upper_bound", "entropy", "how", "secret", "secret_readings", "attributes", "fitted"):
         assert getattr(one, field) == getattr(other, field)
 
@@ -243,8 +243,7 @@ def test_the_error_says_that_the_file_was_changed_and_names_it(small, tmp_path):
         (b"{}", "not a protocol"),
         (b'"privacyfunnel-protocol/1"', "not a protocol"),
         (b'{"schema": "privacyfunnel-protocol/4"}', "schema"),
-        (b'{"schema": "privacyfunnel-protocol/1"}', "older version.*refit"),
-        (b'{"schema": "privacyfunnel-protocol/2"}', "changed"),
+        (b'{"schema": "privacyfunnel-protocol/2"}', "this version reads"),
         (b'{"schema": "privacyfunnel-protocol/3"}', "changed"),
         (b'{"schema": ["privacyfunnel-protocol/1"]}', "not a protocol"),
         (b'{"schema": NaN}', "JSON"),
@@ -253,7 +252,7 @@ def test_the_error_says_that_the_file_was_changed_and_names_it(small, tmp_path):
         (b'{"schema": ' * 50_000, "JSON"),
         (b"9" * 10_000, "JSON"),
     ],
-    ids=range(19),
+    ids=range(18),
 )
 def test_a_file_that_is_no_protocol_is_refused_in_words(content, says, tmp_path):
     path = tmp_path / "p.json"
@@ -265,7 +264,7 @@ def test_a_file_that_is_no_protocol_is_refused_in_words(content, says, tmp_path)
 @pytest.mark.parametrize("depth", [10, 200, 500, 800, 900, 950, 990, 2_000, 100_000])
 def test_nested_brackets_never_break_the_reader(depth):
     nest = "[" * depth + "]" * depth
-    for text in (nest, f'{{"schema": {nest}}}', f'{{"schema": "privacyfunnel-protocol/2", "x": {nest}}}'):
+    for text in (nest, f'{{"schema": {nest}}}', f'{{"schema": "privacyfunnel-protocol/3", "x": {nest}}}'):
         with pytest.raises(InvalidProtocol):
             from_text(text)
 

@@ -36,7 +36,7 @@ def test_the_error_is_that_of_estimates():
     table = {name: joint.values[rows, j].tolist() for j, name in enumerate(joint.attributes)}
     pa = pytest.importorskip("pyarrow")
     found = pf.estimate(protocol.sanitise(pa.table(table), seed=1), protocol)
-    (block,) = protocol.blocks
+    block = protocol.block
     ours = module._errors(block, joint)
     theirs = [each.error for name in joint.attributes for each in found.table(name).estimates]
     assert ours == pytest.approx(theirs, rel=0.25)

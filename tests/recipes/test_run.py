@@ -81,7 +81,7 @@ def test_runs_agree_where_they_must_and_differ_where_they_must(tmp_path):
     for key in ("recipe", "inputs", "versions"):
         assert first[key] == again[key]
     assert "fit.domain" in first["inputs"]
-    assert protocols[0].blocks[0].columns == protocols[1].blocks[0].columns  # the domain, whatever the noise
+    assert protocols[0].block.columns == protocols[1].block.columns  # the domain, whatever the noise
     for name in ("protocol.json", "open.csv"):
         assert end["digests"][name] != other["digests"][name]
 

@@ -30,7 +30,6 @@ def people(seed=0):
 PROTOCOLS = {
     "one channel": lambda joint: pf.optimise(joint, pf.LIP(0.3)),
     "a faithful one": lambda joint: pf.optimise(joint, pf.LIP(0.3), objective="faithful"),
-    "a product": lambda joint: pf.compose(joint, pf.SRLIP(0.6), blocks=[["a", "c"], ["b"]]),
 }
 
 
@@ -41,14 +40,14 @@ def test_what_became_of_a_column_is_what_counting_all_rows_gives(make):
     pairs = {name: {} for name in joint.attributes}  # P(original value, released value), the slow way
     for x in range(joint.n_x):
         here = dict(zip(joint.attributes, joint.values[x].tolist(), strict=True))
-        for block in protocol.blocks:
-            own = tuple(here[name] for name in block.attributes)
-            (i,) = [i for i, values in enumerate(block.values.tolist()) if tuple(values) == own]
-            for y, q in enumerate(block.channel.dense()[:, i]):
-                there = dict(zip(block.attributes, block.values[block.labels[y]].tolist(), strict=True))
-                for name in block.attributes:
-                    key = here[name], there[name]
-                    pairs[name][key] = pairs[name].get(key, 0.0) + q * joint.p_x[x]
+        block = protocol.block
+        own = tuple(here[name] for name in block.attributes)
+        (i,) = [i for i, values in enumerate(block.values.tolist()) if tuple(values) == own]
+        for y, q in enumerate(block.channel.dense()[:, i]):
+            there = dict(zip(block.attributes, block.values[block.labels[y]].tolist(), strict=True))
+            for name in block.attributes:
+                key = here[name], there[name]
+                pairs[name][key] = pairs[name].get(key, 0.0) + q * joint.p_x[x]
     for attribute in account(protocol, joint).attributes:
         found, labels = pairs[attribute.name], range(len(attribute.labels))
         before = [sum(p for (a, _), p in found.items() if a == label) for label in labels]
@@ -105,7 +104,7 @@ def test_an_account_without_a_table_knows_only_what_the_protocol_says(tmp_path):
     for attribute in told.attributes:
         assert attribute.before is attribute.kept_bits is attribute.unchanged is None
         # The released distribution follows from the protocol's own marginal, which is coarse on purpose.
-        (block,) = protocol.blocks
+        block = protocol.block
         j, after = block.attributes.index(attribute.name), np.zeros(len(attribute.labels))
         for y, units in enumerate(block.marginal):
             after[block.codes[block.labels[y], j]] += units / 2**32
@@ -139,7 +138,7 @@ def test_of_an_informative_release_the_account_says_how_far_counting_is_off():
     joint = people()
     protocol = pf.optimise(joint, pf.LIP(0.3))
     told = account(protocol, joint)
-    (block,) = protocol.blocks
+    block = protocol.block
     released = np.bincount(block.labels, weights=protocol.channel @ joint.p_x, minlength=joint.n_x)
     for j, attribute in enumerate(told.attributes):
         off = [abs((released - joint.p_x)[joint.codes[:, j] == a].sum()) for a in range(len(attribute.labels))]

@@ -80,10 +80,3 @@ def test_an_exact_fit_is_called_not_for_publication_and_lists_from_the_table_are
     assert "not for publication" in words(officers_part(account(fitted())))
     private = words(officers_part(account(fitted(private=2.0, at_least=15))))
     assert "a value that only one person has is visible" in private
-
-
-def test_several_blocks_have_no_figure_for_rows_that_are_alone():
-    joint = pf.Joint.from_table(people(), "ill", NAMES, bins={"a": 3, "b": 3})
-    found = three_risks(account(pf.compose(joint, pf.LIP(0.4))))
-    assert (found.alone, found.rarest) == (None, None)
-    assert found.as_dict()["one_row"] == 0.4

@@ -86,6 +86,7 @@ def test_the_report_shows_the_numbers_of_the_library(folder, tmp_path):
     assert percent(float(sick.max())) in page
 
 
+@pytest.mark.drawn
 def test_the_report_is_one_file_that_asks_for_nothing(folder):
     protocol = pf.Protocol.load(folder / "protocol.json")
     joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": [0, 30, 50, 120]})
@@ -365,16 +366,6 @@ def test_a_robust_promise_is_told_for_the_sample_and_for_the_population():
     assert "--notion lip --epsilon 0.5 --confidence 0.95" in " ".join(typed.fit.split())
     assert "--within intervals" in " ".join(typed.fit.split())
     assert "pf.robust(pf.LIP(epsilon=0.5), 0.95, within='intervals')" in typed.python
-
-
-def test_a_ball_is_told_in_the_report_and_can_be_typed():
-    joint = pf.Joint([[300, 200, 100], [100, 200, 300]])
-    protocol = pf.optimise(joint, pf.robust(pf.LIP(0.5), 0.9, within="ball"), gap=1e-3)
-    told = text_of(report_page(account(protocol, joint)))
-    assert "a ball around all shares together" in told
-    typed = steps(protocol, "people.csv")
-    assert "--confidence 0.9 --within ball" in typed.fit
-    assert "pf.robust(pf.LIP(epsilon=0.5), 0.9, within='ball')" in typed.python
 
 
 def test_a_promise_for_side_channels_that_is_too_large_for_a_chart_is_left_out_with_the_reason():

@@ -105,7 +105,7 @@ def test_the_public_page_of_a_private_fit_proves_the_promise_on_the_published_co
 
 def test_a_file_whose_counts_do_not_bear_its_promise_is_called_broken(protocol, folder, tmp_path):
     leaky = pf.optimise(published_joint(protocol), pf.LIP(5.0), objective=protocol.objective)
-    forged = replace(protocol, blocks=leaky.blocks)
+    forged = replace(protocol, block=leaky.block)
     about = account(forged)
     assert not about.verdict.holds
     assert "Broken. Do not release with this protocol." in text_of(report_page(about))
@@ -177,7 +177,7 @@ def test_how_many_rows_exceed_the_promise_on_exact_counts_is_what_counting_them_
 
 
 def test_cells_are_compared_with_those_of_the_table_also_where_a_threshold_reads_them_as_others(protocol, exact):
-    (block,) = protocol.blocks
+    block = protocol.block
     Q, inputs = block.channel.dense(), block.inputs_of(exact)
     assert len(set(inputs.tolist())) < exact.n_x  # some are read as others
     for j, attribute in enumerate(account(protocol, exact).attributes):

@@ -9,7 +9,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.showing.html import MOST_ROWS, html_of
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between
+from privacyfunnel.showing.sheet import Mark, Sheet, between
 
 EVIL = '<script>alert("x")</script>'
 EMPTY = {"path", "rect", "br"}
@@ -84,6 +84,7 @@ def test_everything_shows_itself_with_a_picture_and_no_text_becomes_markup(shown
     text = shown[kind]._repr_html_()
     seen = Checked(text).seen
     assert {"table", "svg"} <= seen
+    assert text.count("<table") == text.count("<svg") == 1
     assert "script" not in seen
     assert not re.search(r"(?:src|href)=|url\(|@import", text)  # nothing is fetched
 
@@ -104,14 +105,14 @@ def test_a_broken_promise_is_called_broken_and_an_exact_fit_not_for_publication(
 
 def test_long_tables_are_cut_and_say_so():
     rows = [[str(i), "1"] for i in range(MOST_ROWS + 7)]
-    text = html_of(Sheet("t", [], [Grid("c", ("a", "b"), rows, [Mark(float(i)) for i in range(len(rows))])]))
+    text = html_of(Sheet("t", [], ("a", "b"), rows, [Mark(float(i)) for i in range(len(rows))]))
     assert "7 more rows" in text
-    assert text.count("<svg") == MOST_ROWS
+    assert text.count("<rect") == MOST_ROWS
 
 
 def test_marks_without_numbers_draw_nothing_and_infinite_ones_do_not_break():
-    grid = Grid("c", ("a",), [["x"], ["y"]], [Mark(float("inf"), limit=1.0), Mark(None, 0.1, None)])
-    assert html_of(Sheet("t", [], [grid])).count("<svg") == 2
-    assert "<svg" not in html_of(Sheet("t", [], [Grid("c", ("a",), [["x"]], [Mark(None)])]))
+    marks = [Mark(float("inf"), limit=1.0), Mark(None, 0.1, None)]
+    assert html_of(Sheet("t", [], ("a",), [["x"], ["y"]], marks)).count("<path") == 2
+    assert "<svg" not in html_of(Sheet("t", [], ("a",), [["x"]], [Mark(None)]))
     assert between(None, None) == "–"
     assert between(0.1, None, percent=True) == "10.0% to –"

@@ -56,8 +56,8 @@ def test_a_recipe_of_the_studio_runs_and_finds_the_same(table, tmp_path, capsys)
     found = pf.Protocol.load(tmp_path / "people-release" / "protocol.json")
     mine = solved.account.protocol
     assert (found.notion, found.attributes, found.fitted) == (mine.notion, mine.attributes, "exact counts")
-    assert found.blocks[0].columns == mine.blocks[0].columns
-    assert (found.blocks[0].channel.numerators == mine.blocks[0].channel.numerators).all()
+    assert found.block.columns == mine.block.columns
+    assert (found.block.channel.numerators == mine.block.channel.numerators).all()
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_recipe_of_the_studio_runs_and_finds_the_same(table, tmp_path, capsys)
         (pf.SRLIP(0.2), {"notion": "srlip", "epsilon": 0.2}),
         (pf.PerfectPrivacy(), {"notion": "perfect"}),
         (pf.robust(pf.LIP(0.4), 0.95), {"notion": "lip", "epsilon": 0.4, "confidence": 0.95}),
-        (pf.robust(pf.LIP(0.4), 0.9, "ball"), {"notion": "lip", "confidence": 0.9, "within": "ball"}),
+        (pf.robust(pf.LIP(0.4), 0.9, "intervals"), {"notion": "lip", "confidence": 0.9, "within": "intervals"}),
     ],
 )
 def test_every_promise_of_the_page_is_said_as_options_and_comes_back(promise, said):
@@ -118,7 +118,7 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
     protocol = solved.account.protocol
     assert protocol.notion == promise.made_for(counts.exact.joint)
     assert solved.account.verdict.holds
-    assert protocol.blocks[0].exact == wanted.exact
+    assert protocol.block.exact == wanted.exact
     made = from_content(tomllib.loads(desk.recipe_of(solved, opened, counts, 30.0)), "recipe")
     for key, value in said.items():
         assert getattr(made.fit, key) == value
@@ -214,13 +214,13 @@ def test_a_recipe_for_another_table_is_refused_and_so_is_a_table_beside_it(table
 
 
 def test_the_promise_step_shows_what_a_recipe_chose():
-    start = reopening.Start("s", None, {}, "ldp", 0.07, "1", "information", "0.95", "ball", "0.5", "20")
+    start = reopening.Start("s", None, {}, "ldp", 0.07, "1", "information", "0.95", "nested", "0.5", "20")
     page = str(choosing.promise_step(start))
     for value in ("ldp", "information", "0.95", "0.5", "20"):
         assert f'<option value="{value}" selected' in page
     assert 'value="0.07"' in page
     assert '<option value="1" selected' in str(choosing.attackers_part(start))
-    assert '<option value="ball" selected' in str(choosing.chance_part(start))
+    assert '<option value="nested" selected' in str(choosing.chance_part(start))
 
 
 @pytest.mark.long

@@ -116,7 +116,7 @@ FILES = {
     "cut short": (text_of(TOWN)[:-20], "is not JSON: line 1"),
     "a list": ("[]", "no domain of privacyfunnel"),
     "no schema": ('{"columns": []}', 'begins with "schema": "privacyfunnel-domain/1"'),
-    "a protocol": ('{"schema": "privacyfunnel-protocol/2"}', "no domain of privacyfunnel"),
+    "a protocol": ('{"schema": "privacyfunnel-protocol/3"}', "no domain of privacyfunnel"),
     "a schema that is a number": ('{"schema": 1}', "no domain of privacyfunnel"),
     "a schema of tomorrow": ('{"schema": "privacyfunnel-domain/2"}', "this version reads 'privacyfunnel-domain/1'"),
     "no columns": (text_of(), '"columns" must be a list of columns, at least one'),
@@ -316,7 +316,7 @@ def test_a_protocol_over_a_domain_is_certified_saved_and_reads_other_people(tmp_
     protocol.save(tmp_path / "p.json")
     again = pf.Protocol.load(tmp_path / "p.json")
     assert pf.certify(again, joint)
-    assert [column for block in again.blocks for column in block.columns] == list(joint.columns)
+    assert list(again.columns) == list(joint.columns)
     assert again.sanitise(rows).num_rows == 400
 
 

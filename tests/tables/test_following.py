@@ -52,7 +52,7 @@ def table_of_draws(table, kept, after):
 def expected(first, second):
     """P(after|town, before) by names, from the channel's own numerators."""
     steps, names = second.steps, ["A", "B", "C", "D"]
-    written = [names[first.blocks[0].codes[label, 0]] for label in first.blocks[0].labels]
+    written = [names[first.block.codes[label, 0]] for label in first.block.labels]
     own = [names[code] for code in steps.codes[:, 0]]
     channel = {}
     for i, (h, x) in enumerate(steps.pairs.tolist()):
@@ -232,9 +232,7 @@ def test_a_private_follow_up_refuses_values_that_cannot_have_led_to_the_earlier_
     second = pf.optimise(joint, pf.LIP(0.8), after=first)
     possible = {(int(h), int(x)) for h, x in second.steps.pairs}
     labels = second.steps.columns[0].labels
-    written = [
-        labels.index(first.blocks[0].columns[0].labels[first.blocks[0].codes[i, 0]]) for i in first.blocks[0].labels
-    ]
+    written = [labels.index(first.block.columns[0].labels[first.block.codes[i, 0]]) for i in first.block.labels]
     histories = {written[int(row[0])]: h for h, row in enumerate(second.steps.histories)}
     codes = second.steps.codes[:, 0].tolist()
     never = [

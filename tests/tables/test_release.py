@@ -22,7 +22,7 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, UnseenValues
 from privacyfunnel.optimiser.program.finishing import finished
-from privacyfunnel.protocols.block import Block, block_of
+from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.labels import greedy
 from privacyfunnel.protocols.protocol import Protocol
@@ -69,7 +69,7 @@ def faithful(table):
 
 def with_channel(joint, N):
     """A protocol with the channel N[y, x] / 2³², whatever it promises."""
-    return Protocol(pf.LIP(50), (block_of(joint, Channel.from_numerators(N)),), 0.0, 0.0, 0.0, "by hand", "S")
+    return Protocol(pf.LIP(50), block_of(joint, Channel.from_numerators(N)), 0.0, 0.0, 0.0, "by hand", "S")
 
 
 def p_value(observed, expected):
@@ -107,12 +107,12 @@ def test_the_released_table_has_the_names_and_values_of_the_attributes(table, pr
     assert set(released["town"].to_pylist()) <= {"Ash", "Birch, Hill", 'C "q"', None}
     assert set(released["age"].to_pylist()) <= {"[18, 40)", "[40, 65)", "[65, 90]"}
     assert released["smoker"].null_count == 0
-    labels = {tuple(row) for row in protocol.blocks[0].values[protocol.blocks[0].labels].tolist()}
+    labels = {tuple(row) for row in protocol.block.values[protocol.block.labels].tolist()}
     assert {tuple(row.values()) for row in released.to_pylist()} <= labels
 
 
 def test_no_two_outputs_share_a_label(protocol):
-    block = protocol.blocks[0]
+    block = protocol.block
     assert len(set(block.labels.tolist())) == block.channel.n_outputs
 
 
@@ -186,7 +186,7 @@ def pairs():
     codes = joint.codes[x]
     original = pa.table({"b": codes[:, 1], "a": codes[:, 0]})
     released = protocol.sanitise(original, keep_order=True, seed=1)
-    block = protocol.blocks[0]
+    block = protocol.block
     names = {tuple(row): y for y, row in enumerate(block.values[block.labels].tolist())}
     y = np.array([names[row] for row in zip(released["a"].to_pylist(), released["b"].to_pylist(), strict=True)])
     return x, y, protocol.channel
@@ -218,7 +218,7 @@ def test_shuffled_rows_are_the_released_distribution_but_not_the_order(pairs):
     joint = pf.Joint(np.ones((1, 12), dtype=np.int64))
     protocol = with_channel(joint, (Q * UNIT).astype(np.int64))
     y = protocol.sanitise(pa.table({"X1": x}), seed=2)["X1"].to_numpy()
-    labels = protocol.blocks[0].labels
+    labels = protocol.block.labels
     y = np.searchsorted(labels, y)
     Q = protocol.channel
     expected = Q @ np.bincount(x, minlength=12)
@@ -326,7 +326,7 @@ def test_unseen_values_are_drawn_from_the_protocols_own_draw():
     rng = np.random.default_rng(2)
     joint = pf.Joint(rng.integers(1, 90, (3, 5)))
     protocol = pf.optimise(joint, pf.LIP(0.2))
-    block = protocol.blocks[0]
+    block = protocol.block
     q = protocol.draw / UNIT
     assert np.abs(q - protocol.channel @ joint.p_x).max() < 2 / np.sqrt(joint.total)
     n = 300_000
@@ -385,9 +385,9 @@ def test_the_released_file_can_be_sanitised_again_by_its_own_labels(tmp_path):
         }
     )
     protocol = pf.optimise(pf.Joint.from_table(original, "s", dates={"day": "year"}), pf.LIP(0.5))
-    kinds = [column.kind for column in protocol.blocks[0].columns]
+    kinds = [column.kind for column in protocol.block.columns]
     assert kinds == ["text", "number", "year", "boolean"]
-    columns = [c for c in protocol.blocks[0].columns if c.kind != "year"]
+    columns = [c for c in protocol.block.columns if c.kind != "year"]
     for suffix in (".csv", ".csv.gz", ".parquet"):
         protocol.sanitise(original, tmp_path / f"out{suffix}")
         from privacyfunnel.tables.sources import open_source
@@ -543,19 +543,6 @@ def test_columns_that_differ_only_in_case_are_not_mistaken_for_each_other():
         except InvalidTable:
             continue
         assert released["town"].to_pylist() == ["p", "q"] * 20
-
-
-def test_a_protocol_of_two_blocks_releases_both():
-    joints = [pf.Joint([[1, 1], [1, 1]], attributes=[name]) for name in "ab"]
-    flip = Channel.from_numerators(np.array([[0, UNIT], [UNIT, 0]]))
-    keep = Channel.from_numerators(np.array([[UNIT, 0], [0, UNIT]]))
-    blocks = [
-        Block(joint.columns, joint.codes, channel, np.arange(2), np.array([UNIT // 2] * 2))
-        for joint, channel in zip(joints, (flip, keep), strict=True)
-    ]
-    protocol = Protocol(pf.LIP(50), tuple(blocks), 0.0, 0.0, 0.0, "by hand", "S")
-    released = protocol.sanitise(pa.table({"b": [0, 1, 0], "a": [0, 0, 1]}), keep_order=True)
-    assert released.to_pydict() == {"a": [1, 1, 0], "b": [0, 1, 0]}
 
 
 # --- memory ------------------------------------------------------------------------------------------

@@ -34,12 +34,12 @@ def fitted(names=("town", "sex"), **more) -> pf.Protocol:
 @pytest.fixture(scope="module")
 def protocol() -> pf.Protocol:
     found = fitted()
-    assert found.blocks[0].variants.max() > 0  # else nothing here is tested
+    assert found.block.variants.max() > 0  # else nothing here is tested
     return found
 
 
 def test_labels_are_likeliest_values_and_variants_tell_outputs_apart(protocol):
-    block = protocol.blocks[0]
+    block = protocol.block
     mass = block.channel.dense() * COUNTS.sum(axis=0).ravel() / COUNTS.sum()
     assert (mass.argmax(axis=1) == block.labels).all()
     assert len(set(zip(block.labels.tolist(), block.variants.tolist(), strict=True))) == block.channel.n_outputs
@@ -80,7 +80,7 @@ def test_json_lines_are_read_back(protocol, tmp_path):
 def test_row_by_row_the_outputs_are_those_that_were_drawn(protocol):
     released = protocol.sanitise(people(), seed=1, keep_order=True)
     y = outputs_of_rows(protocol, released)[:, 0]
-    assert (protocol.blocks[0].variants[y] == released["variant"]).all()
+    assert (protocol.block.variants[y] == released["variant"]).all()
     assert pf.posterior(released, protocol).p_x.sum() == pytest.approx(1)
 
 
@@ -126,7 +126,7 @@ def test_the_file_keeps_variants_and_precision(protocol, tmp_path):
         warnings.simplefilter("ignore", ExactFit)
         protocol.save(tmp_path / "protocol.json")
     loaded = pf.Protocol.load(tmp_path / "protocol.json")
-    assert (loaded.blocks[0].variants == protocol.blocks[0].variants).all()
+    assert (loaded.block.variants == protocol.block.variants).all()
     assert loaded.precision.tables == protocol.precision.tables
     assert loaded.precision.variance >= protocol.precision.variance  # fewer digits, rounded up
     assert loaded.precision.variance_bound <= protocol.precision.variance_bound

@@ -41,4 +41,3 @@ def walk(table: Walked, size: int, folder: Path) -> Iterator[Step]:
         "fit --notion srlip --known 1", "fit", *asked, *usual, "--notion", "srlip", "--known", "1", "-o", "k.json"
     )
     yield step("fit --confidence 0.95", "fit", *asked, *usual, "--confidence", "0.95", "-o", "c.json")
-    yield step("fit --blocks each", "fit", *asked, *usual, "--blocks", "each", "-o", "b.json")

@@ -24,7 +24,7 @@ from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, number, share
+from privacyfunnel.showing.sheet import Mark, Sheet, number, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import Domain
@@ -109,20 +109,15 @@ class Advice(Shown):
 
     def sheet(self) -> Sheet:
         """What a notebook shows: what columns tell about the secret, and what could be released together."""
-        told = [[one.column, number(one.alone, 3), number(one.beside_others, 3)] for one in self.carriers]
-        marks = [Mark(one.alone) for one in self.carriers]
+        told = "; ".join(f"{one.column} {number(one.alone, 3)}" for one in self.carriers)
         rows = [
             [", ".join(one.columns), f"{one.combinations:,}", share(one.cells_unchanged), share(one.information_kept)]
             for one in self.proposals
         ]
         heads = ("columns", "combinations", "cells unchanged", "information kept")
+        lines = [self.words(), FOR_YOU_ALONE, f"Bits that columns tell about the secret: {told}."]
         return Sheet(
-            "Advice on a wide table",
-            [self.words(), FOR_YOU_ALONE],
-            [
-                Grid("About the secret, in bits", ("column", "alone", "beside the others"), told, marks),
-                Grid("Together", heads, rows, [Mark(one.information_kept) for one in self.proposals]),
-            ],
+            "Advice on a wide table", lines, heads, rows, [Mark(one.information_kept) for one in self.proposals]
         )
 
     def words(self) -> str:

@@ -69,7 +69,7 @@ def attack(
 
     `known` says what attackers may know: any so many attributes, or any of those listed; without it, what the
     promise guards against, and every attribute by itself. `learned` also trains models on
-    rows, and one on the protocol, which needs scikit-learn; `seed` makes their folds and draws repeatable.
+    rows, which needs scikit-learn; `seed` makes their folds and draws repeatable.
 
     >>> joint = Joint([[30, 10], [10, 50]])
     >>> found = attack(joint, optimise(joint, LIP(0.1)))
@@ -84,7 +84,7 @@ def attack(
         from privacyfunnel.attacks.learned import learn
 
         model = learn(joint, protocol, seed=seed)
-    named = from_protocol(protocol, joint, learned=learned, seed=seed) if protocol_alone and joint.counted else ()
+    named = from_protocol(protocol, joint) if protocol_alone and joint.counted else ()
     promised = [attacker for attacker in found if attacker.promised]
     if notion.simple:
         level, within = notion.level_of(reached_by(promised)), all(attacker.within for attacker in promised)

@@ -52,12 +52,10 @@ def exposure(protocol: Protocol, joint: Joint) -> Exposure | None:
     if protocol.fitted != "exact counts" or not joint.counted:
         return None
     people = joint.weights.sum(axis=0).astype(np.int64)
-    shared = np.full(joint.n_x, joint.total)
-    for block in protocol.blocks:
-        _, group = np.unique(_read_as(block, joint), axis=0, return_inverse=True)
-        size = np.zeros(int(group.max()) + 1, dtype=np.int64)
-        np.add.at(size, group.ravel(), people)
-        shared = np.minimum(shared, size[group.ravel()])
+    _, group = np.unique(_read_as(protocol.block, joint), axis=0, return_inverse=True)
+    size = np.zeros(int(group.max()) + 1, dtype=np.int64)
+    np.add.at(size, group.ravel(), people)
+    shared = size[group.ravel()]
     return Exposure(joint.total, int(people[shared == 1].sum()), int(people[shared < FEW].sum()))
 
 

@@ -125,13 +125,10 @@ def _folds(s: Integers, folds: int, rng: np.random.Generator) -> Integers:
 def _released(joint: Joint, protocol: Protocol, x: Integers, rng: np.random.Generator) -> Integers:
     """Released rows for the values x of X, as the codes of the values that they are written in."""
     codes = np.empty((len(x), len(joint.attributes)), dtype=np.int64)
-    for block in protocol.blocks:
-        y = draw(block, inputs_on(block, joint)[x], rng)
-        own = [joint.attributes.index(name) for name in block.attributes]
-        codes[:, own] = block.codes[block.labels[y]]
-        if block.variants is not None:  # such a protocol has one block
-            codes = np.column_stack([codes, block.variants[y]])
-    return codes
+    block = protocol.block
+    y = draw(block, inputs_on(block, joint)[x], rng)
+    codes[:, [joint.attributes.index(name) for name in block.attributes]] = block.codes[block.labels[y]]
+    return codes if block.variants is None else np.column_stack([codes, block.variants[y]])
 
 
 def draw(block: Block, inputs: Integers, rng: np.random.Generator) -> Integers:

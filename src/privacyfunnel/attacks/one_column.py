@@ -86,9 +86,7 @@ def one_column(protocol: Protocol, joint: Joint) -> OneColumn | None:
 
 def _work(protocol: Protocol, joint: Joint) -> int:
     """Released rows of all values of X together, times columns."""
-    rows = np.ones(joint.n_x)
-    for block in protocol.blocks:
-        rows *= np.diff(block.channel.starts)[inputs_on(block, joint)]
+    rows = np.diff(protocol.block.channel.starts)[inputs_on(protocol.block, joint)]
     return int(rows.sum()) * len(joint.attributes)
 
 

@@ -35,19 +35,11 @@ class Outcomes:
 
     @classmethod
     def of(cls, protocol: Protocol, joint: Joint) -> Outcomes:
-        """All (x, y) with P(y|x) > 0, for the x of `joint`; y runs through the combinations of the blocks' outputs."""
+        """All (x, y) with P(y|x) > 0, for the x of `joint`."""
         strange = sorted(set(protocol.attributes) ^ set(joint.attributes))
         if strange:
             raise InvalidJoint(f"attribute {strange[0]!r} is only in one of protocol and distribution")
-        parts = [cls.of_block(block, joint) for block in protocol.blocks]
-        for found in parts[1:]:
-            parts[0] = parts[0].times(found)
-        return parts[0]
-
-    @classmethod
-    def of_block(cls, block: Block, joint: Joint) -> Outcomes:
-        """The outcomes of one block's channel."""
-        return cls.of_columns(block.channel, inputs_on(block, joint))
+        return cls.of_columns(protocol.block.channel, inputs_on(protocol.block, joint))
 
     @classmethod
     def of_columns(cls, channel: Channel, columns: Integers) -> Outcomes:

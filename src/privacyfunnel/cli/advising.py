@@ -48,7 +48,7 @@ class Auto:
     """Whether ranges, groups and columns are chosen for side channels: cli/merging.py."""
 
     @classmethod
-    def asked(cls, columns: str | None, coarsen: str | None, confidence: float | None, blocks: str | None) -> Auto:
+    def asked(cls, columns: str | None, coarsen: str | None, confidence: float | None) -> Auto:
         """As typed. Refuses what does not go together."""
         if columns not in (None, "auto"):
             raise InvalidInput(f"--columns takes auto; got {columns!r}; name columns with --attributes")
@@ -62,8 +62,6 @@ class Auto:
                 "--confidence holds for columns and ranges that are fixed beforehand, so it goes without --columns "
                 "auto and --coarsen; name columns with --attributes and ranges with --bins"
             )
-        if auto.columns and blocks is not None:
-            raise InvalidInput("--blocks names columns, so it goes without --columns auto")
         return auto
 
     def __bool__(self) -> bool:

@@ -58,7 +58,7 @@ def audit(
     Example: funnel audit protocol.json --table people.csv
     """
     if is_wide(protocol):
-        from privacyfunnel.cli.wide import audit_wide
+        from privacyfunnel.cli.wide_audit import audit_wide
 
         audit_wide(protocol, table, attack, json)
         return

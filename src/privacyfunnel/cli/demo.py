@@ -234,7 +234,7 @@ def side_channel(both: Joint, epsilon: float) -> SideChannel:
     """Measure what a promise about the released row alone is worth when an attacker knows the weight."""
     alone = both.over(["height"])
     height = optimise(alone, LIP(epsilon))
-    content = height.channel[:, height.blocks[0].inputs_of(both)]
+    content = height.channel[:, height.block.inputs_of(both)]
     resistant = optimise(both, SRLIP(epsilon), gap=SIDE_GAP, time_limit=SIDE_SECONDS)
     return SideChannel(
         height_kept=height.utility / alone.entropy,

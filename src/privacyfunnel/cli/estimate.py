@@ -181,8 +181,6 @@ def _group(group: dict[str, Any]) -> str:
 
 def _remarks(found: Frequencies, whole: Estimates) -> list[str]:
     lines = []
-    if found.way != whole.way:
-        lines.append("These columns were released in blocks of their own, so they are worked back, not counted.")
     if found.untold:
         lines.append(
             f"– {len(found.untold)} of these are not told by the released rows; the most likely share is a model's."

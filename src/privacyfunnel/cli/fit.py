@@ -26,7 +26,6 @@ from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.cli.sought import CountsAsked, Sought, as_fitted, for_population, to_improve, without_threshold
 from privacyfunnel.errors import ExactFit, InvalidInput
-from privacyfunnel.optimiser.blocks.compose import Method
 from privacyfunnel.optimiser.program.state import noticing_stops
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.promises.notion import Notion
@@ -78,8 +77,8 @@ def fit(
     within: Annotated[
         str | None,
         typer.Option(
-            help="With --confidence: bound chance by nested sets (the default for several columns), intervals (the "
-            "default for one), ball, or both; or choose with some people and test on the others: tested."
+            help="With --confidence: bound chance by nested sets (the default for several columns) or intervals (the "
+            "default for one)."
         ),
     ] = None,
     chain: Annotated[
@@ -112,7 +111,7 @@ def fit(
         int | None,
         typer.Option(
             help="Read combinations of values that fewer people have as the nearest other (default: 10; none for "
-            "srlip, srldp, --confidence, --blocks and --exact-fit)."
+            "srlip, srldp, --confidence and --exact-fit)."
         ),
     ] = None,
     insist: options.Insist = False,
@@ -126,8 +125,6 @@ def fit(
     readers: options.ReadersName = "none",
     give_up: options.GiveUp = USUAL_GIVE_UP,
     weight: options.WeightOption = None,
-    blocks: options.Blocks = None,
-    method: options.MethodName = "tuned",
     bins: reading_columns.BinsOption = None,
     top: reading_columns.TopOption = None,
     dates: reading_columns.DatesOption = None,
@@ -186,8 +183,6 @@ def fit(
             keep=keep,
             objective=kept_most,
             weights=options.weights(weight),
-            blocks=blocks,
-            method=cast(Method, method),
             gap=gap,
             time_limit=time_limit,
             errors=options.errors(error),
@@ -202,12 +197,12 @@ def fit(
             following.check_no_changes(was, unchanged, cover)
         if past is not None:
             following.check_goes_without(
-                keep=keep, error=error, blocks=blocks, readers=asked.readers, confidence=confidence, exact=exact,
+                keep=keep, error=error, readers=asked.readers, confidence=confidence, exact=exact,
                 columns=columns, coarsen=coarsen,
             )  # fmt: skip
-        without = without_threshold(about.kinds, confidence, blocks)
+        without = without_threshold(about.kinds, confidence)
         counts = CountsAsked.asked(private, exact_fit, delta, at_least, without, within, model, insist)
-        auto = advising.Auto.asked(columns, coarsen, confidence, blocks)
+        auto = advising.Auto.asked(columns, coarsen, confidence)
         cluster = options.cluster(engine, master)
         wishes = reading_columns.wishes(bins, top, dates, missing, group, auto.search)
         with show.working(f"counting {table.name}"):

@@ -93,7 +93,6 @@ def data(found: Found) -> dict[str, Any]:
         "emptied": found.emptied.as_dict(),
         "one_column_known": found.one_column.as_dict() if found.one_column else None,
         "wish": found.wish.as_dict() if found.wish else None,
-        "blocks": [list(block.attributes) for block in protocol.blocks],
         "objective": protocol.objective,
         "readers": show.readers_data(protocol, found.counted.joint),
         "expected_errors": found.expected.as_dict() if found.expected else None,

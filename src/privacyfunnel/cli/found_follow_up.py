@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from privacyfunnel.cli import show
 from privacyfunnel.cli.following import Past
@@ -15,9 +14,6 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import ExactFit
 from privacyfunnel.estimates.expected import expected_errors
 from privacyfunnel.numeric.information import NATS_PER_BIT
-from privacyfunnel.optimiser.optimise import optimise
-from privacyfunnel.optimiser.program.state import noticing_stops
-from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
 from privacyfunnel.proof.rows_kept import RowsKept, rows_kept
@@ -25,7 +21,6 @@ from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.follow_up import FollowUp
-from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.counting import Counted
 
 
@@ -49,28 +44,6 @@ class FoundFollowUp:
         certificate = certify(protocol, people)
         levels, kept = levels_of_history(protocol, people), rows_kept(protocol, people)
         return cls(counted, protocol, past, ending, certificate, levels, kept)
-
-
-def found(
-    counted: Counted,
-    past: Past,
-    promise: Notion,
-    objective: Objective,
-    weights: dict[str, float] | None,
-    gap: float | None,
-    time_limit: float | None,
-) -> FoundFollowUp:
-    """Search for the best follow-up."""
-    begun = time.monotonic()
-    with show.search_progress(objective) as progress, noticing_stops() as stopped:
-        protocol = optimise(
-            counted.joint, promise, objective=objective, weights=weights, gap=gap, time_limit=time_limit,
-            progress=progress, after=past.protocol, histories=past.histories, keep_rows=past.keep_rows,
-            cover=past.cover,
-        )  # fmt: skip
-    ending = show.Ending(time.monotonic() - begun, stopped.is_set())
-    with show.working("measuring what was found"):
-        return FoundFollowUp.of(counted, cast(FollowUp, protocol), past, ending)
 
 
 def tell(found: FoundFollowUp, table: Path, output: Path, force: bool, json: bool) -> None:
@@ -125,7 +98,7 @@ def measured(protocol: FollowUp, certificate: Certificate, levels: tuple[LevelOf
         "promise": protocol.notion.words(),
         "notion": protocol.notion.as_dict(),
         "level": certificate.level,
-        "holds": certificate.holds,
+        "holds": bool(certificate),
         "levels": [level.as_dict() for level in levels],
         "kept_bits": protocol.utility / NATS_PER_BIT,
         "upper_bound_bits": protocol.upper_bound / NATS_PER_BIT,

@@ -35,7 +35,7 @@ def merged_for(
     if not takes_known(promise):
         raise InvalidInput(
             "--coarsen search is for one promise to people who know columns, --notion srlip or srldp, for all "
-            "attributes together: it goes without --keep, --error, --blocks and --exact"
+            "attributes together: it goes without --keep, --error and --exact"
         )
     check_task(counted.joint, promise, 1.0, time_limit, None)
     seconds = USUAL_SECONDS if time_limit is None else SHARE * time_limit

@@ -84,18 +84,6 @@ Engine = Annotated[str, typer.Option(help="What does the work: duckdb, on this m
 SparkMaster = Annotated[
     str | None, typer.Option(help="For spark: where, such as spark://host:7077 (default: local[*]).")
 ]
-Blocks = Annotated[
-    str | None,
-    typer.Option(help="Release blocks of attributes by themselves: age+sex,town; or each: every attribute is one."),
-]
-MethodName = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        help="How blocks share the promise: tuned, adaptive (more is kept; with --objective information), chained "
-        "(or paper, to compare).",
-    ),
-]
 ObjectiveName = Annotated[
     str,
     typer.Option(
@@ -137,13 +125,6 @@ Gap = Annotated[
 TimeLimit = Annotated[float | None, typer.Option(help="Stop after so many seconds, with the best found so far.")]
 PAIRS = re.compile(r'(?:"[^"]*"|[^,"])+')
 """The column=value in a list that is joined by commas; quoted names may hold some."""
-
-
-def blocks(text: str | None) -> list[list[str]] | None:
-    """Blocks of attributes, as typed: age+sex,town."""
-    if text is None or text.strip() == "each":
-        return None
-    return [[name for name in map(unquoted, block.split("+")) if name] for block in names(text)]
 
 
 def pairs(texts: list[str] | None, option: str) -> dict[str, str]:

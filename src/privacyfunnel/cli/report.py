@@ -69,18 +69,21 @@ def report(
     about, page, content = measured if measured is not None else page_of(None)
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
+    broken = about.verdict is not None and not about.verdict
     if json:
         show.as_json({"report": str(output), **content})
     else:
         screen = show.console()
         told = about.everything
+        if about.verdict is not None and broken:
+            screen.print(f"BROKEN, in exact arithmetic: {about.verdict.reason}.", style="bold", markup=False)
         if about.measured is not None and about.measured.own is not None:
             screen.print(about.measured.own.words(), markup=False)
         screen.print(f"Promise: {loaded.notion.words()}{f' {told.whom()}' if told else ''}", markup=False)
         if told is not None:
             screen.print(told.words(), markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
-    if about.verdict is not None and not about.verdict:
+    if broken:
         raise typer.Exit(BROKEN)
 
 

@@ -21,7 +21,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.release import sanitise as release_table
-from privacyfunnel.tables.release_note import COUNTING, Release
+from privacyfunnel.tables.release_note import COUNTING, OTHERS, Release
 from privacyfunnel.tables.writing import check_output
 
 
@@ -209,7 +209,7 @@ def _counting(protocol: Protocol, release: Release) -> str:
         fitted = f"{protocol.people:,} rows" if protocol.people is not None else "other rows"
         return (
             f"These are not the {fitted} that the protocol was fitted on (was that with --where?): counts of released "
-            "rows lean towards those; funnel estimate undoes that."
+            f"rows lean towards those. {OTHERS[0].upper()}{OTHERS[1:]}."
         )
     words = COUNTING[release.objective]
     return f"{words[0].upper()}{words[1:]}."

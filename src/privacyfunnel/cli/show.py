@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
@@ -21,7 +21,6 @@ from privacyfunnel.attacks.findings import NOISE, NOTHING, SMALL_GAP, Findings, 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
 from privacyfunnel.numeric.plain import finite
-from privacyfunnel.optimiser.program.state import Progress as SearchProgress
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.everything import uncovered_words
 from privacyfunnel.protocols.kept import Likeness
@@ -30,6 +29,9 @@ from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.readers import errors_data, share_errors
 from privacyfunnel.protocols.untold import Untold
 from privacyfunnel.tables.counting import Counted
+
+if TYPE_CHECKING:
+    from privacyfunnel.optimiser.program.state import Progress as SearchProgress
 
 LINE_LETTERS = 100
 """Letters in a line where nobody says how wide it is: our tables fit, and a file reads the same on every machine."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,16 +11,15 @@ from typing import Any, cast
 import typer
 
 from privacyfunnel.advice.advise import Asked
-from privacyfunnel.cli import following, found_follow_up, options
+from privacyfunnel.cli import following, found_follow_up, options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
-from privacyfunnel.optimiser.blocks.compose import Method, compose
 from privacyfunnel.optimiser.improving import improve as improved
 from privacyfunnel.optimiser.optimise import gap_for, optimise
-from privacyfunnel.optimiser.program.state import Progress
+from privacyfunnel.optimiser.program.state import Progress, noticing_stops
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.belief import Belief
@@ -28,6 +28,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.any_file import load as load_protocol
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted
@@ -45,8 +46,6 @@ class Sought:
     keep: float | None
     objective: Objective
     weights: dict[str, float] | None
-    blocks: str | None
-    method: Method
     gap: float | None
     time_limit: float | None
     start: Protocol | None = None
@@ -61,30 +60,31 @@ class Sought:
     def check(self) -> None:
         """Refuse what does not go together before a table is read."""
         gap_for(self.objective, self.gap, self.weights)
-        if self.keep is not None and self.blocks is not None:
-            raise InvalidInput("--keep finds one protocol for all attributes, so it goes without --blocks")
-        if self.blocks is not None and (self.errors or self.readers is not None):
-            raise InvalidInput("--readers and --error are for one protocol for all attributes, so without --blocks")
-        if self.exact and (self.blocks or self.readers):
-            raise InvalidInput("--exact goes with one protocol for its cells, so without --readers and --blocks")
+        if self.exact and self.readers:
+            raise InvalidInput("--exact goes with one protocol for its cells, so without --readers")
         if self.exact and self.errors and self.objective != "faithful":
             raise InvalidInput("--exact with --error is for rows that are counted: --objective faithful")
         if self.readers is None and not self.errors and self.give_up != USUAL_GIVE_UP:
             raise InvalidInput("--give-up says what readers may cost, so it needs --readers")
         if self.keep is not None and self.readers is not None:
             raise InvalidInput("--keep finds the most information, so it goes without --readers")
-        if isinstance(self.promise, Notion) and self.promise.tested and self.objective != "information":
-            raise InvalidInput("--within tested is for --objective information")
 
     def follow(self, counted: Counted, past: following.Past) -> found_follow_up.FoundFollowUp:
-        """The follow-up to what was released before."""
-        return found_follow_up.found(
-            counted, past, cast(Notion, self.promise), self.objective, self.weights, self.gap, self.time_limit
-        )
+        """The best follow-up to what was released before."""
+        begun = time.monotonic()
+        with show.search_progress(self.objective) as progress, noticing_stops() as stopped:
+            protocol = optimise(
+                counted.joint, cast(Notion, self.promise), objective=self.objective, weights=self.weights, gap=self.gap,
+                time_limit=self.time_limit, progress=progress, after=past.protocol, histories=past.histories,
+                keep_rows=past.keep_rows, cover=past.cover,
+            )  # fmt: skip
+        ending = show.Ending(time.monotonic() - begun, stopped.is_set())
+        with show.working("measuring what was found"):
+            return found_follow_up.FoundFollowUp.of(counted, cast(FollowUp, protocol), past, ending)
 
     def for_advice(self, at_least: int) -> Asked:
-        """The release whose cost advice measures: with a promise to the people in the table, for one block."""
-        plain = isinstance(self.promise, Notion) and self.promise.confidence is None and self.blocks is None
+        """The release whose cost advice measures: with a promise to the people in the table."""
+        plain = isinstance(self.promise, Notion) and self.promise.confidence is None
         promise = cast(Notion, self.promise) if plain else None
         return Asked(promise, self.objective, self.weights, at_least)
 
@@ -95,7 +95,7 @@ class Sought:
 
     def known_of(self) -> Notion | None:
         """The promise whose assumption about attackers is weighed: one for all columns, sought anew."""
-        plain = isinstance(self.promise, Notion) and self.start is None and not self.blocks and not self.exact
+        plain = isinstance(self.promise, Notion) and self.start is None and not self.exact
         return cast(Notion, self.promise) if plain else None
 
     def best(
@@ -113,10 +113,7 @@ class Sought:
         if not isinstance(self.promise, Notion):
             wish = epsilon_for(joint, self.promise, self.keep or 0.0, gap=self.gap, **kept)
             return wish.protocol, wish
-        if self.blocks is None:
-            return optimise(joint, self.promise, gap=self.gap, **kept, **who), None
-        kept.pop("exact")
-        return compose(joint, self.promise, options.blocks(self.blocks), self.method, **kept), None
+        return optimise(joint, self.promise, gap=self.gap, **kept, **who), None
 
 
 @dataclass(frozen=True)
@@ -172,14 +169,14 @@ class CountsAsked:
         return replace(self, private=None if self.private is None else self.private - spent, choosing=spent)
 
 
-def without_threshold(kinds: list[str], confidence: float | None, blocks: str | None) -> str | None:
+def without_threshold(kinds: list[str], confidence: float | None) -> str | None:
     """Why there is no frequency threshold, if there is none."""
     knowing = [kind for kind in kinds if kind != Belief.name and "known" in options.kind(kind).parameters()]
     if knowing:
         return f"{knowing[0]} is for attackers who know columns as they are"
     if confidence is not None:
         return "--confidence speaks of every combination of values"
-    return "--blocks reads each block by itself" if blocks is not None else None
+    return None
 
 
 def for_population(
@@ -208,12 +205,12 @@ def to_improve(context: typer.Context, path: Path, gap: float | None, time_limit
         if parameter.name not in IMPROVING and source is not None and source.name == "COMMANDLINE":
             raise InvalidInput(f"--improve takes all from its protocol, so it goes without {parameter.opts[0]}")
     start = load_protocol(path)
-    return Sought(start.notion, None, start.objective, None, None, "tuned", gap, time_limit, start)
+    return Sought(start.notion, None, start.objective, None, gap, time_limit, start)
 
 
 def as_fitted(protocol: Protocol, table: Path, delimiter: str | None, encoding: str, where: str | None) -> Counted:
     """The counts that a protocol was fitted on: its own, if it is private; else those of the table."""
-    fitted = tuple(FittedColumn(column, "as in the protocol") for block in protocol.blocks for column in block.columns)
+    fitted = tuple(FittedColumn(column, "as in the protocol") for column in protocol.columns)
     if protocol.noise is not None:
         joint = published_joint(protocol)
         return Counted(joint, (), fitted, (), threshold=of_noisy(joint))

@@ -1,10 +1,9 @@
-"""fit --model: from a wide table to a protocol of its model; and what sanitise and audit say of such protocols."""
+"""fit --model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,9 @@ from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.sought import CountsAsked
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
-from privacyfunnel.cli.wide_redrawn import how_redrawn, ways_to_release
+from privacyfunnel.cli.wide_redrawn import how_redrawn
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof.wide import certify_plan
-from privacyfunnel.protocols.everything import not_proven
 from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.counting import Counted
@@ -74,7 +70,7 @@ def fit_model(
         own = ForSteward(joint).told(lambda exact: tried(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]
     if json:
-        told = {"protocol": str(output), "seconds": time.monotonic() - begun, **_published(protocol)}
+        told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
         show.as_json({**told, "left_out": left_out, "steward_only": own.data})
         return
     screen = show.console()
@@ -142,31 +138,7 @@ def sanitise_by_model(
                  else f"{path} was fitted without noise: {kept}.", markup=False)  # fmt: skip
 
 
-def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None:
-    """Recompute from the file how rows are redrawn, and prove the promise."""
-    if table is not None or attack:
-        raise InvalidInput("a protocol of a model is audited by itself: leave out --table and --attack")
-    with show.working(f"reading {path.name}"):
-        protocol = load_wide(path)
-    with show.working("recomputing how rows are redrawn, and checking it"):
-        certificate = certify_plan(protocol.plan, protocol.notion)
-    trusted = not_proven(protocol.epsilon is not None)
-    if json:
-        show.as_json({**_published(protocol), "not_proven": trusted, "certificate": asdict(certificate)})
-    else:
-        screen = show.console()
-        n_s, plan, ways = protocol.model.n_s, protocol.plan, ways_to_release(protocol)
-        verdict = f"{'KEPT' if certificate else 'BROKEN'}, for all {plan.W.size:,} combinations and {ways}"
-        screen.print(f"{verdict}, on the published model: {certificate.reason}.", style="bold", markup=False)
-        screen.print(f"Promise: {protocol.notion.words()} {protocol.whom()}", markup=False)
-        screen.print(f"Secret: {protocol.secret}, with {n_s} values as the protocol reads it.", markup=False)
-        for line in (protocol.everything(), *trusted):
-            screen.print(line, markup=False)
-    if not certificate:
-        raise typer.Exit(BROKEN)
-
-
-def _published(protocol: WideProtocol) -> dict[str, Any]:
+def published(protocol: WideProtocol) -> dict[str, Any]:
     """What everybody who has the file knows."""
     kept = protocol.kept
     return {

@@ -118,7 +118,7 @@ class Column(Reading):
 
     @model_serializer(mode="wrap")
     def _plain(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A column without groups is written as it was before there were any: digests of files stay what they are."""
+        """A column without groups says nothing of groups."""
         content: dict[str, Any] = plain(self)
         return content if self.groups else {name: value for name, value in content.items() if name != "groups"}
 

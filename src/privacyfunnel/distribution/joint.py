@@ -18,7 +18,7 @@ from privacyfunnel.distribution.probabilities import Probabilities, frozen
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.numeric.exact import as_numbers
 from privacyfunnel.numeric.rows import unique_rows
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Exact, Integers
 
@@ -311,20 +311,14 @@ class Joint(Probabilities, Shown):
     def sheet(self) -> Sheet:
         """What a notebook shows: the columns, and how many people have each secret."""
         what = f"{self.total:,} people" if self.counted else "probabilities"
-        columns = [[column.name, column.kind, f"{len(column):,}"] for column in self.columns]
+        columns = ", ".join(f"{column.name} ({column.kind}, {len(column):,} values)" for column in self.columns)
         secrets = [[str(value), share(float(p))] for value, p in zip(self.secret_values, self.p_s, strict=True)]
         marks = [Mark(float(p)) for p in self.p_s]
-        lines = [f"{what}; {self.n_x:,} combinations of values; {self.entropy:.3f} nats of information."]
+        lines = [f"{what}; {self.n_x:,} combinations of values; {self.entropy:.3f} nats of information.", columns]
         if self.noise is not None:
             lines.append(f"From noisy counts of {self.noise.people:,} people, ε₀ = {self.noise.spent:g}.")
-        return Sheet(
-            f"Joint distribution of {self.secret} and {' × '.join(self.attributes)}",
-            lines,
-            [
-                Grid("Attributes", ("column", "kind", "values"), columns),
-                Grid(self.secret, ("secret", "share"), secrets, marks),
-            ],
-        )
+        title = f"Joint distribution of {self.secret} and {' × '.join(self.attributes)}"
+        return Sheet(title, lines, (self.secret, "share"), secrets, marks)
 
     def __repr__(self) -> str:
         what = f"{self.total:,} people" if self.counted else "probabilities"

@@ -17,7 +17,7 @@ import numpy as np
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.nearest import nearest
+from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.typing import Integers
 
@@ -193,9 +193,9 @@ def gathered(
         )
     rare = np.flatnonzero(~kept & (total > 0))
     found = weights[:, kept]
-    places = [j for j, column in enumerate(columns) if column.name in exact]
-    to = nearest(codes[rare], codes[kept], columns, places)
+    to = read_as(codes[rare], codes[kept], columns, near=True, exact=exact)
     if (to < 0).any():
+        places = [j for j, column in enumerate(columns) if column.name in exact]
         lost = len(np.unique(codes[rare[to < 0]][:, places], axis=0))
         raise InvalidJoint(
             f"{lost} of the values of {', '.join(exact)} have too few people to be told, so they cannot stay exact: "

@@ -8,7 +8,7 @@ from typing import Any
 
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.estimates.frequencies import Frequencies, Presentation, frequencies, named
+from privacyfunnel.estimates.frequencies import Estimate, Frequencies, Presentation, frequencies, named
 from privacyfunnel.estimates.intervals import tail
 from privacyfunnel.estimates.measuring import Way
 from privacyfunnel.estimates.meters import Meters, values_kept
@@ -20,7 +20,7 @@ from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number, share
+from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
 
@@ -43,8 +43,7 @@ class Estimates(Shown):
 
     rows: int
     way: Way
-    """Whether rows were counted as they stand, or worked back from how the channel draws them. Questions across blocks
-    are always of the second kind: each table says its own way."""
+    """Whether rows were counted as they stand, or worked back from how the channel draws them."""
     why: str
     """Why, in a sentence."""
     confidence: float
@@ -67,27 +66,21 @@ class Estimates(Shown):
 
     def sheet(self) -> Sheet:
         """What a notebook shows: shares with their intervals, and means."""
-        grids = [_grid(found) for found in self.tables]
-        means = [[f"{s.attribute}{in_group(s.group)}", number(s.mean), between(s.low, s.high)] for s in self.summaries]
-        marks = [Mark(s.mean, s.low, s.high) for s in self.summaries]
-        grids += [Grid("Means", ("of", "mean", "interval"), means, marks)] if means else []
-        title = f"Estimates from {self.rows:,} released rows, {self.confidence:.0%} intervals"
-        return Sheet(title, [self.why], grids)
-
-
-def _grid(found: Frequencies) -> Grid:
-    """The table of some attributes for a notebook."""
-    rows = [
-        [
-            " or ".join(" × ".join("missing" if v is None else str(v) for v in values) for values in one.values),
-            share(one.share),
-            between(one.low, one.high, percent=True),
+        all_of_them = [(found, one) for found in self.tables for one in found.estimates]
+        rows = [[_named(*one), share(one[1].share), between(one[1].low, one[1].high, True)] for one in all_of_them]
+        marks = [Mark(one.share, one.low, one.high) for _, one in all_of_them]
+        means = [
+            f"Mean of {s.attribute}{in_group(s.group)}: {number(s.mean)} ({between(s.low, s.high)})"
+            for s in self.summaries
         ]
-        for one in found.estimates
-    ]
-    marks = [Mark(one.share, one.low, one.high) for one in found.estimates]
-    caption = f"{' × '.join(found.attributes)}{in_group(found.group)} ({found.way})"
-    return Grid(caption, ("value", "share", "interval"), rows, marks)
+        title = f"Estimates from {self.rows:,} released rows, {self.confidence:.0%} intervals"
+        return Sheet(title, [self.why, *means], ("share of", "share", "interval"), rows, marks)
+
+
+def _named(found: Frequencies, one: Estimate) -> str:
+    """What a share is of, in words."""
+    texts = (" × ".join("missing" if v is None else str(v) for v in values) for values in one.values)
+    return f"{' × '.join(found.attributes)} = {' or '.join(texts)}{in_group(found.group)}"
 
 
 def estimate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -23,10 +23,12 @@ from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
+from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Matrix
 
+MOST_NAMED = 4
+"""Values that a note lists."""
 MOST_ODDS = 60
 """Odds ratios of a table; beyond, they are no answer for people."""
 
@@ -74,9 +76,9 @@ class Association(Shown):
         told = [(name, figure) for name, figure in measures.items() if figure is not None]
         rows = [[name, number(one.value), between(one.low, one.high)] for name, one in told]
         marks = [Mark(one.value, one.low, one.high) for _, one in told]
-        grid = Grid("Measures", ("", "value", f"{self.confidence:.0%} interval"), rows, marks)
+        heads = ("measure", "value", f"{self.confidence:.0%} interval")
         title = f"{' and '.join(self.attributes)}{in_group(self.group)}, {self.rows:,} released rows"
-        return Sheet(title, [self.why, *self.notes], [grid])
+        return Sheet(title, [self.why, *self.notes], heads, rows, marks)
 
 
 def associate(
@@ -153,12 +155,20 @@ def _v(opened: Opened, cells: CellShares, first: str, second: str) -> tuple[Figu
     grid = _grid(opened, cells, first, second)
     there = surely_there(cells, grid, 0), surely_there(cells, grid, 1)
     gone = [
-        f"Cramér's V leaves out {out} of the values of {name}: the rows do not tell for sure that anybody has them"
+        f"Cramér's V is among people with other values of {name} than {_listed(opened, name, out)}: the rows do not "
+        "tell for sure that anybody has these"
         for name, own in zip((first, second), there, strict=True)
-        if (out := len(allowed(opened, name)) - int(own.sum()))
+        if (out := [code for code in allowed(opened, name) if not own[code]])
     ]
     found = cramers_v(cells, grid, there, opened.wish.tail())
     return (found, gone) if found else (None, [f"Cramér's V: {NOT_TOLD}"])
+
+
+def _listed(opened: Opened, name: str, codes: Sequence[int]) -> str:
+    """Some of the values that are meant, and how many more."""
+    labels = [opened.asker.label(name, code) for code in codes]
+    more = [f"{len(labels) - MOST_NAMED} more"] if len(labels) > MOST_NAMED else []
+    return " and ".join(["missing" if label is None else str(label) for label in labels[:MOST_NAMED]] + more)
 
 
 def _odds(opened: Opened, cells: CellShares, first: str, second: str) -> tuple[tuple[Odds, ...], list[str]]:

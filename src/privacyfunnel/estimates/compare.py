@@ -21,7 +21,7 @@ from privacyfunnel.estimates.summaries import has_mean
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, in_group, number
+from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Vector
 
@@ -85,7 +85,7 @@ class Comparison(Shown):
         marks = [Mark(one.difference.value, one.difference.low, one.difference.high) for one in self.contrasts]
         heads = ("groups", "of", "in the first", "in the second", "difference", f"{self.confidence:.0%} interval")
         title = f"{self.attribute} by {self.by}{in_group(self.group)}, {self.rows:,} released rows"
-        return Sheet(title, [self.why, *self.notes], [Grid("Differences", heads, rows, marks)])
+        return Sheet(title, [self.why, *self.notes], heads, rows, marks)
 
 
 def compare(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from privacyfunnel.distribution.asked import Readers
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.estimates.expected import ExpectedError, expected_errors
 from privacyfunnel.optimiser.exact_columns import CannotStayExact
 from privacyfunnel.optimiser.optimise import optimise
-from privacyfunnel.optimiser.readers.asked import Readers
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.optimiser.smallest_epsilon import FIRST_TRY, LARGEST_EPSILON
 from privacyfunnel.promises.notion import Notion

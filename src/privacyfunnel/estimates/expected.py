@@ -17,19 +17,22 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from privacyfunnel.distribution.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.frequencies import VAGUE, Presentation
+from privacyfunnel.estimates.meters import Meters
+from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.together import together
 from privacyfunnel.estimates.wide.expected import counted_errors
-from privacyfunnel.optimiser.readers.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.tables.reading_back import Tally
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,8 @@ class ExpectedErrors(Shown):
         ]
         marks = [Mark(one.counted_times, limit=1.0) for one in self.shares]
         heads = ("share of", "share", "counted", "estimated")
-        grid = Grid("Errors, as multiples of the original table's", heads, rows, marks)
-        return Sheet(f"Expected errors of {self.n:,} released rows", [self.words()], [grid])
+        title = f"Expected errors of {self.n:,} released rows, as multiples of the original table's"
+        return Sheet(title, [self.words()], heads, rows, marks)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -151,6 +154,21 @@ def expected_errors(
     return ExpectedErrors(rows, tuple(found))
 
 
+def columns_told(protocol: Protocol, n: int) -> tuple[str, ...]:
+    """The columns of which n rows of another table than the fitted one tell every share, whatever rows these are."""
+    nobody = Tally(np.zeros((1, 1), dtype=np.int64), np.array([n]))
+    asker = Asker(protocol)
+    meters, wish = Meters(protocol, nobody, "channel", asker), Presentation()
+
+    def told(name: str) -> bool:
+        reader = meters.reader([name], {}, wish)
+        ((k, cells),) = reader.asker.cells([name], {}).items()
+        with np.errstate(all="ignore"):  # only the plan is asked for
+            return bool(reader.meter.measure({k: cells.rows}).told(wish.tail(), VAGUE).all())
+
+    return tuple(name for name in asker.columns if told(name))
+
+
 def _of_model(protocol: WideProtocol, joint: Joint, names: Sequence[str], n: int) -> Iterator[ExpectedError]:
     """Of rows as they stand; estimates that hold whatever the table are not told by a model's release."""
     labels = [protocol.columns[protocol.attributes.index(name)].labels for name in names]
@@ -172,94 +190,46 @@ def _rows(joint: Joint, n: int | None) -> int:
 
 
 class _Whole:
-    """The blocks of a protocol, and the inputs of each for the values of X of a joint."""
+    """A protocol, and its inputs for the values of X of a joint."""
 
     def __init__(self, protocol: Protocol, joint: Joint) -> None:
         self.protocol, self.p = protocol, joint.p_x
-        self.inputs = [block.inputs_of(joint) for block in protocol.blocks]
-        if any((x < 0).any() for x in self.inputs):
+        self.inputs = protocol.block.inputs_of(joint)
+        if (self.inputs < 0).any():
             raise InvalidInput("the distribution has values of X that the protocol was not fitted on")
-        self._scorers = [Scorer(block) for block in protocol.blocks]
+        self._scorer = Scorer(protocol.block)
 
     def table(self, names: Sequence[str], n: int) -> Iterator[ExpectedError]:
-        """The errors of the shares of all combinations of values of some columns."""
-        parts = [part for k in range(len(self.inputs)) if (part := self._part(k, names)) is not None]
-        cells, cell = np.unique(np.stack([part.cell for part in parts], axis=1), axis=0, return_inverse=True)
-        shares = np.bincount(cell.ravel(), self.p, len(cells))
-        for places, f in zip(cells.tolist(), shares.tolist(), strict=True):
-            if not 0 < f < 1 - CERTAIN:
-                continue
-            own = f * (1 - f)
-            mean, spread = self._counting(parts, places)
-            squares = float(self.p @ math.prod(part.squares(c) for part, c in zip(parts, places, strict=True)))
-            told = all(part.told[c] for part, c in zip(parts, places, strict=True))
-            values = {name: value for part, c in zip(parts, places, strict=True) for name, value in part.values(c)}
-            counted = (mean - f) ** 2 + mean * (1 - mean) / n
-            if self.protocol.likeness is not None:
-                counted = (own + spread) / n
-            estimated = math.sqrt(max(0.0, squares - f * f) / n) if told else None
-            yield ExpectedError(
-                tuple(names),
-                tuple(values[name] for name in names),
-                f,
-                math.sqrt(own / n),
-                math.sqrt(max(0.0, counted)),
-                estimated,
-            )
+        """The errors of the shares of all combinations of values of some columns.
 
-    def _counting(self, parts: Sequence[_Part], places: Sequence[int]) -> tuple[float, float]:
-        """The share of released rows with these values, and Σ p_x e_x(1−e_x)."""
-        e = math.prod(part.moves(c) for part, c in zip(parts, places, strict=True))
-        return float(self.p @ e), float(self.p @ (e * (1 - e)))
-
-    def _part(self, k: int, names: Sequence[str]) -> _Part | None:
-        block = self.protocol.blocks[k]
+        With g the scores of a combination c and e_x the chance that a row x is written with it, E g² is
+        Σ_x p_x Σ_y Q[y, x] g_c[y]², and counting rows is off by drawing as Σ p_x e_x (1 − e_x).
+        """
+        block, scorer = self.protocol.block, self._scorer
         own = [j for j, name in enumerate(block.attributes) if name in names]
-        if not own:
-            return None
+        order = [own.index(block.attributes.index(name)) for name in names]
         cells, cell = np.unique(block.codes[:, own], axis=0, return_inverse=True)
         targets = (np.arange(len(cells))[:, None] == cell.ravel()).astype(np.float64)
-        scorer = self._scorers[k]
-        scores = scorer.scores(targets)
-        moved = csr_array(targets[:, block.labels]) @ scorer.Q
-        labels = [block.columns[j].labels for j in own]
-        return _Part(
-            tuple(block.attributes[j] for j in own),
-            [tuple(of[code] for of, code in zip(labels, row, strict=True)) for row in cells.tolist()],
-            cell.ravel()[self.inputs[k]],
-            scorer.identified(targets),
-            (scorer.Q.T @ np.square(scores).T).T,
-            moved.toarray(),
-            self.inputs[k],
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """What one block tells of some columns."""
-
-    names: tuple[str, ...]
-    labels: list[tuple[Label, ...]]
-    cell: Integers
-    """cell[x]: which combination of their values the value x of the joint has."""
-    told: Any
-    second: Matrix
-    """second[c, i] = Σ_y Q[y, i] g_c[y]² for the inputs i of the block."""
-    moved: Matrix
-    """moved[c, i] = P(a row is written with combination c | i)."""
-    inputs: Integers
-
-    def squares(self, c: int) -> Vector:
-        """E(g_c(Y)² | x) for every value x of the joint."""
-        return np.asarray(self.second[c, self.inputs])
-
-    def moves(self, c: int) -> Vector:
-        """P(a row is written with combination c | x)."""
-        return np.asarray(self.moved[c, self.inputs])
-
-    def values(self, c: int) -> list[tuple[str, Label]]:
-        """The columns and their values."""
-        return list(zip(self.names, self.labels[c], strict=True))
+        told, second = scorer.identified(targets), (scorer.Q.T @ np.square(scorer.scores(targets)).T).T
+        moved = (csr_array(targets[:, block.labels]) @ scorer.Q).toarray()
+        shares = np.bincount(cell.ravel()[self.inputs], self.p, len(cells))
+        for c, f in enumerate(shares.tolist()):
+            if not 0 < f < 1 - CERTAIN:
+                continue
+            sampled, e = f * (1 - f), moved[c, self.inputs]
+            mean = float(self.p @ e)
+            counted = (mean - f) ** 2 + mean * (1 - mean) / n
+            if self.protocol.likeness is not None:
+                counted = (sampled + float(self.p @ (e * (1 - e)))) / n
+            squares = float(self.p @ second[c, self.inputs])
+            yield ExpectedError(
+                tuple(names),
+                tuple(block.columns[own[i]].labels[cells[c, i]] for i in order),
+                f,
+                math.sqrt(sampled / n),
+                math.sqrt(max(0.0, counted)),
+                math.sqrt(max(0.0, squares - f * f) / n) if told[c] else None,
+            )
 
 
 def _times(multiple: float) -> str:

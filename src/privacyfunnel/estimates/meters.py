@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.as_read import AsReadMeter
 from privacyfunnel.estimates.corrected import CorrectingMeter
 from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Presentation, Reader
@@ -25,30 +26,30 @@ from privacyfunnel.tables.reading_back import Tally, as_published, tally
 
 
 class Meters:
-    """Counts where that can be done: questions within one block of a faithful release of the fitted table."""
+    """Counts where that can be done: a faithful release of the fitted table."""
 
     def __init__(self, protocol: Protocol, counts: Tally, way: Way, asker: Asker) -> None:
-        scorers = [Scorer(block) for block in protocol.blocks]
-        self._channel: tuple[Meter, Asker] = Meter(counts, scorers), asker
-        self._counted: tuple[Meter, Asker] | None = None
-        if way == "counted" and protocol.noise is not None:
-            noisy = [NoisyCounts.of(protocol, k) for k in range(len(protocol.blocks))]
-            self._counted = CorrectingMeter(counts, scorers, noisy), Asker(protocol, [each.codes for each in noisy])
+        scorers = [Scorer(protocol.block)]
+        self._meter: Meter = Meter(counts, scorers)
+        self._asker = asker
+        others = protocol.block.nearest
+        if protocol.noise is not None and (others or way == "counted"):
+            noisy = NoisyCounts.of(protocol)
+            self._asker = Asker(protocol, [noisy.codes])
+            meter = CorrectingMeter if way == "counted" else AsReadMeter
+            self._meter = meter(counts, scorers, [noisy])
         elif way == "counted":
-            self._counted = CountingMeter(counts, scorers, protocol.people), asker
+            self._meter = CountingMeter(counts, scorers, protocol.people)
 
     def reader(self, names: Sequence[str], fixed: Mapping[str, Sequence[int]], wish: Presentation) -> Reader:
         """How a question about these attributes, in a group, is measured."""
-        alone = len(self._channel[1].blocks([*names, *fixed])) == 1
-        meter, asker = self._counted if self._counted is not None and alone else self._channel
-        return Reader(meter, asker, fixed, wish)
+        return Reader(self._meter, self._asker, fixed, wish)
 
     def published(self, name: str, code: int) -> float:
         """The share of released rows that are written with this value, by the marginal."""
-        asker = self._channel[1]
+        meter, asker = self._meter, self._asker
         k, row = asker.values(name, np.eye(len(asker.columns[name]))[code])
-        scorer = self._channel[0].scorers[k]
-        return float(row[scorer.block.labels] @ scorer.marginal)
+        return float(row[meter.written(k)] @ meter.scorers[k].marginal)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,42 +66,26 @@ def posterior(released: Any, protocol: Protocol, *, delimiter: str | None = None
     protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     y = outputs_of_rows(protocol, released, delimiter=delimiter, encoding=encoding)
     different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
-    scorers = [Scorer(block) for block in protocol.blocks]
-    shape = [scorer.n_inputs for scorer in scorers]
-    check_weights(different, scorers)
-    likely = Meter(Tally(different, counts), scorers).likely(range(len(scorers)))
-    if likely is None:
-        values = " × ".join(f"{size:,}" for size in shape)
-        raise InvalidInput(f"{values} values of X are too many for a model of them; at most {MOST_MODELLED:,} are not")
-    p = likely.ravel()
-    given = likelihood_of([scorer.Q[different[:, k]] for k, scorer in enumerate(scorers)]).multiply(p).tocsr()
+    block, scorer = protocol.block, Scorer(protocol.block)
+    check_weights(different, scorer)
+    p = likely_of(Meter(Tally(different, counts), [scorer]))
+    given = scorer.Q[different[:, 0]].multiply(p).tocsr()
     given = given.multiply(1 / given.sum(axis=1)[:, None]).tocsr()
-    inputs = np.indices(shape).reshape(len(shape), -1)
-    codes = [block.codes[x] for block, x in zip(protocol.blocks, inputs, strict=True)]
-    columns = [column for block in protocol.blocks for column in block.columns]
-    return Posterior(protocol.attributes, values_of(columns, np.concatenate(codes, axis=1)), p, given, row.ravel())
+    return Posterior(protocol.attributes, values_of(block.columns, block.codes), p, given, row.ravel())
 
 
-def check_weights(different: Integers, scorers: Sequence[Scorer]) -> None:
+def likely_of(meter: Meter) -> Vector:
+    """The most likely distribution of the inputs, or one clear line."""
+    likely = meter.likely([0])
+    if likely is None:
+        values = f"{meter.scorers[0].n_inputs:,}"
+        raise InvalidInput(f"{values} values of X are too many for a model of them; at most {MOST_MODELLED:,} are not")
+    return likely
+
+
+def check_weights(different: Integers, scorer: Scorer) -> None:
     """Refuse what would not fit, before any of it is computed."""
-    weights = np.ones(len(different))
-    for k, scorer in enumerate(scorers):
-        weights *= np.diff(scorer.Q.indptr)[different[:, k]]
+    weights = np.diff(scorer.Q.indptr)[different[:, 0]]
     if weights.sum() > MOST_NUMBERS:
         many = f"{weights.sum():,.0f} weights of values of X are too many to be held"
         raise InvalidInput(f"{many}; take a sample of the released rows")
-
-
-def likelihood_of(own: Sequence[csr_array]) -> csr_array:
-    """The product own[0][i, x]·own[1][i, x′]·… at [i, (x, x′, …)], of sparse rows."""
-    found = own[0]
-    for Q in own[1:]:
-        first, second = found.tocoo(), Q.tocsr()
-        length = np.diff(second.indptr)[first.row]
-        start = np.repeat(second.indptr[first.row] - (np.cumsum(length) - length), length)
-        place = start + np.arange(length.sum())
-        row, x, value = (np.repeat(each, length) for each in (first.row, first.col.astype(np.int64), first.data))
-        column = x * Q.shape[1] + second.indices[place]
-        shape = found.shape[0], found.shape[1] * Q.shape[1]
-        found = csr_array((value * second.data[place], (row, column)), shape=shape)
-    return found

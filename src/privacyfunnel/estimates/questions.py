@@ -31,12 +31,12 @@ class Cells:
     """rows[t, x] = 1 where input x has these values and belongs to the group."""
 
 
-class InBlocks(Protocol):
-    """What has blocks of columns: a protocol, or the columns of one question."""
+class HasBlock(Protocol):
+    """What has columns and values of these: a protocol, or the columns of one question."""
 
     @property
-    def blocks(self) -> Sequence[Block]:
-        """The blocks."""
+    def block(self) -> Block:
+        """The columns, and combinations of their values."""
 
 
 class Asker:
@@ -45,10 +45,10 @@ class Asker:
     Rows go over the inputs of each block, or over other combinations of its values, if `codes` lists these.
     """
 
-    def __init__(self, protocol: InBlocks, codes: Sequence[Integers] | None = None) -> None:
-        self._codes = [block.codes for block in protocol.blocks] if codes is None else codes
-        self.columns: dict[str, Column] = {c.name: c for block in protocol.blocks for c in block.columns}
-        self._place = {name: (k, j) for k, b in enumerate(protocol.blocks) for j, name in enumerate(b.attributes)}
+    def __init__(self, protocol: HasBlock, codes: Sequence[Integers] | None = None) -> None:
+        self._codes = [protocol.block.codes] if codes is None else codes
+        self.columns: dict[str, Column] = {column.name: column for column in protocol.block.columns}
+        self._place = {name: (0, j) for j, name in enumerate(self.columns)}
 
     def require(self, names: Sequence[str]) -> None:
         """Refuse attributes that the protocol does not release."""
@@ -105,10 +105,6 @@ class Asker:
             possible = rows.any(axis=1)
             found[k] = Cells(codes[possible], rows[possible])
         return found
-
-    def blocks(self, names: Sequence[str]) -> set[int]:
-        """The blocks that hold the attributes."""
-        return {self._place[name][0] for name in names}
 
     def order(self, names: Sequence[str]) -> list[str]:
         """The attributes in the order in which blocks hold them."""

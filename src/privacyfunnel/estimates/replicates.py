@@ -26,19 +26,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.estimates.measuring import MOST_MODELLED, UNIFORM, Forecast, Meter, contract
+from privacyfunnel.estimates.measuring import UNIFORM, Forecast, Meter
 from privacyfunnel.estimates.noisy_counts import NoisyCounts
-from privacyfunnel.estimates.posterior import check_weights, likelihood_of
+from privacyfunnel.estimates.posterior import check_weights, likely_of
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.which_rows import Rows, check_contrasts, way_of
+from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.published_folder import rows_said
 from privacyfunnel.tables.reading_back import Tally, as_published, outputs_of_rows
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -99,16 +100,15 @@ def replicates(
     protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     y = outputs_of_rows(protocol, released, delimiter=delimiter, encoding=encoding)
     different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
-    tally = Tally(different, counts)
+    tally = Tally(different, counts, rows_said(released, lambda: to_text(protocol)))
     way, _ = way_of(protocol, tally, rows)
-    scorers = [Scorer(block) for block in protocol.blocks]
-    check_weights(different, scorers)
-    if way == "counted" and len(protocol.blocks) == 1:
-        source = (
-            _noisy(protocol, scorers[0], different) if protocol.noise else _published(protocol, scorers[0], different)
-        )
+    scorer = Scorer(protocol.block)
+    check_weights(different, scorer)
+    if way == "counted":
+        source = _noisy(protocol, scorer, different) if protocol.noise else _published(protocol, scorer, different)
     else:
-        source = _worked_back(protocol, scorers, tally)
+        check_contrasts(protocol, tally.rows)
+        source = _worked_back(protocol, scorer, tally)
     return source.tables(k, row.ravel(), np.random.default_rng(seed))
 
 
@@ -150,12 +150,12 @@ def _written(column: Column, codes: Integers) -> pa.Array:
 
 
 def _published(protocol: Protocol, scorer: Scorer, different: Integers) -> _Source:
-    block, p = protocol.blocks[0], scorer.marginal / scorer.marginal.sum()
+    block, p = protocol.block, scorer.marginal / scorer.marginal.sum()
     return _Source(block.columns, block.codes, scorer.Q[different[:, 0]], lambda rng: p)
 
 
 def _noisy(protocol: Protocol, scorer: Scorer, different: Integers) -> _Source:
-    noisy = NoisyCounts.of(protocol, 0)
+    noisy = NoisyCounts.of(protocol)
     likelihood = scorer.Q[different[:, 0]][:, noisy.read_as].tocsr()
     quiet, cells = 1 - np.exp(-1 / noisy.scale), noisy.cells.astype(np.int64)
     least = np.zeros(len(noisy.codes))
@@ -170,7 +170,7 @@ def _noisy(protocol: Protocol, scorer: Scorer, different: Integers) -> _Source:
             np.maximum(counts, least), [(cell, np.bincount(cell, counts).astype(np.float64)) for cell in tables]
         )
 
-    return _Source(protocol.blocks[0].columns, noisy.codes, likelihood, draw)
+    return _Source(protocol.columns, noisy.codes, likelihood, draw)
 
 
 def _tables(codes: Integers) -> list[Integers]:
@@ -192,30 +192,22 @@ def _raked(people: Vector, tables: Sequence[tuple[Integers, Vector]]) -> Vector:
     return np.asarray(people / people.sum())
 
 
-def _worked_back(protocol: Protocol, scorers: Sequence[Scorer], tally: Tally) -> _Source:
-    shape = [scorer.n_inputs for scorer in scorers]
-    meter, blocks = Meter(tally, scorers), range(len(scorers))
-    likely = meter.likely(blocks)
-    if likely is None:
-        values = " × ".join(f"{size:,}" for size in shape)
-        raise InvalidInput(f"{values} values of X are too many for a model of them; at most {MOST_MODELLED:,} are not")
-    start = ((1 - UNIFORM) * likely + UNIFORM / likely.size).ravel()
-    inputs = np.indices(shape).reshape(len(shape), -1)
-    tables = [_Table.of(protocol, meter, names, inputs) for names in _in_twos(protocol.attributes)]
-    found = [table.shares(meter.shares(blocks)) for table in tables]
-    likelihood = likelihood_of([scorer.Q[tally.outputs[:, k]] for k, scorer in enumerate(scorers)]).tocsr()
-    back = [scorer.Q.T.tocsr() for scorer in scorers]
+def _worked_back(protocol: Protocol, scorer: Scorer, tally: Tally) -> _Source:
+    meter = Meter(tally, [scorer])
+    start = (1 - UNIFORM) * likely_of(meter) + UNIFORM / scorer.n_inputs
+    tables = [_Table.of(protocol, meter, names) for names in _in_twos(protocol.attributes)]
+    found = [table.shares(meter.shares([0])) for table in tables]
+    likelihood = scorer.Q[tally.outputs[:, 0]].tocsr()
+    back = scorer.Q.T.tocsr()
 
     def draw(rng: np.random.Generator) -> Vector:
         x = rng.choice(start.size, tally.rows, p=start)
-        y = np.stack([_drawn(Q, inputs[k][x], rng) for k, Q in enumerate(back)], axis=1)
-        again = Meter(Tally(y, np.ones(len(y), dtype=np.int64)), scorers).shares(blocks)
+        again = np.bincount(_drawn(back, x, rng), minlength=scorer.n_outputs) / len(x)
         off = [table.shares(again) - np.bincount(table.cell[x], minlength=table.size) / len(x) for table in tables]
         wanted = [np.maximum(shares - error, 0.0) for shares, error in zip(found, off, strict=True)]
         return _tilted(start, likelihood, tally.counts / tally.rows, list(zip(tables, wanted, strict=True)))
 
-    codes = np.concatenate([block.codes[x] for block, x in zip(protocol.blocks, inputs, strict=True)], axis=1)
-    return _Source(tuple(c for block in protocol.blocks for c in block.columns), codes, likelihood, draw)
+    return _Source(protocol.columns, protocol.block.codes, likelihood, draw)
 
 
 def _tilted(p: Vector, likelihood: csr_array, f: Vector, tables: Sequence[tuple[_Table, Vector]]) -> Vector:
@@ -237,33 +229,27 @@ class _Table:
     """The table of two columns, or of one: unbiased shares of its cells."""
 
     cell: Integers
-    """The cell of each combination of inputs."""
-    blocks: tuple[int, ...]
+    """The cell of each input."""
     size: int
     """The number of cells."""
-    scores: list[Matrix]
-    """Of the cells of each block's part of the table."""
+    scores: Matrix
+    """Of the cells."""
 
     @classmethod
-    def of(cls, protocol: Protocol, meter: Meter, names: Sequence[str], inputs: Integers) -> _Table:
+    def of(cls, protocol: Protocol, meter: Meter, names: Sequence[str]) -> _Table:
         asker = Asker(protocol)
-        cells = asker.cells(asker.order(names), {})
-        rows = {k: own.rows for k, own in cells.items()}
-        measured = meter.measure(rows)
+        rows = asker.cells(asker.order(names), {})[0].rows
+        measured = meter.measure({0: rows})
         if not measured.identified.all() or (measured.plan is not None and _leans(measured.plan, meter.rows)):
             raise InvalidTable(
                 f"the released rows do not tell {' and '.join(names)} sharply, so plausible tables would follow a "
                 "model rather than the rows; ask estimate for what they tell"
             )
-        place = [rows[k].argmax(axis=0)[inputs[k]] for k in rows]
-        shape = [len(own) for own in rows.values()]
-        cell = np.asarray(np.ravel_multi_index(place, shape))
-        return cls(cell, tuple(rows), int(np.prod(shape)), [meter.scorers[k].scores(own) for k, own in rows.items()])
+        return cls(rows.argmax(axis=0), len(rows), meter.scorers[0].scores(rows))
 
-    def shares(self, f: NDArray[np.float64]) -> Vector:
-        """Those of the cells, from frequencies of the outputs of all blocks."""
-        others = tuple(k for k in range(f.ndim) if k not in self.blocks)
-        return contract(f.sum(axis=others), self.scores).ravel()
+    def shares(self, f: Vector) -> Vector:
+        """Those of the cells, from frequencies of the outputs."""
+        return self.scores @ f
 
 
 def _leans(plan: Forecast, rows: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Literal, get_args
 
 import numpy as np
@@ -48,20 +47,26 @@ _SAY_SO = 'If you know that these are the fitted rows, say so: rows="fitted", or
 _COUNTED = "they are counted as they stand"
 _CHANNEL = "shares are worked back from how the protocol draws rows"
 _CORRECTED = "they are counted, and set right by the noisy counts in its file, whose noise the intervals hold"
-_READ_AS = "are read as the nearest other, and shares worked back are of values as read"
+_READ_AS = "are read as the nearest other: intervals hold that, if they are no more common among these rows"
+
+
+def check_rows(rows: Rows | None) -> None:
+    """Refuse what says nothing of rows."""
+    if rows is not None and rows not in get_args(Rows):
+        raise InvalidInput(f"the rows are {' or '.join(map(repr, get_args(Rows)))}; got {rows!r}")
 
 
 def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:
     """Whether released rows can be counted as they stand, and in words: why, and what of rare combinations."""
     way, why = _way(protocol, tally, rows if rows is not None or protocol.objective != "faithful" else tally.said)
-    if way == "channel" or len(protocol.blocks) > 1 or protocol.noise is None:
+    if way == "channel" or protocol.noise is None:
         why = f"{why} {reading_words(protocol)}".rstrip()
     return way, why
 
 
 def reading_words(protocol: Protocol) -> str:
     """What is said of shares where rows with rare combinations are read as others."""
-    if not any(block.nearest for block in protocol.blocks):
+    if not protocol.block.nearest:
         return ""
     if protocol.noise is None:
         return (
@@ -69,8 +74,7 @@ def reading_words(protocol: Protocol) -> str:
         )
     moved, people = read_otherwise(protocol), protocol.noise.people
     whom = f"about {moved:,} of the {people:,} people that it was fitted on, by its noisy counts"
-    off = f", which may differ from the original ones by up to {100 * moved / people:.2g} points"
-    return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}{off}."
+    return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}."
 
 
 def check_contrasts(protocol: Protocol, rows: int) -> None:
@@ -79,7 +83,7 @@ def check_contrasts(protocol: Protocol, rows: int) -> None:
     Such combinations are no inputs of the channel: worked back, nobody has them, so that a table gets zeros which the
     original one does not have. Where these people are fewer than `NEGLIGIBLE`·√n of n, intervals do not notice.
     """
-    if protocol.noise is None or not any(block.nearest for block in protocol.blocks):
+    if protocol.noise is None or not protocol.block.nearest:
         return
     people, moved = protocol.noise.people, most_read_otherwise(protocol, READ_OTHERWISE)
     if moved / people <= NEGLIGIBLE / math.sqrt(rows):
@@ -96,8 +100,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
     They can if the release is faithful and they come from the rows that it was fitted on: `rows` says so, or they are
     as many, with counts that the published marginals leave possible and that others would hardly have.
     """
-    if rows is not None and rows not in get_args(Rows):
-        raise InvalidInput(f"the rows are {' or '.join(map(repr, get_args(Rows)))}; got {rows!r}")
+    check_rows(rows)
     if protocol.objective != "faithful":
         if rows == "fitted":
             raise InvalidInput(
@@ -118,7 +121,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
         return "channel", f"The protocol was fitted on {people:,} rows, and these are {tally.rows:,}: {_CHANNEL}."
     if not fitting:
         return "channel", f"Counts differ from those of the rows that the protocol was fitted on: {_CHANNEL}. {_SAY_SO}"
-    if max(map(hidden, protocol.blocks, repeat(people), _noisy(protocol))) > HIDDEN:
+    if hidden(protocol.block, people, _noisy(protocol)) > HIDDEN:
         told = "Whether these are the rows that the protocol was fitted on does not show: too many are redrawn"
         return "channel", f"{told}. {_CHANNEL.capitalize()}. {_SAY_SO}"
     these = f"As far as counts tell, these are the {people:,} rows that the protocol was fitted on"
@@ -127,15 +130,13 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
 
 def can_be_fitted(protocol: Protocol, tally: Tally) -> bool:
     """Whether rows can be those that a protocol was fitted on: as many, with counts that this leaves possible."""
-    return tally.rows == protocol.people and all(
-        fits(block, _counts(tally, k, len(block.labels)), tally.rows, noisy)
-        for (k, block), noisy in zip(enumerate(protocol.blocks), _noisy(protocol), strict=True)
-    )
+    counts = np.bincount(tally.outputs[:, 0], tally.counts, len(protocol.block.labels)).astype(np.int64)
+    return tally.rows == protocol.people and fits(protocol.block, counts, tally.rows, _noisy(protocol))
 
 
-def _noisy(protocol: Protocol) -> list[NoisyCounts | None]:
-    """What the noisy counts of a private fit say of each block."""
-    return [NoisyCounts.of(protocol, k) if protocol.noise else None for k in range(len(protocol.blocks))]
+def _noisy(protocol: Protocol) -> NoisyCounts | None:
+    """What the noisy counts of a private fit say."""
+    return NoisyCounts.of(protocol) if protocol.noise else None
 
 
 def fits(block: Block, counts: Integers, people: int, noisy: NoisyCounts | None = None) -> bool:
@@ -246,7 +247,3 @@ def _moves(block: Block, cell: Integers) -> csr_array:
     channel = block.channel
     shape = (int(cell.max()) + 1, channel.n_inputs)
     return csr_array((channel.numerators / UNIT, (cell[channel.outputs], channel.inputs)), shape=shape)
-
-
-def _counts(tally: Tally, k: int, size: int) -> Integers:
-    return np.bincount(tally.outputs[:, k], tally.counts, size).astype(np.int64)

@@ -41,9 +41,9 @@ def bisected(
     for _ in range(steps):
         plain = notion.promise.times(share)
         found, _ = search(joint, plain, gap=gap, time_limit=time_limit, progress=None)
-        blocks = tuple(replace(block, draw=None) for block in found.blocks)  # its draw was made for the counts alone
+        block = replace(found.block, draw=None)  # its draw was made for the counts alone
         how = f"bisection: {share:.4g} of ε"
-        kept = replace(found, notion=notion, blocks=blocks, upper_bound=no_less(joint.entropy), how=how)
+        kept = replace(found, notion=notion, block=block, upper_bound=no_less(joint.entropy), how=how)
         if certify(kept, joint).holds:
             low = share
             if kept.utility > best.utility:
@@ -61,4 +61,4 @@ def _nothing(joint: Joint, notion: Robust) -> Protocol:
     readings = joint.secret_readings
     block = block_of(joint, constant)
     bound = no_less(joint.entropy)
-    return Protocol(notion, (block,), 0.0, bound, joint.entropy, "nothing released", joint.secret, readings)
+    return Protocol(notion, block, 0.0, bound, joint.entropy, "nothing released", joint.secret, readings)

@@ -182,7 +182,7 @@ class ExactColumns:
         how = f"{columns} exact, a program for each of {len(parts):,} cells; most often {max(ways, key=ways.count)}"
         protocol = Protocol(
             self.notion,
-            (block,),
+            block,
             kept,
             not_below(self._upper_bound(parts), kept),
             self.joint.entropy,
@@ -193,7 +193,7 @@ class ExactColumns:
         )
         done = finished(protocol, [self.joint])
         # Somebody with a value never seen has a cell of their own, which no draw would tell.
-        return replace(done, blocks=tuple(replace(block, draw=None) for block in done.blocks))
+        return replace(done, block=replace(done.block, draw=None))
 
     def _block(self, channel: Channel) -> Block:
         """The block whose outputs are values; with the objective "information", without those never drawn."""

@@ -101,10 +101,6 @@ class ExactOver(ExactColumns):
 
     @classmethod
     def promise_for(cls, notion: Notion, joint: Joint) -> Notion:
-        if notion.tested:
-            raise InvalidPromise(
-                "columns stay exact over a set of distributions, not under a test; leave --within away"
-            )
         if not notion.one_view(joint):
             if joint.noise is not None or cast(Robust, notion).within == "nested":
                 raise InvalidPromise(

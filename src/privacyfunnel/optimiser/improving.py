@@ -37,9 +37,7 @@ def improve(
     A private fit carries the noisy counts that it was computed from, so it needs no `joint` and costs no more ε₀. Any
     other needs the joint that it was fitted on.
     """
-    if len(protocol.blocks) > 1:
-        raise InvalidInput("a protocol of several blocks cannot be improved from its file; fit it anew, for longer")
-    if protocol.blocks[0].exact:
+    if protocol.block.exact:
         raise InvalidInput("a protocol with exact columns cannot be improved from its file; fit it anew, for longer")
     if protocol.precision is not None:
         raise InvalidInput(
@@ -66,7 +64,7 @@ def improve(
 
 def _checked(protocol: Protocol, joint: Joint) -> Channel:
     """The channel, if it is one for these very values, and keeps the promise on them."""
-    (block,) = protocol.blocks
+    block = protocol.block
     if set(block.attributes) != set(joint.attributes) or not np.array_equal(
         block.inputs_of(joint), np.arange(block.channel.n_inputs)
     ):
@@ -102,12 +100,12 @@ def _better(old: Protocol, new: Protocol, joint: Joint) -> Protocol:
             return best
         return replace(best, likeness=replace(kept, fidelity_bound=max(bound, kept.fidelity)))
     bound = min(new.upper_bound, old.upper_bound if same else new.upper_bound)
-    best = new if new.utility >= information_kept(old.blocks[0].channel, joint.p_x) else _again(old, joint)
+    best = new if new.utility >= information_kept(old.block.channel, joint.p_x) else _again(old, joint)
     return replace(best, upper_bound=max(bound, best.utility))
 
 
 def _again(old: Protocol, joint: Joint) -> Protocol:
     """The old one, with what the counts tell of it in full."""
-    kept = information_kept(old.blocks[0].channel, joint.p_x)
+    kept = information_kept(old.block.channel, joint.p_x)
     how = old.how if old.how.endswith(AGAIN) else f"{old.how}; {AGAIN}"
     return finished(replace(old, utility=kept, upper_bound=max(old.upper_bound, kept), how=how), [joint])

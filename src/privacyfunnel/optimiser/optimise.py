@@ -10,8 +10,9 @@ from typing import cast
 
 import numpy as np
 
+from privacyfunnel.distribution.asked import Readers
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.countable import countable
 from privacyfunnel.optimiser.exact_columns import ExactColumns
@@ -22,9 +23,7 @@ from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protoco
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, despite_trouble, interruptible
 from privacyfunnel.optimiser.program.task import check_task
-from privacyfunnel.optimiser.readers.asked import Readers
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP, ForReaders, sharpened
-from privacyfunnel.optimiser.robust.learn_and_test import learn_and_test
 from privacyfunnel.optimiser.robust.rounding_over_set import exact_over
 from privacyfunnel.optimiser.robust.search import generate_over, region_of
 from privacyfunnel.optimiser.robust.table_programs import positive
@@ -34,7 +33,6 @@ from privacyfunnel.optimiser.several_priors import optimise_for_each
 from privacyfunnel.optimiser.splitting.search import can_split, is_short, split_first, split_search
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
-from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 from privacyfunnel.typing import Integers
 
@@ -69,9 +67,10 @@ def optimise(
     I(X;Y) = H(X) − Σ_y P(y) H(v_y), so the best protocol solves the linear program
     min Σ q_v H(v) s.t. Σ q_v v = p_x over the vertices v of Δ.
 
-    With the objective "faithful", outputs are values of X, and released rows have exactly the distribution of `joint`,
-    so that they can be counted as they stand. Among such protocols it is the one that leaves the most cells as they
-    are; `weights` says how much the cells of some attributes count, 1 for all others.
+    With the objective "faithful", outputs are values of X, and released rows have exactly the distribution of `joint`:
+    that of the original rows, if it counts them as they are. So they can be counted as they stand. Among such protocols
+    it is the one that leaves the most cells as they are; `weights` says how much the cells of some attributes count, 1
+    for all others.
 
     With `readers`, of all protocols that keep at least (1 − `give_up`) of the most information, it is the one whose
     unbiased estimates of shares are sharpest, whatever table is released: of all single columns ("shares"), of these
@@ -271,8 +270,6 @@ def _search_over(
 ) -> tuple[Protocol, Columns]:
     """`search` for a promise about every distribution of a confidence set."""
     domain = notion.domain(joint)
-    if notion.tested:
-        return _search_tested(domain, notion, gap, time_limit, progress)
     started, plain = ticks(), _for_the_counts(joint, cast(Robust, notion), gap, time_limit)
     if time_limit is not None:
         time_limit = max(0.0, time_limit - (ticks() - started))
@@ -306,23 +303,6 @@ def _bounded_by(plain: Plain, state: State) -> Columns | None:
         return None
     state.lower(plain[0].upper_bound)
     return plain[1]
-
-
-def _search_tested(
-    joint: Joint,
-    notion: Notion,
-    gap: float,
-    time_limit: float | None,
-    progress: Callable[[Progress], None] | None,
-) -> tuple[Protocol, Columns]:
-    """The same where a test takes the place of a set."""
-    with interruptible() as interrupted:
-        state = State(positive(joint.p_x), joint.entropy, gap, time_limit, progress, interrupted)
-        channel, how = learn_and_test(joint, notion, state)
-        protocol = protocol_of(joint, channel, state.upper_bound, notion, how)
-    if not certify(protocol, joint).holds:
-        raise NotCertified(f"a channel that had passed the test for {notion} did not pass again; please report this")
-    return protocol, state.columns
 
 
 def _search_tables(

@@ -93,7 +93,7 @@ def _exact(
         channel = round_channel(columns, q, polytope, slack)
         utility = information_kept(channel, mean.p_x)
         block, bound = block_of(mean, channel), max(upper_bound, utility)
-        protocol = Protocol(notion, (block,), utility, bound, mean.entropy, how, mean.secret, readings)
+        protocol = Protocol(notion, block, utility, bound, mean.entropy, how, mean.secret, readings)
         certificates = [certify(protocol, joint) for joint in joints]
         if all(found.holds and found.level <= (notion.epsilon or PERFECT_LEVEL) for found in certificates):
             return finished(replace(protocol, upper_bound=not_below(upper_bound, utility)), joints)

@@ -105,7 +105,7 @@ def _point(protocol: Protocol, joint: Joint) -> Point:
         protocol.notion.epsilon,
         protocol.utility,
         protocol.upper_bound,
-        mutual_information(released_joint(protocol.blocks[0].channel, joint.p)),
+        mutual_information(released_joint(protocol.block.channel, joint.p)),
         max(reached.lower, reached.upper),
         reached.spread,
         protocol,

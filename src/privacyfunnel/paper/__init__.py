@@ -1,1 +1,5 @@
 """The source paper's own methods and experiments, to compare with."""
+
+from privacyfunnel.paper.products import product
+
+__all__ = ["product"]

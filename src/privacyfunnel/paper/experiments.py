@@ -74,7 +74,6 @@ FIGURES = {
             Series("lip-ours"),
             Series("srlip-paper"),
             Series("srlip-budget"),
-            Series("srlip-chained"),
             Series("srlip-tuned"),
             Series("srlip-joint"),
         ),

@@ -9,11 +9,9 @@ from functools import partial
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import NotCertified
 from privacyfunnel.numeric.information import mutual_information
-from privacyfunnel.optimiser.blocks.compose import Method as Product
-from privacyfunnel.optimiser.blocks.compose import compose
 from privacyfunnel.optimiser.optimise import optimise
+from privacyfunnel.paper.products import Method, product
 from privacyfunnel.paper.reference import best_factor, best_ldp, best_lip
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import LDP, LIP, SRLIP
@@ -51,11 +49,9 @@ def _ours(joint: Joint, epsilon: float, *, kind: type[Notion], gap: float = 1e-6
     return _measured(optimise(joint, kind.at(epsilon), gap=gap), joint)
 
 
-def _product(joint: Joint, epsilon: float, *, method: Product) -> Outcome:
-    try:
-        return _measured(compose(joint, SRLIP(epsilon), method=method, time_limit=None), joint)
-    except NotCertified as refused:
-        return Outcome(np.nan, np.nan, refused.level if refused.level is not None else np.nan)
+def _product(joint: Joint, epsilon: float, *, method: Method) -> Outcome:
+    found = product(joint, SRLIP(epsilon), method)
+    return Outcome(found.utility if found.holds else np.nan, np.nan, found.level)
 
 
 def _measured(protocol: Protocol, joint: Joint) -> Outcome:
@@ -88,7 +84,6 @@ CONTENDERS = {
     "lip-ours": Contender("LIP", "ours", partial(_ours, kind=LIP)),
     "srlip-paper": Contender("SRLIP", "paper's product, vertices of channels", _product_by_vertices, slow_below=1.5),
     "srlip-budget": Contender("SRLIP", "paper's product, by our programs", partial(_product, method="paper")),
-    "srlip-chained": Contender("SRLIP", "chained product", partial(_product, method="chained")),
     "srlip-tuned": Contender("SRLIP", "tuned product", partial(_product, method="tuned")),
     "srlip-joint": Contender("SRLIP", "joint optimum", partial(_ours, kind=SRLIP, gap=JOINT_GAP)),
 }

@@ -1,64 +1,44 @@
 """Confidence sets from counts: which distributions may n people have been drawn from?
 
 For each cell of each view, the set says what P(·|s) may be for every s, and what P(S) may be. With probability at least
-`confidence` it holds the distribution the people were drawn from. There are these kinds of sets:
+`confidence` it holds the distribution the people were drawn from. There are two kinds of sets:
 
 - *intervals* of Clopper and Pearson (1934) for every P(x|s) and every P(s), exact at any count;
-- a *ball* in L1 around all shares P(·|s) together, and one around P(S), after Weissman et al. (2003);
-- *both*, their meet;
 - *nested*: intervals for the share of every cell of every marginal table as well (`marginal_tables.py`), so that sums
   are known better than their terms.
 
-*Tested* is not a set: a channel that was chosen with some of the people is tested on the others (`proof/tested.py`).
-
-Over intervals and balls everything is conditional on X being one of the values that were seen, because only those are
-released. Values that were not seen may still have mass; what they may have at most widens the bounds of the others.
-Nested sets speak of all combinations of the attributes' values.
+Over intervals everything is conditional on X being one of the values that were seen, because only those are released.
+Values that were not seen may still have mass; what they may have at most widens the bounds of the others. Nested sets
+speak of all combinations of the attributes' values.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidJoint, InvalidPromise, TooManyAttackers
-from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, misplaced, missing_mass
+from privacyfunnel.promises.confidence_bounds import OUTWARDS, clopper_pearson, missing_mass
 from privacyfunnel.promises.marginal_tables import marginal_tables, tables_given
 from privacyfunnel.promises.sets import NOBODY, SCALE, SCALE_BITS, Possible, Shares, Table
 from privacyfunnel.promises.tallies import Counted, Noisy, Tally, summed
 from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers, Vector
 
-MISPLACED = 1024
-"""Units that float64 may misplace in shares over SCALE, beside one for each of them."""
 MOST_INTERVALS = 40_000_000
 """Intervals held at once."""
 MOST_STATEMENTS = 1e100
 """Each may then fail with 1e-117 at least. At 1e-200, SciPy's inverse of the beta function is wrong, or none."""
 
-Within = Literal["nested", "intervals", "ball", "both", "tested"]
+Within = Literal["nested", "intervals"]
+KINDS_OF_SETS: tuple[Within, ...] = get_args(Within)
+"""All that can be asked for."""
 Chains = Sequence[Sequence[str]]
-NO_SET = (
-    "a test on people who were set aside has no set of distributions: it is for optimise with the objective "
-    "'information', and says nothing about protocols that were chosen otherwise"
-)
-
-
-@dataclass(frozen=True)
-class _Family:
-    """A way to bound shares from counts."""
-
-    words: str
-    statements: Callable[[float, float, float], float]
-    """How many must hold at once in a view with so many secrets, possible values of X, and possible cells."""
-    bounds: Callable[[Tally, float], tuple[Shares, Shares]]
-    """P(x|s) and P(s), where each statement may fail with a given probability."""
 
 
 def confidence_set(
@@ -67,11 +47,9 @@ def confidence_set(
     """The set of distributions that the counts of `joint` leave open, view by view.
 
     The promise speaks of P(x|s, cell) and P(s|cell) for the cells of `views`. With β = 1 − confidence, each of the
-    m statements in all possible cells may fail with probability β/m; two families share β evenly, and so do the
-    marginal tables of a nested set, those of `chains` or all.
+    m statements in all possible cells may fail with probability β/m; the marginal tables of a nested set, those of
+    `chains` or all, share β evenly.
     """
-    if within == "tested":
-        raise InvalidPromise(NO_SET)
     if joint.noise is not None and (within != "nested" or joint.at_least or joint.noise.codes is not None):
         raise InvalidPromise(
             "with noisy counts, a confidence rests on a nested set over the whole domain: leave --within, --at-least "
@@ -86,36 +64,15 @@ def confidence_set(
         raise TooManyAttackers(f"the confidence set has {entries:,} intervals, too many", known=1)
     if within == "nested":
         return _nested_set(joint, views, sizes, 1.0 - confidence, chains)
-    families = FAMILIES[within]
-    tails = [(1.0 - confidence) / len(families) / _statements(family, joint.n_s, sizes, views) for family in families]
-    return [_possible(joint, view, sizes, list(zip(families, tails, strict=True))) for view in views]
+    tail = (1.0 - confidence) / _statements(joint.n_s, sizes, views)
+    return [_intervals(joint, view, sizes, tail) for view in views]
 
 
 def words_for(within: Within) -> str:
     """The set in a few words."""
     if within == "nested":
         return "an interval for every share of every marginal table"
-    if within == "tested":
-        return "a test of every output on people who were set aside"
-    return " and ".join(family.words for family in FAMILIES[within])
-
-
-def _statements(family: _Family, n_s: int, sizes: list[int], views: list[View]) -> float:
-    """How many statements must hold at once; in float64, as a product of many sizes may be huge."""
-    values = math.prod(map(float, sizes))
-    cells = [math.prod(float(sizes[j]) for j in view.known) for view in views]
-    total = sum(family.statements(float(n_s), values, count) for count in cells)
-    if not total <= MOST_STATEMENTS:
-        raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
-    return total
-
-
-def _possible(joint: Joint, view: View, sizes: list[int], families: list[tuple[_Family, float]]) -> Possible:
-    cells, members, tally = _tallied(joint, view, sizes)
-    (given, prior), *others = [family.bounds(tally, tail) for family, tail in families]
-    for other_given, other_prior in others:
-        given, prior = given.meet(other_given), prior.meet(other_prior)
-    return Possible(view, cells, members, given, prior)
+    return "an interval for every share"
 
 
 def _tallied(joint: Joint, view: View, sizes: list[int]) -> tuple[Integers, Integers, Tally]:
@@ -138,12 +95,20 @@ def _tallied(joint: Joint, view: View, sizes: list[int]) -> tuple[Integers, Inte
 # --- intervals ------------------------------------------------------------------------------------
 
 
-def _interval_statements(n_s: float, values: float, cells: float) -> float:
-    """Two ends for every x and s, and for every s in every cell; and what was not seen, with each s and with all."""
-    return 2.0 * n_s * values + (3.0 * n_s + 1.0) * cells
+def _statements(n_s: int, sizes: list[int], views: list[View]) -> float:
+    """How many statements must hold at once: two ends for every x and s, and for every s in every cell; and what was
+    not seen, with each s and with all. In float64, as a product of many sizes may be huge.
+    """
+    values = math.prod(map(float, sizes))
+    cells = [math.prod(float(sizes[j]) for j in view.known) for view in views]
+    total = sum(2.0 * n_s * values + (3.0 * n_s + 1.0) * count for count in cells)
+    if not total <= MOST_STATEMENTS:
+        raise InvalidPromise("there are too many combinations of values to bound them all; use fewer attributes")
+    return total
 
 
-def _intervals(tally: Tally, tail: float) -> tuple[Shares, Shares]:
+def _intervals(joint: Joint, view: View, sizes: list[int], tail: float) -> Possible:
+    cells, members, tally = _tallied(joint, view, sizes)
     people, everybody = tally.people, tally.all_people
     unseen = missing_mass(tally.possible, tally.seen[:, None], people, tail)
     unseen_of_all = missing_mass(tally.possible, tally.seen, everybody, tail)
@@ -151,7 +116,7 @@ def _intervals(tally: Tally, tail: float) -> tuple[Shares, Shares]:
     prior_lower, prior_upper = clopper_pearson(people, everybody[:, None], tail)
     given = _between(tally.counts, lower, _share(upper, unseen[:, :, None]), tally.real)
     prior = _between(people, prior_lower * (1 - unseen), _share(prior_upper, unseen_of_all[:, None]))
-    return given, prior
+    return Possible(view, cells, members, given, prior)
 
 
 def _between(counts: Vector, lower: Vector, upper: Vector, real: NDArray[np.bool_] | None = None) -> Shares:
@@ -159,40 +124,13 @@ def _between(counts: Vector, lower: Vector, upper: Vector, real: NDArray[np.bool
     low, high = np.minimum(centre, _down(lower)), np.maximum(centre, _up(upper))
     if real is not None:
         low, high = np.where(real, low, 0), np.where(real, high, 0)
-    return Shares(low, high, centre, np.full(centre.shape[:-1], SCALE))
+    return Shares(low, high, centre)
 
 
 def _share(upper: Vector, unseen: Vector) -> Vector:
     """P(x) ≤ upper given anything becomes P(x) ≤ upper / (1 − unseen) given what was seen."""
     left = 1 - unseen
     return np.minimum(1.0, np.divide(upper, left, out=np.ones(np.broadcast(upper, left).shape), where=left > 0))
-
-
-# --- ball -----------------------------------------------------------------------------------------
-
-
-def _ball_statements(n_s: float, _: float, cells: float) -> float:
-    """A ball for every s and one for P(S) in every cell, and a bound on what was not seen."""
-    return (n_s + 2.0) * cells
-
-
-def _ball(tally: Tally, tail: float) -> tuple[Shares, Shares]:
-    people, everybody = tally.people, tally.all_people
-    n_s = people.shape[1]
-    unseen_of_all = missing_mass(tally.possible, tally.seen, everybody, tail)
-    given = misplaced(tally.possible, tally.seen[:, None], people, tail)
-    # Given what was seen, P(A) ≥ P(A and seen) ≥ P(A) − P(unseen) for every set A of secrets.
-    prior = misplaced(float(n_s), np.full(len(people), n_s), everybody, tail) + unseen_of_all
-    return _around(tally.counts, given, tally.real), _around(people, prior)
-
-
-def _around(counts: Vector, move: Vector, real: NDArray[np.bool_] | None = None) -> Shares:
-    centre = _centre(counts)
-    most = np.minimum(SCALE, _up(np.minimum(1.0, move)) + counts.shape[-1] + MISPLACED)
-    low, high = np.maximum(0, centre - most[..., None]), np.minimum(SCALE, centre + most[..., None])
-    if real is not None:
-        low, high = np.where(real, low, 0), np.where(real, high, 0)
-    return Shares(low, high, centre, most)
 
 
 # --- nested ---------------------------------------------------------------------------------------
@@ -232,16 +170,6 @@ def _nested(joint: Joint, view: View, sizes: list[int], tables: list[tuple[int, 
         low, high = _down(ends_of_shares[0]), _up(ends_of_shares[1])
         coarser.append(Table(over, of, np.minimum(centre, low), np.maximum(centre, high)))
     return Possible(view, cells, members, given, prior, tuple(coarser))
-
-
-FAMILIES: dict[Within, tuple[_Family, ...]] = {
-    "intervals": (_INTERVALS := _Family("an interval for every share", _interval_statements, _intervals),),
-    "ball": (_BALL := _Family("a ball around all shares together", _ball_statements, _ball),),
-    "both": (_INTERVALS, _BALL),
-}
-"""Sets of values that were seen, by name; of several families, what lies in all of them."""
-KINDS_OF_SETS: tuple[Within, ...] = ("nested", *FAMILIES, "tested")
-"""All that can be asked for."""
 
 
 def _centre(counts: Vector) -> Integers:

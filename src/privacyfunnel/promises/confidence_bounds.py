@@ -53,25 +53,3 @@ def missing_mass(possible: float, seen: NDArray[np.int64], n: Vector, tail: floa
     with np.errstate(divide="ignore"):
         bound = -np.expm1(exponent / n)
     return np.where(seen >= possible, 0.0, np.minimum(1.0, bound * (1 + OUTWARDS)))
-
-
-def misplaced(possible: float, seen: NDArray[np.int64], n: Vector, tail: float) -> Vector:
-    """With probability 1 − tail, the shares p̂ of n draws have no more mass than this in other places than p has it.
-
-    That is Σ|p̂ − p| / 2, for p given that the value is one of t of the K possible ones, all those that were drawn among
-    them. It is the largest p̂(A) − p(A) over sets A of 1 to t − 1 of these. For a single A, this exceeds δ with
-    probability at most exp(−2nδ²) (Hoeffding). All bounds hold at once if those for A of i values fail with
-    probability tail / N each, where N is 2^K − 2 (Weissman et al. 2003) or, better where few were seen,
-    (K − 1) C(K, i). As t is not known beforehand, half of `tail` goes to either.
-
-    >>> misplaced(2.0, np.array([2]), np.array([1000.0]), 0.05).round(4).tolist()
-    [0.0468]
-    """
-    if possible < 2:
-        return np.zeros(np.broadcast(seen, n).shape)
-    most = np.clip(seen - 1.0, 1.0, possible / 2)  # C(K, i) grows up to there
-    any_set = possible * math.log(2) + math.log1p(-(2.0 ** (1 - possible)))
-    small_set = math.log(possible) + _ln_choices(possible, most)
-    exponent = math.log(2 / tail) + np.minimum(any_set, small_set)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.minimum(1.0, np.sqrt(exponent / (2 * n)) * (1 + OUTWARDS)))

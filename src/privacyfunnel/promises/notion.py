@@ -78,11 +78,6 @@ class Notion(ABC):
             return f"nobody's belief {moves} by more than {self.parts()[0][1]}"
         return f"what rows say stays within {', '.join(' '.join(part) for part in self.parts())}"
 
-    @property
-    def tested(self) -> bool:
-        """Whether it rests on a test with people who were set aside, rather than on a set of distributions."""
-        return False
-
     def made_for(self, joint: Joint) -> Self:
         """The promise as it can be made for `joint`: in other words, where what it rests on was looked at before."""
         return self

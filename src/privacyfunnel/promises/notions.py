@@ -17,7 +17,7 @@ from privacyfunnel.promises.by_value import PerValue
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion, OneEpsilon, checked, factor
 from privacyfunnel.promises.ordered import Ordered
-from privacyfunnel.promises.robust import ONCE_THE_ONLY, Robust
+from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.promises.views import View
 
@@ -277,8 +277,7 @@ def notion_from(data: Mapping[str, Any]) -> Notion:
     rest = dict(data)
     name = rest.pop("notion", "")
     if name == Robust.name and isinstance(rest.get("promise"), Mapping):
-        rest = {"within": ONCE_THE_ONLY, **rest, "promise": notion_from(rest["promise"])}
-        return _with_parameters(Robust, rest)
+        return _with_parameters(Robust, {**rest, "promise": notion_from(rest["promise"])})
     if name == Promises.name:
         return _several(rest)
     if name == Ordered.name:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,12 +20,8 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import SCALE, Possible
 from privacyfunnel.promises.views import View
 
-ONCE_THE_ONLY: Within = "intervals"
-"""Files do not mention it."""
-ALL_COMBINATIONS: dict[Within, str] = {"nested": "a nested set", "tested": "a test"}
-"""What speaks of all combinations of the attributes' values, seen or not."""
 MOST_COMBINATIONS = 5_000
-"""Of the attributes' values, for nested sets and tests: protocols over these have a row for each."""
+"""Of the attributes' values, for nested sets, which speak of all, seen or not: protocols have a row for each."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class Robust(Notion):
     confidence: float = 0.95
     within: Within | None = None
     """Which set of distributions. None: nested, if there are several attributes with not too many combinations of
-    values, else intervals; `made_for` decides. "tested": none, but a test on people who were set aside."""
+    values, else intervals; `made_for` decides."""
     chains: Chains = field(default=(), repr=False)
     """Of a nested set: orders of attributes, by which tables are cut finer and finer. None: in every order."""
     chosen: Sequence[str] = field(default=(), repr=False)
@@ -71,10 +67,6 @@ class Robust(Notion):
     @property
     def limits(self) -> Limits:
         return self.promise.limits
-
-    @property
-    def tested(self) -> bool:
-        return self.within == "tested"
 
     def views(self, joint: Joint) -> list[View]:
         return self.promise.views(joint)
@@ -116,19 +108,16 @@ class Robust(Notion):
     def kind_of_set(self, joint: Joint) -> Within:
         """Which set is meant for channels from the values of `joint`: nested only where there is one for each."""
         whole = (len(joint.columns) > 1 or joint.noise is not None) and joint.n_x == joint.combinations
-        return self.within or ("nested" if whole or self.chains else ONCE_THE_ONLY)
+        return self.within or ("nested" if whole or self.chains else "intervals")
 
     def of_values_that_occur(self) -> Self:
-        return replace(self, within=self.within or ONCE_THE_ONLY)
+        return replace(self, within=self.within or "intervals")
 
     def made_for(self, joint: Joint) -> Self:
         few = joint.combinations <= MOST_COMBINATIONS
         several = joint.noise is not None or (len(joint.columns) > 1 and few)
-        usual: Within = "nested" if self.chains or several else ONCE_THE_ONLY
-        if self.tested and not self.simple:
-            raise InvalidPromise(
-                "a test on people who were set aside is for one promise about one secret; leave --within away"
-            )
+        usual: Within = "nested" if self.chains or several else "intervals"
+
         made = replace(self, promise=self.promise.made_for(joint), chosen=joint.chosen, within=self.within or usual)
         domain = made.domain(joint)  # refused before anything is sought
         if self.promise.beliefs_limited:
@@ -152,16 +141,12 @@ class Robust(Notion):
                     )
 
     def domain(self, joint: Joint) -> Joint:
-        if self.within not in ALL_COMBINATIONS:
+        if self.within != "nested":
             return joint
         if joint.combinations > MOST_COMBINATIONS:
             raise InvalidPromise(
-                f"there are {joint.combinations:,} combinations of values, too many for "
-                f"{ALL_COMBINATIONS[self.within]} ({MOST_COMBINATIONS:,}); use fewer or coarser columns, or another set"
-            )
-        if self.tested and len(self.views(joint)) > 1:
-            raise InvalidPromise(
-                "a test is for attackers who know nothing beforehand; use another set for this promise"
+                f"there are {joint.combinations:,} combinations of values, too many for a nested set "
+                f"({MOST_COMBINATIONS:,}); use fewer or coarser columns, or another set"
             )
         return joint.completed
 
@@ -173,8 +158,8 @@ class Robust(Notion):
         return replace(self, promise=self.promise.times(share))
 
     def as_dict(self) -> dict[str, Any]:
-        content = {"notion": self.name, "confidence": self.confidence, "promise": self.promise.as_dict()}
-        content = content if self.within == ONCE_THE_ONLY else {**content, "within": self.within}
+        content: dict[str, Any] = {"notion": self.name, "confidence": self.confidence, "within": self.within}
+        content["promise"] = self.promise.as_dict()
         content = {**content, "chains": [list(chain) for chain in self.chains]} if self.chains else content
         return {**content, "chosen": list(self.chosen)} if self.chosen else content
 
@@ -182,8 +167,8 @@ class Robust(Notion):
         return self.promise.parts()
 
     def words(self) -> str:
-        plain = self.within is None or self.within == ONCE_THE_ONLY
-        how = "" if plain else f"; what chance leaves open is bounded by {words_for(cast(Within, self.within))}"
+        nested = self.within == "nested"
+        how = f"; what chance leaves open is bounded by {words_for('nested')}" if nested else ""
         return (
             f"{self.promise.words()} This holds not for the counted people alone, but with "
             f"{full_percent(self.confidence)} confidence for the population of which they are a random sample"
@@ -201,13 +186,11 @@ class Robust(Notion):
 def robust(notion: Notion, confidence: float = 0.95, within: Within | None = None, chains: Chains = ()) -> Robust:
     """The promise of `notion` for every distribution in the confidence set of a joint's counts.
 
-    The set is made of "intervals", one for each share, of a "ball" around all shares together, of "both", or "nested":
-    of intervals for the cells of all marginal tables, or of those that `chains` of columns name. By default it is
-    nested wherever there are several columns. With "tested" there is no set: the protocol is chosen with some of the
-    people, and tested on the others.
+    The set is made of "intervals", one for each share, or "nested": of intervals for the cells of all marginal tables,
+    or of those that `chains` of columns name. By default it is nested wherever there are several columns.
 
-    >>> robust(LIP(0.5), confidence=0.99, within="ball")
-    Robust(promise=LIP(epsilon=0.5), confidence=0.99, within='ball')
+    >>> robust(LIP(0.5), confidence=0.99, within="intervals")
+    Robust(promise=LIP(epsilon=0.5), confidence=0.99, within='intervals')
     """
     return Robust(notion, confidence, within, chains)
 

@@ -1,11 +1,9 @@
-"""Sets of distributions, as data: intervals for shares and for their sums, and how much may be moved from a centre."""
+"""Sets of distributions, as data: intervals for shares and for their sums."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers
@@ -22,22 +20,12 @@ NOBODY = -1
 class Shares:
     """Sets of distributions r over a last axis, one set at each place of the other axes, in units of 1/SCALE.
 
-    lower ≤ r ≤ upper,  Σr = 1,  Σ|r − centre| ≤ 2·move.
-
-    The centre is one of them, and no interval reaches further from it than `move`: where only sufficient or
-    necessary conditions are wanted, the intervals alone contain the set.
+    lower ≤ r ≤ upper,  Σr = 1. The centre is one of them.
     """
 
     lower: Integers
     upper: Integers
     centre: Integers
-    move: Integers
-    """At the places of the other axes; SCALE where nothing but the intervals limits r."""
-
-    def meet(self, other: Shares) -> Shares:
-        """What is in both, around the same centre."""
-        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
-        return Shares(lower, upper, self.centre, np.minimum(self.move, other.move))
 
     def leaning(self, place: tuple[int, ...], order: Sequence[int]) -> list[int]:
         """The distribution of the set at `place` with the largest Σ_k r[k]·w[k], for every w that falls along `order`.
@@ -45,26 +33,25 @@ class Shares:
         Entries that `order` does not name stay as they are at the centre.
         """
         lower, upper, centre = (part[place].tolist() for part in (self.lower, self.upper, self.centre))
-        return leant(lower, upper, centre, int(self.move[place]), order)
+        return leant(lower, upper, centre, order)
 
 
-def leant(lower: list[int], upper: list[int], centre: list[int], move: int, order: Sequence[int]) -> list[int]:
-    """Up to `move` taken from the last in `order` that have any to spare, and given to the first that have room.
+def leant(lower: list[int], upper: list[int], centre: list[int], order: Sequence[int]) -> list[int]:
+    """All that can be taken from the last in `order` that have any to spare, given to the first that have room.
 
     Whatever is moved goes from a smaller to a larger w, the smallest first and to the largest first: no other way to
-    move as much gains more, and moving on until nothing is gained, or nothing may be moved, is best.
+    move as much gains more, and moving on until nothing is gained is best.
 
-    >>> leant([0, 0, 0], [10, 10, 10], [2, 3, 5], 4, [0, 1, 2])
+    >>> leant([0, 0, 1], [6, 10, 10], [2, 3, 5], [0, 1, 2])
     [6, 3, 1]
     """
     shares = list(centre)
     first, last = 0, len(order) - 1
-    while first < last and move:
+    while first < last:
         to, source = order[first], order[last]
-        step = min(upper[to] - shares[to], shares[source] - lower[source], move)
+        step = min(upper[to] - shares[to], shares[source] - lower[source])
         shares[to] += step
         shares[source] -= step
-        move -= step
         if shares[to] == upper[to]:
             first += 1
         if shares[source] == lower[source]:

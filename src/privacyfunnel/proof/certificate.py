@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,29 +13,20 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel, InvalidJoint, InvalidPromise
 from privacyfunnel.numeric.leaving import while_awaited
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.confidence_bounds import OUTWARDS
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import NOBODY, Possible
-from privacyfunnel.proof import tested, worst_case
+from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.proof.histories import entries_together, marginal_errors
 from privacyfunnel.proof.invariance import marginal_error
-from privacyfunnel.proof.lifts import Entries, Factor, Lifts, Product
-from privacyfunnel.proof.tally import Tally, level_line, log_of, worst_at
+from privacyfunnel.proof.lifts import Entries, Lifts
+from privacyfunnel.proof.tally import Tally
 from privacyfunnel.proof.unseen import Room, room_for
 from privacyfunnel.proof.verdict import Certificate, Worst
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
-
-ONE = Fraction(1)
-"""No factor on top of a lift: all blocks of a protocol are looked at together."""
-MOST_WORK = 150_000_000
-"""Multiplications of integers for a certificate: about half a minute."""
-MOST_PRODUCT_ENTRIES = 1_000_000
-"""Non-zero entries of a product of blocks, multiplied out."""
-NOT_ITS_OWN = "a test says nothing about a protocol that was chosen with the same people; optimise for it instead"
 
 
 def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None = None) -> Certificate:
@@ -56,18 +46,16 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     if isinstance(protocol, FollowUp):
         return _certify_follow_up(protocol, joint, notion or protocol.notion)
     if isinstance(protocol, Protocol):
-        check_own_test(protocol, notion or protocol.notion)
         certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
         if certificate.worst is None:
             return certificate
         if protocol.likeness is not None:
-            certificate = replace(certificate, marginal_error=_marginal_error(protocol, joint))
+            error = marginal_error(protocol.block.channel, joint, protocol.block.inputs_of(joint))
+            certificate = replace(certificate, marginal_error=_above(error))
         own = notion is None or notion == protocol.notion
         return _with_draws(certificate, protocol, joint) if own else certificate
     if notion is None:
         raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
-    if notion.tested:
-        raise InvalidPromise(NOT_ITS_OWN)
     try:
         channel = Channel.from_dense(protocol)
     except InvalidChannel as broken:
@@ -84,17 +72,10 @@ def _certify_follow_up(follow_up: FollowUp, joint: Joint, notion: Notion) -> Cer
     entries, strangers = entries_together(follow_up, joint)
     if strangers:
         return _refused(notion, f"{strangers} pairs of a value of X and a history were not there when it was fitted")
-    certificate = _check(entries, joint, notion)
+    certificate = certify_entries(entries, joint, notion)
     if follow_up.likeness is None:
         return certificate
     return replace(certificate, marginal_error=_above(max(marginal_errors(follow_up, joint))))
-
-
-def check_own_test(protocol: Protocol, notion: Notion) -> None:
-    """Refuse to test a protocol that does not say of itself that it was chosen without those who test it."""
-    own = protocol.notion
-    if notion.tested and not (own.tested and own.limits == notion.limits and own.confidence == notion.confidence):
-        raise InvalidPromise(NOT_ITS_OWN)
 
 
 def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certificate:
@@ -102,51 +83,39 @@ def certify_channel(channel: Channel, joint: Joint, notion: Notion) -> Certifica
     joint = notion.domain(joint)
     if channel.n_inputs != joint.n_x:
         return _refused(notion, f"the channel takes {channel.n_inputs} values of X, the distribution has {joint.n_x}")
-    return _check(Entries.of(channel), joint, notion)
+    return certify_entries(Entries.of(channel), joint, notion)
 
 
 def certify_entries(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
-    """Whether the outputs of these entries keep `notion` on `joint`, whose values of X are the inputs."""
-    return _check(entries, joint, notion)
-
-
-def product_of(protocol: Protocol, joint: Joint) -> Product:
-    """The blocks of `protocol`, each at the inputs that the joint's values of X have."""
-    return Product([Factor(block.inputs_of(joint), block.channel) for block in protocol.blocks], joint)
+    """Whether the outputs of these entries keep `notion` on `joint`, whose values of X are the inputs: every limit in
+    every view, and where each is tightest.
+    """
+    if notion.confidence is not None:
+        return _check_over(entries, joint, notion)
+    tally = Tally(notion)
+    for clause in notion.clauses(joint):
+        for view in while_awaited(clause.views):
+            for name, ratios in Lifts.of(entries, clause.joint, view).ratios(clause.about):
+                ratio, place = ratios.largest()
+                bound = bound_of(clause, name)
+                tally.count(clause, view, name, ratio, place, bound is None or ratios.keep(bound))
+    return tally.certificate()
 
 
 def entries_of(protocol: Protocol, joint: Joint) -> Entries:
-    """The protocol as one channel for the joint's values of X, products multiplied out."""
-    if len(protocol.blocks) == 1:
-        return Entries.of(protocol.blocks[0].channel).at(protocol.blocks[0].inputs_of(joint))
-    return product_of(protocol, joint).multiplied()
+    """The protocol as one channel for the joint's values of X."""
+    return Entries.of(protocol.block.channel).at(protocol.block.inputs_of(joint))
 
 
 def _certify_protocol(protocol: Protocol, joint: Joint, notion: Notion) -> Certificate:
     if set(protocol.attributes) != set(joint.attributes):
         return _refused(notion, "the protocol and the distribution have different attributes")
     joint = notion.domain(joint)
-    inputs = np.stack([block.inputs_of(joint) for block in protocol.blocks])
-    strangers = int((inputs < 0).any(axis=0).sum())
+    inputs = protocol.block.inputs_of(joint)
+    strangers = int((inputs < 0).sum())
     if strangers:
         return _refused(notion, f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted")
-    if len(protocol.blocks) == 1:
-        return _check(Entries.of(protocol.blocks[0].channel).at(inputs[0]), joint, notion)
-    if notion.tested:
-        return _refused(notion, "a test is for protocols of one block")
-    product = product_of(protocol, joint)
-    if notion.confidence is not None and product.entries() > MOST_PRODUCT_ENTRIES:
-        return _refused(notion, "the blocks have too many outputs together to be certified over a set of distributions")
-    views = [view for clause in notion.clauses(joint) for view in clause.views]
-    if notion.confidence is not None or product.work(views) <= MOST_WORK:
-        return _check(product, joint, notion)
-    return _check_chained(product, notion)
-
-
-def _marginal_error(protocol: Protocol, joint: Joint) -> float:
-    """How far the distribution of released rows is from the original's, at most, block by block."""
-    errors = [marginal_error(block.channel, joint, block.inputs_of(joint)) for block in protocol.blocks]
-    return _above(max(errors))
+    return certify_entries(Entries.of(protocol.block.channel).at(inputs), joint, notion)
 
 
 def _above(error: Fraction) -> float:
@@ -164,34 +133,9 @@ def _with_draws(certificate: Certificate, protocol: Protocol, joint: Joint) -> C
 
 
 def room_of(protocol: Protocol, joint: Joint) -> Room:
-    """The draws for values never seen that keep the promise of a protocol with one block."""
-    block, joint = protocol.blocks[0], protocol.notion.domain(joint)
+    """The draws for values never seen that keep the promise of a protocol."""
+    block, joint = protocol.block, protocol.notion.domain(joint)
     return room_for(block.channel, block.inputs_of(joint), joint, protocol.notion, e_to)
-
-
-def _check(
-    shown: Entries | Product,
-    joint: Joint,
-    notion: Notion,
-    blocks: Collection[int] | None = None,
-    extra: Fraction = ONE,
-) -> Certificate:
-    """Every limit in every view, and where each is tightest; `extra` is a factor that comes on top of every lift."""
-    if notion.confidence is not None:
-        entries = shown.multiplied() if isinstance(shown, Product) else shown
-        return (_check_tested if notion.tested else _check_over)(entries, joint, notion)
-    tally = Tally(notion)
-    for clause in notion.clauses(joint):
-        on = shown.on(clause.joint) if isinstance(shown, Product) else shown
-        for view in while_awaited(clause.views):
-            lifts = on.lifts(view, blocks) if isinstance(on, Product) else Lifts.of(on, clause.joint, view)
-            for name, ratios in lifts.ratios(clause.about):
-                ratio, place = ratios.largest()
-                got = ratio if ratio is None else ratio * extra
-                bound = bound_of(clause, name)
-                kept = bound is None or ratios.keep(bound / extra)
-                tally.count(clause, view, name, got, place, kept)
-    return tally.certificate()
 
 
 def bound_of(clause: Clause, name: str) -> Fraction | None:
@@ -204,28 +148,6 @@ def bound_of(clause: Clause, name: str) -> Fraction | None:
         return clause.most * Fraction(clause.joint.total, int(weights.sum()))
     limit = clause.limits.granted().named()[name]
     return e_to(limit) if math.isfinite(limit) else None
-
-
-def _check_chained(product: Product, notion: Notion) -> Certificate:
-    """For products with too many outputs: some blocks over all their outputs, then each other block by itself.
-
-    P(y|s, cell) / P(y|cell) is a product over the blocks, in any order, of the same for y_b given the cell
-    and the outputs before. Each factor is at most the block's own largest P(y_b|x) / P(y_b|x′), so the blocks
-    with the largest are the ones to go through together.
-    """
-    views = [view for clause in notion.clauses(product.joint) for view in clause.views]
-    spreads = [factor.own_spread() for factor in product.factors]
-    together: list[int] = []
-    for b in sorted(range(len(spreads)), key=lambda b: -log_of(spreads[b])):
-        if product.work(views, [*together, b]) <= MOST_WORK:
-            together.append(b)
-    rest = [spreads[b] for b in range(len(spreads)) if b not in together]
-    if None in rest:
-        return _refused(notion, "the blocks have too many outputs together to be certified; use fewer or larger blocks")
-    extra = math.prod((spread for spread in rest if spread is not None), start=Fraction(1))
-    found = _check(product, product.joint, notion, together, extra)
-    line = f"{found.reason}; block by block, so the true level may be lower"
-    return replace(found, reason=line, chained=True)
 
 
 def _check_over(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
@@ -259,32 +181,6 @@ def _count_belief(tally: Tally, entries: Entries, clause: Clause, part: Possible
     multiple = belief * Fraction(clause.joint.total, int(clause.joint.weights[event].sum()))
     place = np.array([shown.output, part.cells[shown.place], event, NOBODY])
     tally.count(clause, part.view, "upper", multiple, place, bound is not None and multiple <= bound)
-
-
-def _check_tested(entries: Entries, joint: Joint, notion: Notion) -> Certificate:
-    """Every limit at every output, by a test on the people who were set aside."""
-    allowed, doubt = limits_to_test(notion)
-    worst, share = Worst(joint.secret_values[0], 0, Fraction(1)), -1.0
-    found, reached = tested.tightest(entries, joint, allowed, doubt), Limits()
-    (view,) = notion.views(joint)
-    for kind, place in found.items():
-        got = log_of(place.ratio)
-        reached = replace(reached, **{kind: got})
-        own = notion.level_of(replace(Limits(0.0, 0.0, 0.0), **{kind: got}))
-        if own > share:
-            at = np.array([place.output, 0, place.secret, place.against])
-            share, worst = own, worst_at(joint, view, at, place.ratio, falls=kind == "lower")
-    level = notion.level_of(reached)
-    holds = all(place.passes for place in found.values())
-    return Certificate(holds, notion, level, worst, reached, level_line(notion, level))
-
-
-def limits_to_test(notion: Notion) -> tuple[dict[worst_case.Side, Fraction], float]:
-    """The factors that a test allows, each a rational below e^ε, and the chance of passing at which it is passed."""
-    asked = notion.limits.granted()
-    limits = {kind: getattr(asked, kind) for kind in worst_case.SIDES}
-    doubt = (1.0 - (notion.confidence or 0.0)) * (1 - OUTWARDS)
-    return {kind: e_to(limit) for kind, limit in limits.items() if math.isfinite(limit)}, doubt
 
 
 def _refused(notion: Notion, reason: str) -> Certificate:

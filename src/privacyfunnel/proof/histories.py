@@ -14,12 +14,9 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, inputs_read, length
+from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, length
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
-
-MOST_HISTORIES = 2_000_000
-"""Outputs of several blocks together that are gone through."""
 
 
 class Past:
@@ -30,30 +27,24 @@ class Past:
         self._before = Past(protocol.before, joint) if isinstance(protocol, FollowUp) else None
         if isinstance(protocol, FollowUp):
             self._read = protocol.steps.read_in(joint)
-            self._inputs = [self._read.values]
+            self._inputs = self._read.values
         else:
-            self._inputs = [
-                inputs_read(block.columns, block.codes, block.nearest_to if block.nearest else None, joint)
-                for block in protocol.blocks
-            ]
-            self._rows = [_by_output(block.channel) for block in protocol.blocks]
+            self._inputs = protocol.block.inputs_of(joint)
+            self._rows = _by_output(protocol.block.channel)
 
     def strangers(self) -> int:
         """How many values of X a release does not know."""
-        unknown = (np.stack(self._inputs) < 0).any(axis=0)
-        return max(int(unknown.sum()), self._before.strangers() if self._before is not None else 0)
+        return max(int((self._inputs < 0).sum()), self._before.strangers() if self._before is not None else 0)
 
     def numerators(self, history: tuple[int, ...]) -> Exact:
         """Integers N[x] in proportion to P(history|x), for all x on the same scale, 2³² to the number of draws."""
         if self._before is None:
-            found = np.full(self.joint.n_x, 1, dtype=object)
-            for y, rows, inputs, block in zip(history, self._rows, self._inputs, self.protocol.blocks, strict=True):
-                row = np.zeros(block.channel.n_inputs + 1, dtype=object)  # the last is for strangers
-                if 0 <= y < len(rows):
-                    x, numerators = rows[y]
-                    row[x] = numerators
-                found = found * row[inputs]
-            return found
+            (y,) = history
+            row = np.zeros(self.protocol.block.channel.n_inputs + 1, dtype=object)  # the last is for strangers
+            if 0 <= y < len(self._rows):
+                x, numerators = self._rows[y]
+                row[x] = numerators
+            return row[self._inputs]
         return self._before.numerators(history[:-1]) * self.last_row(history)
 
     def last_row(self, history: tuple[int, ...]) -> Exact:
@@ -76,12 +67,7 @@ class Past:
         if isinstance(self.protocol, FollowUp):
             steps = self.protocol.steps
             return np.column_stack([steps.histories[steps.outcomes[:, 0]], steps.outcomes[:, 1]])
-        sizes = [block.channel.n_outputs for block in self.protocol.blocks]
-        if np.prod(sizes, dtype=np.float64) > MOST_HISTORIES:
-            raise InvalidChannel(
-                "the blocks have too many outputs together to go through them all; say which were released: released="
-            )
-        return np.stack(np.unravel_index(np.arange(int(np.prod(sizes))), sizes), axis=1).astype(np.int64)
+        return np.arange(self.protocol.block.channel.n_outputs)[:, None]
 
     def check(self, histories: Integers) -> Integers:
         """The histories, of the right form and each once."""

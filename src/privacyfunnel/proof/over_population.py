@@ -20,7 +20,6 @@ from privacyfunnel.promises.views import View
 from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.certificate import certify, entries_of
 from privacyfunnel.proof.lifts import Entries
-from privacyfunnel.proof.setting_aside import SetAside
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.coarseness import merging_words, released_by
 from privacyfunnel.protocols.protocol import Protocol
@@ -49,8 +48,7 @@ class PopulationLevel:
     distribution: Exact
     """P(s, x) at [s, i] for x = values[i], given what the attacker knows: exact fractions. It attains the level, or
     comes as close to it as one likes where a secret it speaks of has probability 0. For nested sets a linear program
-    finds it in float64; the level is proven, so it may be a little above what this distribution attains. For a test
-    there is none, and no values."""
+    finds it in float64; the level is proven, so it may be a little above what this distribution attains."""
 
     @property
     def sample_level(self) -> float:
@@ -89,8 +87,7 @@ def level_over(
     """The worst level of `protocol` over all distributions that the counts of `joint` leave open.
 
     Exact for that set, with a distribution that attains it. The notion is the protocol's own unless another is given;
-    confidence and kind of set are those of a robust promise, or else 0.95 and intervals. If that is a test, it must be
-    the protocol's own, and the level is the smallest that passes.
+    confidence and kind of set are those of a robust promise, or else 0.95 and intervals.
 
     >>> joint = Joint([[400, 100], [100, 400]])
     >>> found = level_over(joint, optimise(joint, LIP(0.3)), 0.95)
@@ -131,7 +128,7 @@ def plain_promise(notion: Notion) -> Notion:
 def _attained(entries: Entries, joint: Joint, over: Robust) -> tuple[Integers, Exact]:
     """The worst distribution of the set, and the values of X it is about."""
     best: tuple[float, Integers, Exact] = -1.0, np.empty(0, dtype=np.int64), np.empty((joint.n_s, 0), dtype=object)
-    for part in [] if over.tested else over.possible(joint):
+    for part in over.possible(joint):
         largest = worst_case.largest(entries.inputs, entries.outputs, entries.numerators, part)
         for kind, (extreme, seen) in largest.items():
             share = over.level_of(_only(kind, extreme.log()))
@@ -273,12 +270,10 @@ class PopulationFindings:
     """The same for the cells of coarser tables, where the set knows of them."""
     released_by: tuple[tuple[tuple[str, ...], float], ...]
     """Of what share of the rows the released values depend on which columns alone, the largest share first."""
-    set_aside: int | None = None
-    """How many people the protocol was tested on, if it was; whether values are too rare is then not asked."""
 
     def words(self) -> str:
         """The levels of sample and population side by side, and what rarity costs, in a line."""
-        people = f" ({self.people_too_rare:,} people)" if self.set_aside is None else ""
+        people = f" ({self.people_too_rare:,} people)"
         return (
             f"Level: {self.sample_level:.4g} for the counted people, {self.population_level:.4g} for the population "
             f"with {full_percent(self.confidence)} confidence; {self.chance_words(people)}."
@@ -286,9 +281,7 @@ class PopulationFindings:
         )
 
     def chance_words(self, people: str = "") -> str:
-        """What chance costs: rarity, or people who had no part in choosing the protocol."""
-        if self.set_aside is not None:
-            return f"{self.set_aside:,} people were set aside to test it"
+        """What chance costs: rarity."""
         return (
             f"{self.too_rare:,} of {self.values:,} combinations of values{people} are too rare to be released sharply"
         )
@@ -313,8 +306,7 @@ def population_findings(
     """Levels on the sample and over the confidence set, and which values of X are too rare to be released sharply."""
     found = level_over(joint, protocol, confidence, within=within)
     over = Robust(found.notion, found.confidence, found.within, found.chains)
-    values = () if over.tested else sharpness(joint, over)
-    values = tuple(value for value in values if value.people)
+    values = tuple(value for value in sharpness(joint, over) if value.people)
     rare = sorted((value for value in values if value.too_rare), key=lambda value: value.people)
     return PopulationFindings(
         confidence=found.confidence,
@@ -327,7 +319,6 @@ def population_findings(
         too_rare=len(rare),
         people_too_rare=sum(value.people for value in rare),
         rarest=tuple(rare),
-        rare_cells=() if over.tested else rare_cells(joint, over),
+        rare_cells=rare_cells(joint, over),
         released_by=released_by(protocol, joint),
-        set_aside=int(SetAside.of(over.domain(joint)).testing.sum()) if over.tested else None,
     )

@@ -30,7 +30,7 @@ def published_joint(protocol: Protocol) -> Joint:
         )
     columns = {column.name: column for column in protocol.columns}
     own = tuple(columns[name] for name in protocol.noise.attributes)
-    exact = () if isinstance(protocol, FollowUp) else tuple(name for block in protocol.blocks for name in block.exact)
+    exact = () if isinstance(protocol, FollowUp) else protocol.block.exact
     joint = noisy_joint(protocol.noise, own, protocol.secret, protocol.at_least, exact=exact)
     for one in (joint, joint.before_gathering):
         if one is not None:
@@ -62,8 +62,8 @@ def _check_sum(noise: Noise | None) -> None:
 def _check_values(protocol: Protocol, joint: Joint) -> None:
     """Refuse values of X that do not follow from the counts: nobody would have checked what is released for them."""
     spoken_of = protocol.notion.domain(joint)
-    for block in [protocol.steps] if isinstance(protocol, FollowUp) else protocol.blocks:
-        places = [joint.attributes.index(column.name) for column in block.columns]
-        follow = np.unique(spoken_of.codes[:, places], axis=0)
-        if not block.nearest or not np.array_equal(np.unique(block.codes, axis=0), follow):
-            raise InvalidProtocol("the values in the protocol are not those that follow from its noisy counts")
+    own = protocol.steps if isinstance(protocol, FollowUp) else protocol.block
+    places = [joint.attributes.index(column.name) for column in own.columns]
+    follow = np.unique(spoken_of.codes[:, places], axis=0)
+    if not own.nearest or not np.array_equal(np.unique(own.codes, axis=0), follow):
+        raise InvalidProtocol("the values in the protocol are not those that follow from its noisy counts")

@@ -23,7 +23,7 @@ from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, earlier, rows_read
+from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, earlier
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
@@ -79,12 +79,11 @@ class _Outcomes:
             self._follow(protocol, before)
             self._draws[name] = [*before, self._outputs.shape[1] - 1]
         else:
-            first = self._outputs.shape[1]
-            for block in protocol.blocks:
-                own = Entries.of(block.channel).at(inputs_read(block, self._joint))
-                _check_size(self.entries, own, self._joint)
-                self._renumber(self.entries.times(own, block.channel.n_outputs), block.channel.n_outputs)
-            self._draws[name] = list(range(first, self._outputs.shape[1]))
+            block = protocol.block
+            own = Entries.of(block.channel).at(inputs_read(block, self._joint))
+            _check_size(self.entries, own, self._joint)
+            self._renumber(self.entries.times(own, block.channel.n_outputs), block.channel.n_outputs)
+            self._draws[name] = [self._outputs.shape[1] - 1]
 
     def _follow(self, follow_up: FollowUp, before: list[int]) -> None:
         """P(y|x, h) for the history h that an outcome holds; outcomes whose history has no channel are out."""
@@ -121,8 +120,7 @@ def _read(steps: Steps, joint: Joint) -> Read:
 
 def inputs_read(block: Block, joint: Joint) -> Integers:
     """For every value of X in `joint`, the input of the block, by the columns that read a table alike."""
-    own = _alike(block.columns, joint)
-    return _all_known(rows_read(own, block.codes, block.nearest_to if block.nearest else None), joint)
+    return _all_known(block.read(_alike(block.columns, joint)), joint)
 
 
 def _alike(columns: tuple[Column, ...], joint: Joint) -> Integers:

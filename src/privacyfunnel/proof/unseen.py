@@ -60,8 +60,7 @@ def room_for(channel: Channel, inputs: Integers, joint: Joint, notion: Notion, b
     """
     entries = Entries.of(channel).at(inputs)
     left = Room(np.zeros(channel.n_outputs, dtype=np.int64), np.full(channel.n_outputs, UNIT))
-    # Nobody who was set aside has a value never seen: nothing can be tested. Of several clauses nothing is proven here.
-    if notion.tested or not notion.simple:
+    if not notion.simple:  # of several clauses nothing is proven here
         return Room(left.most, left.least)
     for view in while_awaited(notion.views(joint)):
         left = left.meet(_counted(entries, channel.n_outputs, joint, view, notion, below))

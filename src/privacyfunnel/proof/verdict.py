@@ -9,7 +9,7 @@ from typing import Any
 
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, number
+from privacyfunnel.showing.sheet import Mark, Sheet, number
 from privacyfunnel.showing.shown import Shown
 
 
@@ -60,13 +60,11 @@ class Certificate(Shown):
     """How far lifts go down, up and apart, each rounded up."""
     reason: str
     """Why it holds, or why it does not, in a line."""
-    chained: bool = False
-    """Whether the level was bounded block by block, the product having too many outputs to go through them all."""
     draws: bool | None = None
     """Whether rows drawn for values never seen keep the promise, too; None if the protocol draws none."""
     marginal_error: float | None = None
     """Of a faithful release: the largest |P(Y = x) − P(X = x)| on this distribution, rounded up; at most 2⁻³⁰ on the
-    one that it was fitted on. With several blocks, the largest of any of them."""
+    one that it was fitted on."""
 
     levels: tuple[Level, ...] = ()
     """Of each thing that the promise speaks of, by itself."""
@@ -79,6 +77,5 @@ class Certificate(Shown):
         parts = self.levels or (Level("ε", self.level, self.notion.epsilon, self.holds),)
         rows = [[one.subject, number(one.level), number(one.promised)] for one in parts]
         marks = [Mark(one.level, limit=one.promised) for one in parts]
-        grid = Grid("Level", ("", "reached", "promised"), rows, marks)
         title = "The promise holds" if self else "The promise is broken"
-        return Sheet(title, [self.notion.words(), self.reason], [grid])
+        return Sheet(title, [self.notion.words(), self.reason], ("level", "reached", "promised"), rows, marks)

@@ -187,7 +187,7 @@ def each_output(inputs: Integers, outputs: Integers, numerators: Exact, part: Po
         falling = sorted(range(len(w)), key=lambda i: -w[i])
         w = [w[i] for i in falling]
         cell, members = int(place[entries[0]]), member[inputs[entries]][falling]
-        secrets = range(part.given.move.shape[1])
+        secrets = range(part.given.lower.shape[1])
         if part.tables:
             if cell not in sums:
                 sums[cell] = CellMultipliers(part, cell)
@@ -207,8 +207,8 @@ def _between(
     """
     own = [part[place][members].tolist() for part in (given.lower, given.upper, given.centre)]
     lower, upper, centre = ([*part, total[place] - sum(part)] for part, total in zip(own, totals, strict=True))
-    order, move, values = range(len(w) + 1), int(given.move[place]), [*w, 0]
-    most, least = (leant(lower, upper, centre, move, falling) for falling in (order, order[::-1]))
+    order, values = range(len(w) + 1), [*w, 0]
+    most, least = (leant(lower, upper, centre, falling) for falling in (order, order[::-1]))
     return _dot(least, values), _dot(most, values)
 
 

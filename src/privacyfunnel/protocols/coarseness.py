@@ -20,12 +20,12 @@ WORTH_NAMING = 0.005
 def released_by(protocol: Protocol, joint: Joint) -> tuple[tuple[tuple[str, ...], float], ...]:
     """Of what share of the rows of `joint` the released values depend on which columns alone, the largest share first.
 
-    Empty where all of them depend on all columns. For protocols of one block with an input for every combination of
-    values; for others it is not asked.
+    Empty where all of them depend on all columns. For protocols with an input for every combination of values; for
+    others it is not asked.
     """
-    block = protocol.blocks[0]
+    block = protocol.block
     sizes = [len(column) for column in block.columns]
-    if len(protocol.blocks) > 1 or block.channel.n_inputs < int(np.prod(sizes, dtype=np.float64)):
+    if block.channel.n_inputs < int(np.prod(sizes, dtype=np.float64)):
         return ()
     inputs = block.inputs_of(joint)
     p = np.bincount(inputs, weights=joint.p_x, minlength=block.channel.n_inputs)

@@ -28,7 +28,7 @@ def drawing_digest(protocol: Protocol) -> str:
         pairs = _plain(replace(steps.pairs_block(), nearest=steps.nearest))
         content: list[Any] = [f"{SCHEMA} after {drawing_digest(protocol.before)}", steps.histories.tolist(), pairs]
     else:
-        content = [SCHEMA, [_plain(block) for block in protocol.blocks]]
+        content = [SCHEMA, [_plain(protocol.block)]]
     return hashlib.sha256(json.dumps(content, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
 

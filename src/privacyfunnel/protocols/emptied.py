@@ -56,17 +56,13 @@ def emptied(protocol: Protocol, joint: Joint | None = None) -> Emptied:
     Without one, for what the protocol tells of it: the distribution of a faithful release is that of the rows;
     of another protocol all combinations of values count the same.
     """
-    shares = {}
-    for block in protocol.blocks:
-        p_x = _distribution(block, protocol, joint)
-        for j, name in enumerate(block.attributes):
-            shares[name] = _kept_share(block, j, p_x)
-    return Emptied(shares)
+    p_x = _distribution(protocol, joint)
+    return Emptied({name: _kept_share(protocol.block, j, p_x) for j, name in enumerate(protocol.attributes)})
 
 
-def _distribution(block: Block, protocol: Protocol, joint: Joint | None) -> Vector:
-    """P(x) for the inputs of a block."""
-    n = block.channel.n_inputs
+def _distribution(protocol: Protocol, joint: Joint | None) -> Vector:
+    """P(x) for the inputs."""
+    block, n = protocol.block, protocol.block.channel.n_inputs
     if joint is not None:
         return np.bincount(block.inputs_of(joint), weights=joint.p_x, minlength=n).astype(np.float64)
     if protocol.likeness is not None:

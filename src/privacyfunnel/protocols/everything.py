@@ -144,8 +144,8 @@ NOT_BOUNDED = (
     "to be like them, may learn more from a row."
 )
 _STEWARDS_WORD = (
-    "Not proven: that noise of the stated size was added to the counts. That is the publisher's word; no file "
-    "can show it."
+    "Not proven: that noise of the stated size was added to the counts, and that everything else in the file was made "
+    "of these noisy counts alone. That is the publisher's word; no file can show it."
 )
 NOT_DECLARED = (
     "The lists of values and the ranges were read from the table and are not protected: a value that only one person "

@@ -39,10 +39,6 @@ from privacyfunnel.protocols.protocol import Fitted, Objective, Protocol
 from privacyfunnel.protocols.published import published
 
 SCHEMA = "privacyfunnel-protocol/3"
-OLDER_SCHEMA = "privacyfunnel-protocol/2"
-"""It knows no noisy counts and no nearest combinations; all else is as it was, so it is read."""
-OLD_SCHEMA = "privacyfunnel-protocol/1"
-"""Its draws for values never seen were not proven, and it did not say how it was fitted."""
 
 
 class _Block(BaseModel):
@@ -57,7 +53,7 @@ class _Block(BaseModel):
     labels: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     marginal: tuple[int, ...] = Field(min_length=1, max_length=MOST_VALUES)
     draw: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES)
-    nearest: bool = False
+    nearest: bool
     variants: tuple[int, ...] | None = Field(min_length=1, max_length=MOST_VALUES, default=None)
     exact: tuple[str, ...] = Field(max_length=MOST_COLUMNS, default=())
 
@@ -86,12 +82,12 @@ class LikenessInFile(BaseModel):
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-protocol/2", "privacyfunnel-protocol/3"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-protocol/3"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     fitted: Fitted
     people: int | None = Field(ge=1)
-    at_least: int = Field(ge=0, default=0)
+    at_least: int = Field(ge=0)
     secret: str = Field(max_length=LONGEST_TEXT)
     secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     utility_nats: float = Field(ge=0, allow_inf_nan=False)
@@ -100,8 +96,8 @@ class _File(BaseModel):
     objective: Objective
     likeness: LikenessInFile | None
     how: str = Field(max_length=LONGEST_TEXT)
-    blocks: tuple[_Block, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
-    noise: NoiseInFile | None = None
+    blocks: tuple[_Block]
+    noise: NoiseInFile | None
     precision: _Precision | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
@@ -124,7 +120,7 @@ def to_text(protocol: Protocol) -> str:
         "objective": protocol.objective,
         "likeness": asdict(protocol.likeness) if protocol.likeness else None,
         "how": protocol.how,
-        "blocks": [_plain_block(block) for block in protocol.blocks],
+        "blocks": [_plain_block(protocol.block)],
         "noise": plain_noise(protocol.noise) if protocol.noise is not None else None,
         **({"precision": asdict(protocol.precision)} if protocol.precision is not None else {}),
     }
@@ -134,9 +130,7 @@ def to_text(protocol: Protocol) -> str:
 def from_text(text: str, name: str = "the protocol") -> Protocol:
     """The protocol that `to_text` wrote."""
     content = parsed(text, name)
-    if content["schema"] == OLD_SCHEMA:
-        raise InvalidProtocol(f"{name} was written by an older version, whose draws were not proven; refit it")
-    if content["schema"] not in (SCHEMA, OLDER_SCHEMA):
+    if content["schema"] != SCHEMA:
         raise InvalidProtocol(
             f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA!r}"
         )
@@ -173,16 +167,12 @@ def _to_protocol(file: _File) -> Protocol:
     if file.secret_readings and file.secret != " and ".join(reading.name for reading in file.secret_readings):
         raise InvalidProtocol("the secret that is named is not the one that is read")
     _check_secrets(notion, [reading.name for reading in file.secret_readings])
-    names = [column.name for block in file.blocks for column in block.columns]
+    names = [column.name for column in file.blocks[0].columns]
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")
-    if len(file.blocks) > 1 and any(block.variants is not None for block in file.blocks):
-        raise InvalidProtocol("several blocks cannot have outputs that share their values")
-    if len(file.blocks) > 1 and any(block.draw is not None for block in file.blocks):
-        raise InvalidProtocol("several blocks cannot draw values never seen")
     return Protocol(
         notion,
-        tuple(_to_block(block) for block in file.blocks),
+        _to_block(file.blocks[0]),
         file.utility_nats,
         file.upper_bound_nats,
         file.entropy_nats,
@@ -218,7 +208,7 @@ def _to_precision(file: _File, names: list[str]) -> Precision | None:
 def _to_likeness(file: _File, names: list[str]) -> Likeness | None:
     """What a faithful release leaves as it was; its outputs must be the values themselves."""
     found = likeness_in(file.likeness, file.objective, names)
-    if found is not None and any(block.labels != tuple(range(len(block.values))) for block in file.blocks):
+    if found is not None and file.blocks[0].labels != tuple(range(len(file.blocks[0].values))):
         raise InvalidProtocol("the outputs of a faithful release are the values themselves, in order")
     return found
 
@@ -238,8 +228,7 @@ def likeness_in(found: LikenessInFile | None, objective: Objective, names: Seque
 
 def _to_noise(file: _File) -> Noise | None:
     """The noisy counts, for the columns that are released."""
-    columns = [column for block in file.blocks for column in block.columns]
-    return noise_in(file.noise, file.fitted, file.people, columns, ordered=len(file.blocks) == 1)
+    return noise_in(file.noise, file.fitted, file.people, file.blocks[0].columns)
 
 
 def _to_block(block: _Block) -> Block:

@@ -29,7 +29,7 @@ DEEP = 4
 MOST_VALUES = 5_000_000
 """As many combinations of values as are counted at most."""
 MOST_COLUMNS = 1_000
-"""In a block; and blocks in a protocol, each of which has a column at least."""
+"""In a protocol."""
 LONGEST_TEXT = 10_000
 """Letters of a sentence about the protocol: the longest of ours names every attribute."""
 LONGEST_DIGEST = 100

@@ -17,7 +17,7 @@ def miscount(protocol: Protocol, joint: Joint) -> float:
 
     At most 2⁻³⁰ times the number of values for a faithful release of the joint that it was fitted on.
     """
-    off = [_off(block, j, joint) for block in protocol.blocks for j in range(len(block.columns))]
+    off = [_off(protocol.block, j, joint) for j in range(len(protocol.columns))]
     return float(np.concatenate(off).mean())
 
 

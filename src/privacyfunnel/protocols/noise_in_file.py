@@ -46,10 +46,8 @@ def plain_noise(noise: Noise) -> dict[str, Any]:
     }
 
 
-def noise_in(
-    found: NoiseInFile | None, fitted: Fitted, people: int | None, columns: Sequence[Column], *, ordered: bool
-) -> Noise | None:
-    """The noisy counts of `columns`, in their order if they must be."""
+def noise_in(found: NoiseInFile | None, fitted: Fitted, people: int | None, columns: Sequence[Column]) -> Noise | None:
+    """The noisy counts of `columns`, in their order."""
     by_name = {column.name: column for column in columns}
     if (found is None) == (fitted == "private counts"):
         raise InvalidProtocol("noisy counts belong to private fits, and to no others")
@@ -67,7 +65,7 @@ def noise_in(
         raise InvalidProtocol("the noisy counts do not fit the combinations of values")
     if (codes is None) != (found.delta == 0):
         raise InvalidProtocol("noisy counts of some combinations only have a δ, and those of all have none")
-    if ordered and found.attributes != tuple(by_name):
+    if found.attributes != tuple(by_name):
         raise InvalidProtocol("the noisy counts and the values have their columns in another order")
     if codes is not None and (codes.shape[1] != len(sizes) or (codes < 0).any() or (codes >= sizes).any()):
         raise InvalidProtocol("a combination with noisy counts has a value that its column does not have")

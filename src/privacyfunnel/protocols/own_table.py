@@ -68,22 +68,21 @@ def own_table(protocol: Protocol, joint: Joint) -> OwnTable:
     cells: list[float] = []
     errors: dict[str, Vector] = {}
     vanished: dict[str, tuple[int, int]] = {}
-    as_read, stays = np.ones(joint.n_x, dtype=bool), np.ones(joint.n_x)
-    for block in protocol.blocks:
-        inputs = block.inputs_of(joint)
-        codes = np.stack([_codes(block, j, joint) for j in range(len(block.columns))], axis=1)
-        as_read &= (block.codes[inputs] == codes).all(axis=1)
-        stays *= _stays(block)[inputs]
-        for j, name in enumerate(block.attributes):
-            size, drawn = len(block.columns[j]), _drawn(block, j)
-            before = np.bincount(codes[:, j], weights=joint.p_x, minlength=size)
-            read = np.bincount(inputs, weights=joint.p_x, minlength=block.channel.n_inputs)
-            after, there = read @ drawn, before > 0
-            cells.append(float(joint.p_x @ drawn[inputs, codes[:, j]]))
-            errors[name] = np.abs(after - before)[there]
-            gone = int((there & (after == 0)).sum())
-            if gone:
-                vanished[name] = gone, int(there.sum())
+    block = protocol.block
+    inputs = block.inputs_of(joint)
+    codes = np.stack([_codes(block, j, joint) for j in range(len(block.columns))], axis=1)
+    as_read = (block.codes[inputs] == codes).all(axis=1)
+    stays = _stays(block)[inputs]
+    read = np.bincount(inputs, weights=joint.p_x, minlength=block.channel.n_inputs)
+    for j, name in enumerate(block.attributes):
+        size, drawn = len(block.columns[j]), _drawn(block, j)
+        before = np.bincount(codes[:, j], weights=joint.p_x, minlength=size)
+        after, there = read @ drawn, before > 0
+        cells.append(float(joint.p_x @ drawn[inputs, codes[:, j]]))
+        errors[name] = np.abs(after - before)[there]
+        gone = int((there & (after == 0)).sum())
+        if gone:
+            vanished[name] = gone, int(there.sum())
     column = max(errors, key=lambda name: float(errors[name].max()))
     return OwnTable(
         float(np.mean(cells)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.block import Block
-from privacyfunnel.protocols.channel import DENSE_LIMIT, UNIT, Channel
+from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness, Precision
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, share
+from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -40,7 +39,7 @@ class Protocol(Shown):
     """What is certified, saved, sampled and published: one object, exact to the last bit."""
 
     notion: Notion
-    blocks: tuple[Block, ...]
+    block: Block
     utility: float
     """I(X;Y) of this very channel, in nats."""
     upper_bound: float
@@ -53,8 +52,6 @@ class Protocol(Shown):
     """The name of the secret; nothing here tells its values."""
     secret_readings: tuple[Reading, ...] = ()
     """How the secret was read, if it was read from a table."""
-    seen: Integers | None = None
-    """Of a product: seen[block, x] is the input of each block for the values of X it was made from. Not in the file."""
     fitted: Fitted = "exact counts"
     """From exact counts, the numbers in the file depend on single people where few share a value: see `exposure`."""
     step: float = 0.0
@@ -72,42 +69,20 @@ class Protocol(Shown):
 
     @property
     def channel(self) -> Matrix:
-        """Q[y, x] = P(y|x) in float64: multiples of 2⁻³², columns that sum to exactly 1.
-
-        A product of blocks is multiplied out, for the values of X that it was made from (for all
-        combinations of the blocks' values, if it was loaded from a file). `channel_on` takes the values from a joint.
-        """
-        if len(self.blocks) == 1:
-            return self.blocks[0].channel.dense()
-        seen = self.seen
-        if seen is None:
-            sizes = [block.channel.n_inputs for block in self.blocks]
-            seen = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes))
-        return self._multiplied(seen)
+        """Q[y, x] = P(y|x) in float64: multiples of 2⁻³², columns that sum to exactly 1."""
+        return self.block.channel.dense()
 
     def channel_on(self, joint: Joint) -> Matrix:
-        """Q[y, x] = P(y|x) in float64, for the values of X of `joint`; outputs in C order of the blocks."""
-        inputs = np.stack([block.inputs_of(joint) for block in self.blocks])
+        """Q[y, x] = P(y|x) in float64, for the values of X of `joint`."""
+        inputs = self.block.inputs_of(joint)
         if (inputs < 0).any():
             raise InvalidChannel("the distribution has values of X that the protocol was not fitted on")
-        return self._multiplied(inputs)
-
-    def _multiplied(self, inputs: Integers) -> Matrix:
-        """The product of the blocks' channels at inputs[block, x]."""
-        outputs = math.prod(block.channel.n_outputs for block in self.blocks)
-        if outputs * inputs.shape[1] > DENSE_LIMIT:
-            raise InvalidChannel(
-                f"a dense {outputs} × {inputs.shape[1]} matrix would not fit; use the blocks' channels"
-            )
-        Q = np.ones((1, inputs.shape[1]))
-        for block, x in zip(self.blocks, inputs, strict=True):
-            Q = (Q[:, None, :] * block.channel.dense()[None, :, x]).reshape(-1, inputs.shape[1])
-        return Q
+        return self.channel[:, inputs]
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The released columns, and how they are read."""
-        return tuple(column for block in self.blocks for column in block.columns)
+        return self.block.columns
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -120,7 +95,7 @@ class Protocol(Shown):
 
         It is called variant, with as many underscores after it as no attribute and no secret has.
         """
-        if all(block.variants is None for block in self.blocks):
+        if self.block.variants is None:
             return None
         name, taken = "variant", {*self.attributes, *(reading.name for reading in self.secret_readings)}
         while name in taken:
@@ -134,11 +109,8 @@ class Protocol(Shown):
 
     @property
     def draw(self) -> Integers | None:
-        """2³²·r(y): how rows with a value never seen may be drawn; None if no draw is known to keep the promise.
-
-        Blocks would be drawn independently of each other, as no other rows are: with several, there is none.
-        """
-        return self.blocks[0].draw if len(self.blocks) == 1 else None
+        """2³²·r(y): how rows with a value never seen may be drawn; None if no draw is known to keep the promise."""
+        return self.block.draw
 
     @property
     def objective(self) -> Objective:
@@ -277,19 +249,18 @@ class Protocol(Shown):
             kept = [("cells", self.likeness.fidelity, self.likeness.fidelity_bound, 1.0), *kept[:1]]
         rows = [[name, share(value / whole), share(most / whole)] for name, value, most, whole in kept if whole]
         marks = [Mark(value / whole, limit=min(most / whole, 1.0)) for _, value, most, whole in kept if whole]
-        blocks = [[" × ".join(b.attributes), f"{len(b.codes):,}", f"{b.channel.n_outputs:,}"] for b in self.blocks]
         exact = "Fitted on exact counts: not for publication." if self.fitted == "exact counts" else ""
-        return Sheet(
-            f"Protocol for {self.secret}",
-            [self.notion.words(), f"Fitted on {self.fitted}. {self.how}", exact],
-            [
-                Grid("Kept", ("of", "kept", "at most"), rows, marks),
-                Grid("Blocks", ("attributes", "inputs", "outputs"), blocks),
-            ],
-        )
+        sizes = f"{len(self.block.codes):,} inputs, {self.block.channel.n_outputs:,} outputs"
+        lines = [
+            self.notion.words(),
+            f"{' × '.join(self.attributes)}: {sizes}.",
+            f"Fitted on {self.fitted}. {self.how}",
+            exact,
+        ]
+        return Sheet(f"Protocol for {self.secret}", lines, ("of", "kept", "at most"), rows, marks)
 
     def __repr__(self) -> str:
-        shape = " × ".join(f"({b.channel.n_outputs}, {b.channel.n_inputs})" for b in self.blocks)
+        shape = f"({self.block.channel.n_outputs}, {self.block.channel.n_inputs})"
         return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
 
 

@@ -63,9 +63,7 @@ def share_errors(protocol: Protocol, joint: Joint) -> ShareErrors | None:
     if protocol.likeness is None or not (joint.counted or joint.noise is not None):
         return None
     errors = {
-        block.attributes[j]: np.sqrt(_variances(block, j, joint) / people)
-        for block in protocol.blocks
-        for j in range(len(block.columns))
+        name: np.sqrt(_variances(protocol.block, j, joint) / people) for j, name in enumerate(protocol.attributes)
     }
     column = max(errors, key=lambda name: float(errors[name].max()))
     typical = float(np.median(np.concatenate(list(errors.values()))))

@@ -12,7 +12,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Vector
 
 MOST_INPUTS = 1_000
-"""Values of X of a block for which the linear equations are solved: some 0.5 s."""
+"""Values of X for which the linear equations are solved: some 0.5 s."""
 LEAST_SINGULAR = 1e-5
 """As in estimates: what is told by less than this, even 10¹⁰ rows would leave with a standard error of 1."""
 UNEXPLAINED = 1e-6
@@ -36,14 +36,14 @@ def untold_shares(protocol: Protocol, joint: Joint) -> Untold | None:
     some weights w of the outputs; the best w then leave the standard error √((Σ_y P(y) w[y]² − share²) / n). A
     faithful release tells them all: its rows are counted as they stand.
     """
-    if protocol.likeness is not None or any(block.channel.n_inputs > MOST_INPUTS for block in protocol.blocks):
+    if protocol.likeness is not None or protocol.block.channel.n_inputs > MOST_INPUTS:
         return None
-    errors = np.concatenate([_errors(block, joint) for block in protocol.blocks])
+    errors = _errors(protocol.block, joint)
     return Untold(len(errors), int((errors > VAGUE).sum()))
 
 
 def _errors(block: Block, joint: Joint) -> Vector:
-    """The standard errors of the shares of all values of a block's attributes; infinite where they are not told."""
+    """The standard errors of the shares of all values of the attributes; infinite where they are not told."""
     people = joint.noise.people if joint.noise is not None else joint.total if joint.counted else np.inf
     p_x = np.bincount(block.inputs_of(joint), weights=joint.p_x, minlength=block.channel.n_inputs)
     Q = block.channel.dense()

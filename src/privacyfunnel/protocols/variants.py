@@ -19,13 +19,11 @@ def without_variants(protocol: Protocol) -> Protocol:
     """
     if protocol.variant is None:
         return protocol
-    return replace(protocol, blocks=tuple(map(_merged, protocol.blocks)))
+    return replace(protocol, block=_merged(protocol.block))
 
 
 def _merged(block: Block) -> Block:
     """The block with one output for each label, in their order."""
-    if block.variants is None:
-        return block
     labels, of = np.unique(block.labels, return_inverse=True)
     channel = block.channel
     place = channel.inputs * len(labels) + of[channel.outputs]

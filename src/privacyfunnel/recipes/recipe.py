@@ -123,8 +123,6 @@ class Fit(BaseModel):
     readers: Text | None = None
     give_up: float | None = None
     weight: dict[str, float] | None = None
-    blocks: Text | None = None
-    method: Text | None = None
     bins: dict[str, Annotated[Any, AfterValidator(_bins)]] | None = None
     top: dict[str, int] | None = None
     dates: dict[str, Literal["year", "month", "day"]] | None = None

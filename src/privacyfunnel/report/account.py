@@ -213,10 +213,9 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
     protocol = protocol if measured is not None else published(protocol)
     faithful = protocol.likeness is not None
     counts = public.joint if public is not None else None
-    attributes = tuple(
-        _attribute(block, j, joint, faithful, counts) for block in protocol.blocks for j in range(len(block.columns))
-    )
-    encoders = tuple(encoder_of(column) for block in protocol.blocks for column in block.columns)
+    block = protocol.block
+    attributes = tuple(_attribute(block, j, joint, faithful, counts) for j in range(len(block.columns)))
+    encoders = tuple(encoder_of(column) for column in protocol.columns)
     return Account(protocol, digest_of(protocol), encoders, attributes, measured, public)
 
 

@@ -11,7 +11,6 @@ from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
-from privacyfunnel.protocols.adaptive_blocks import adaptive_blocks
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.frequency_threshold import usual_threshold
 
@@ -61,24 +60,20 @@ def in_lines(command: str) -> str:
     return " \\\n".join(lines)
 
 
-def _columns(protocol: Protocol) -> list[Column]:
-    return [column for block in protocol.blocks for column in block.columns]
-
-
 def _secrets(protocol: Protocol) -> list[str]:
     return [reading.name for reading in protocol.secret_readings] or [protocol.secret]
 
 
 def _missing(protocol: Protocol) -> list[str]:
     """What means "missing" in every column was asked for; the rest is found again."""
-    readings = [*protocol.secret_readings, *_columns(protocol)]
+    readings = [*protocol.secret_readings, *protocol.columns]
     return [text for text in readings[0].missing if all(text in reading.missing for reading in readings)]
 
 
 def _wishes(protocol: Protocol) -> dict[str, dict[str, Any]]:
     """How the columns were read, as `bins`, `top` and `dates` ask for it."""
     asked: dict[str, dict[str, Any]] = {"bins": {}, "top": {}, "dates": {}}
-    for column in [*protocol.secret_readings, *_columns(protocol)]:
+    for column in [*protocol.secret_readings, *protocol.columns]:
         if column.kind == "bins":
             asked["bins"][column.name] = list(column.edges)
         elif column.kind in ("integer", "number"):
@@ -94,7 +89,7 @@ def _groups(protocol: Protocol) -> dict[str, dict[str, list[str]]]:
     """Texts that are read as one value, by column and name."""
     return {
         column.name: {group.label: list(group.values) for group in column.groups}
-        for column in _columns(protocol)
+        for column in protocol.columns
         if column.groups
     }
 
@@ -107,8 +102,7 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     secrets = _secrets(protocol) if isinstance(plain, Promises) else [",".join(_secrets(protocol))]
     words = ["funnel", "fit", table, *(word for secret in secrets for word in ("--secret", secret))]
     words += ["--attributes", ",".join(protocol.attributes)]
-    for block in protocol.blocks:
-        words += ["--exact", ",".join(block.exact)] if block.exact else []
+    words += ["--exact", ",".join(protocol.block.exact)] if protocol.block.exact else []
     for name, value in (_said(protocol.notion, said) if said else options_of(protocol.notion)).items():
         if value is not None:
             text = ",".join(value) if isinstance(value, tuple | list) else _plain(value)
@@ -123,22 +117,14 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
         for label, texts in groups.items():
             words += ["--group", f"{argument(column)}:{argument(label)}={','.join(map(argument, texts))}"]
     if _declared(protocol):
-        return shlex.join([*words, "--domain", DOMAIN, *_blocks(protocol), "-o", file])
+        return shlex.join([*words, "--domain", DOMAIN, "-o", file])
     for option, wishes in _wishes(protocol).items():
         for column, wish in wishes.items():
             text = ",".join(map(short, wish)) if isinstance(wish, list) else str(wish)
             words += [f"--{option}", f"{column}={text}"]
     for text in _missing(protocol):
         words += ["--missing", text]
-    return shlex.join([*words, *_blocks(protocol), "-o", file])
-
-
-def _blocks(protocol: Protocol) -> list[str]:
-    adaptive = adaptive_blocks(protocol)
-    if len(protocol.blocks) == 1 and not adaptive:
-        return []
-    blocks = adaptive or [list(block.attributes) for block in protocol.blocks]
-    return ["--blocks", ",".join(map("+".join, blocks)), *(["--method", "adaptive"] if adaptive else [])]
+    return shlex.join([*words, "-o", file])
 
 
 def _declared(protocol: Protocol) -> bool:
@@ -152,7 +138,7 @@ def _counts(protocol: Protocol) -> list[str]:
     words = ["--exact-fit"] if noise is None else ["--private", _plain(noise.epsilon)]
     if noise is not None and noise.delta:
         words += ["--delta", f"{noise.delta:g}"]
-    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence) if len(protocol.blocks) == 1 else 0
+    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence)
     if noise is not None and usual and not least:
         least = 1  # or there would be the usual one
     return [*words, "--at-least", str(least)] if least else words
@@ -179,8 +165,6 @@ def options_of(notion: Notion) -> dict[str, Any]:
     inner = content.pop("promise", None)
     content.pop("chosen", None)  # a consequence of how columns are read, not an option
     content.pop("chains", None)
-    if isinstance(notion, Robust):
-        content["within"] = notion.within
     return {**inner, **{name: value for name, value in content.items() if name != "notion"}} if inner else content
 
 
@@ -204,19 +188,13 @@ def _weights(protocol: Protocol) -> dict[str, float]:
 
 def _call(protocol: Protocol) -> str:
     given = ["joint", _expression(protocol.notion)]
-    adaptive = adaptive_blocks(protocol)
-    if len(protocol.blocks) > 1:
-        given.append(f"blocks={[list(b.attributes) for b in protocol.blocks]!r}")
-    if adaptive:
-        given += [f"blocks={adaptive!r}", "method='adaptive'"]
     if protocol.objective != "information":
         given.append(f"objective={protocol.objective!r}")
-    if any(block.exact for block in protocol.blocks):
-        given.append(f"exact={[name for block in protocol.blocks for name in block.exact]!r}")
+    if protocol.block.exact:
+        given.append(f"exact={list(protocol.block.exact)!r}")
     if _weights(protocol):
         given.append(f"weights={_weights(protocol)!r}")
-    whole = len(protocol.blocks) == 1 and not adaptive
-    return f"pf.{'optimise' if whole else 'compose'}({', '.join(given)})"
+    return f"pf.optimise({', '.join(given)})"
 
 
 def _python(protocol: Protocol, table: str, file: str, released: str) -> str:

@@ -58,7 +58,7 @@ class FromTable:
     outputs: Vector
     """P(y), for every output that occurs; as long as each `posterior`."""
     numbers: Integers
-    """The number of each of these outputs, in C order of the blocks that have more than one."""
+    """The number of each of these outputs."""
     attack: Attack | None
     repeated: tuple[Repeated, ...]
     """What several releases of the same table would give away."""
@@ -111,10 +111,8 @@ class FromTable:
 
     def output_name(self, i: int) -> str:
         """What the i-th of these outputs is written as."""
-        blocks = [block for block in self.protocol.blocks if block.channel.n_outputs > 1] or self.protocol.blocks[:1]
-        places = np.unravel_index(int(self.numbers[i]), [block.channel.n_outputs for block in blocks])
-        rows = [block.values[block.labels[y]] for block, y in zip(blocks, places, strict=True)]
-        return " · ".join(text_of(value) for row in rows for value in row)
+        block = self.protocol.block
+        return " · ".join(map(text_of, block.values[block.labels[int(self.numbers[i])]]))
 
 
 @dataclass(frozen=True, eq=False)

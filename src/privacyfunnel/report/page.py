@@ -99,7 +99,7 @@ def columns_part(account: Account) -> str:
     text = [_columns(account)] if account.measured is not None else []
     if all(a.unchanged is not None for a in account.attributes):
         text.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
-    return "\n".join([*text, *(figure(charts.channel_chart(block)) for block in account.protocol.blocks)])
+    return "\n".join([*text, figure(charts.channel_chart(account.protocol.block))])
 
 
 def _columns(account: Account) -> str:

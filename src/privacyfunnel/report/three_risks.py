@@ -72,9 +72,9 @@ def _alone(protocol: Protocol) -> tuple[float | None, float | None, float | None
 
     Of those of a faithful release, so many come from a person who has these values: Q[y, y] of each. Last, n·min P(y).
     """
-    if len(protocol.blocks) != 1 or protocol.people is None:
+    if protocol.people is None:
         return None, None, None
-    block, n = protocol.blocks[0], protocol.people
+    block, n = protocol.block, protocol.people
     p = block.marginal / UNIT
     single = p * (1 - p) ** (n - 1)
     rarest = float(n * p[p > 0].min())

@@ -16,6 +16,7 @@ from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.measured import MISSING, Belief
+from privacyfunnel.tables.release_note import OTHERS
 
 COMMON = 0.01
 """An example speaks of the rarest value of the secret that is not rarer than this."""
@@ -127,7 +128,7 @@ def threshold_words(account: Account) -> str | None:
 
 def exact_words(account: Account) -> str | None:
     """Which columns are released as they are, if any are."""
-    names = [name for block in account.protocol.blocks for name in block.exact]
+    names = account.protocol.block.exact
     return f"Released exactly as they are: {', '.join(names)}." if names else None
 
 
@@ -151,13 +152,13 @@ def again_words(account: Account) -> str:
 
 
 COUNTABLE = (
-    "Released rows are random draws with the distribution of the original rows{blocks}. Use them like the original "
-    "ones: every share, table and model of them is right on average. Standard errors computed as if these were the "
-    "original rows are too small, by a factor of √2 at most."
+    "Released rows are random draws with the distribution of the original rows, all columns together. Use them like "
+    "the original ones: every share, table and model of them is right on average. Standard errors computed as if these "
+    "were the original rows are too small, by a factor of √2 at most."
 )
 COUNTABLE_BUT_FOR_NOISE = (
     "Released rows are random draws. Use them like the original ones: on average they have the shares that the "
-    "published counts give{blocks}, which are those of the table up to noise and rare combinations that are read as "
+    "published counts give, which are those of the table up to noise and rare combinations that are read as "
     "others. Standard errors computed as if these were the original rows leave out both, and the drawing."
 )
 COUNTABLE_BUT_FOR_RARE = (
@@ -168,12 +169,9 @@ OFF_BY = " Shares of single values are off by up to {} points on average by that
 LEANING = (
     "Released rows are random draws, made to be counted as they stand where the rows are those that the protocol was "
     "fitted on. The rows at hand are others, and counts lean towards the fitted ones: shares of single values are off "
-    "by up to {points} points on average. funnel estimate undoes that, with intervals."
+    "by up to {points} points on average; " + OTHERS + "."
 )
-MISCOUNTED = (
-    "Released rows are random draws. Counting them does not give the original shares{off}; funnel estimate does, with "
-    "intervals, from the released table and the protocol."
-)
+MISCOUNTED = "Released rows are random draws. Counting them does not give the original shares{off}; " + OTHERS + "."
 
 
 def how_to_count(account: Account) -> str:
@@ -184,8 +182,7 @@ def how_to_count(account: Account) -> str:
     if account.countable:
         errors = account.measured.errors if account.measured is not None else None
         near = f" By drawing alone, {errors.words()}." if errors is not None else ""
-        several = len(account.protocol.blocks) > 1
-        return COUNTABLE.format(blocks=", block by block" if several else ", all columns together") + near
+        return COUNTABLE + near
     if account.objective == "faithful" and account.merges:
         return COUNTABLE_BUT_FOR_RARE.format(points=OFF_BY.format(points(worst)) if worst is not None else "")
     if account.objective == "faithful":
@@ -195,10 +192,7 @@ def how_to_count(account: Account) -> str:
 
 def _how_to_count_privately(account: Account, worst: float | None) -> str:
     """The same for a private fit; how far the exact shares are off is for the table's owner."""
-    several = len(account.protocol.blocks) > 1
-    text = MISCOUNTED.format(off="")
-    if account.objective == "faithful":
-        text = COUNTABLE_BUT_FOR_NOISE.format(blocks=", block by block" if several else "")
+    text = COUNTABLE_BUT_FOR_NOISE if account.objective == "faithful" else MISCOUNTED.format(off="")
     if worst is None:
         return text
     return f"{text} For you alone: in this table, single shares are off by up to {points(worst)} points on average."

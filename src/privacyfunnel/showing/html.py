@@ -1,4 +1,4 @@
-"""From sheets to HTML: all texts are escaped here, and numbers become pictures in SVG without script or network."""
+"""From sheets to HTML: all texts are escaped here, and numbers become one picture in SVG without script or network."""
 
 from __future__ import annotations
 
@@ -6,47 +6,53 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet
+from privacyfunnel.showing.sheet import Mark, Sheet
 
 MOST_ROWS = 40
 """Rows of a table that are shown; the others are counted."""
 LONGEST = 80
 """Letters of a text in a cell."""
 WIDTH, HEIGHT, EDGE = 180, 16, 4
-"""Of the picture of a mark, and what is left free at its ends, in pixels."""
+"""Of a mark in the picture, and what is left free at its ends, in pixels."""
 STYLE = (
     "<style>.pf-sheet td,.pf-sheet th{text-align:right;padding:2px 8px}"
     ".pf-sheet td:first-child,.pf-sheet th:first-child{text-align:left}"
-    ".pf-sheet caption{text-align:left;font-weight:bold}.pf-sheet p{margin:4px 0;max-width:60em}</style>"
+    ".pf-sheet p{margin:4px 0;max-width:60em}</style>"
 )
 
 
 def html_of(sheet: Sheet) -> str:
     """A sheet as a piece of a page."""
     lines = "".join(f"<p>{escape(line)}</p>" for line in sheet.lines if line)
-    grids = "".join(map(_table, sheet.grids))
-    return f'<div class="pf-sheet">{STYLE}<p><strong>{escape(sheet.title)}</strong></p>{lines}{grids}</div>'
+    title = f"<p><strong>{escape(sheet.title)}</strong></p>"
+    return f'<div class="pf-sheet">{STYLE}{title}{lines}{_table(sheet)}{_picture(sheet)}</div>'
 
 
-def _table(grid: Grid) -> str:
-    scale = _scale(grid.marks)
-    drawn = scale is not None
-    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in [*grid.headings, *([""] if drawn else [])])
-    body = []
-    for i, row in enumerate(grid.rows[:MOST_ROWS]):
-        cells = "".join(f"<td>{escape(_short(cell))}</td>" for cell in row)
-        picture = f"<td>{_picture(grid.marks[i], scale)}</td>" if scale is not None else ""
-        body.append(f"<tr>{cells}{picture}</tr>")
-    left = len(grid.rows) - MOST_ROWS
+def _table(sheet: Sheet) -> str:
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in sheet.headings)
+    body = [f"<tr>{''.join(f'<td>{escape(_short(cell))}</td>' for cell in row)}</tr>" for row in sheet.rows[:MOST_ROWS]]
+    left = len(sheet.rows) - MOST_ROWS
     more = f"<p>… and {left:,} more rows</p>" if left > 0 else ""
-    return (
-        f"<table><caption>{escape(grid.caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table>{more}"
-    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{more}"
 
 
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _picture(sheet: Sheet) -> str:
+    """The marks of the rows that are shown, one below the other; nothing if there is nothing to draw."""
+    marks = sheet.marks[:MOST_ROWS]
+    scale = _scale(marks)
+    if scale is None:
+        return ""
+    drawn = "".join(
+        f'<g transform="translate(0 {HEIGHT * i})">{_mark(mark, scale)}'
+        f'<text x="{WIDTH + EDGE}" y="12" font-size="11">{escape(_short(row[0]))}</text></g>'
+        for i, (mark, row) in enumerate(zip(marks, sheet.rows, strict=False))
+    )
+    size = f'width="{3 * WIDTH}" height="{HEIGHT * len(marks)}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-hidden="true">{drawn}</svg>'
 
 
 def _scale(marks: Sequence[Mark]) -> tuple[float, float] | None:
@@ -58,8 +64,8 @@ def _scale(marks: Sequence[Mark]) -> tuple[float, float] | None:
     return (low, high) if high > low else None
 
 
-def _picture(mark: Mark, scale: tuple[float, float]) -> str:
-    """A bar up to the value, a line for the interval, a stroke at the limit; its words are those of the row."""
+def _mark(mark: Mark, scale: tuple[float, float]) -> str:
+    """A bar up to the value, a line for the interval, a stroke at the limit."""
     parts = []
     zero = _place(0.0, scale)
     if mark.value is not None and math.isfinite(mark.value):
@@ -72,10 +78,7 @@ def _picture(mark: Mark, scale: tuple[float, float]) -> str:
     if mark.limit is not None and math.isfinite(mark.limit):
         at = _place(mark.limit, scale)
         parts.append(f'<path d="M{at:.1f} 1V15" stroke="#c0392b" stroke-width="2"/>')
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" role="img" aria-hidden="true">'
-        f"{''.join(parts)}</svg>"
-    )
+    return "".join(parts)
 
 
 def _place(number: float, scale: tuple[float, float]) -> float:

@@ -1,4 +1,4 @@
-"""Sheet: what a notebook shows of a value, as data: a title, sentences, tables, and marks beside their rows."""
+"""Sheet: what a notebook shows of a value, as data: a title, sentences, a table, and marks for its rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mark:
-    """A number on the scale of its table, and how far from it the truth may be."""
+    """A number on the scale of a picture, and how far from it the truth may be."""
 
     value: float | None
     low: float | None = None
@@ -18,22 +18,14 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table with a name; each row may have a mark."""
-
-    caption: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    marks: Sequence[Mark] = ()
-
-
-@dataclass(frozen=True)
 class Sheet:
-    """A title, sentences and tables."""
+    """A title, sentences, a table, and a picture with a mark for every row."""
 
     title: str
-    lines: Sequence[str] = ()
-    grids: Sequence[Grid] = ()
+    lines: Sequence[str]
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    marks: Sequence[Mark]
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import UnseenValues
+from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, Unseen, encoded
+from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, Unseen
 from privacyfunnel.typing import Integers
 
 
@@ -26,27 +27,15 @@ class PairSanitiser(Sanitiser):
         """The attributes that are released."""
         return self.protocol.attributes[:-1]
 
-    def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """x[i, 0]: the pair of row i. Rows that are none as they stand are read as `Steps.inputs` says."""
-        block, inputs, _ = self._blocks[0]
-        codes = encoded(block, batch)
-        found = inputs.look_up(codes)
-        unseen = found == UNSEEN
-        if unseen.any():
-            found[unseen] = self._read(np.stack([code[unseen] for code in codes], axis=1))
-            unseen = found == UNSEEN
-        if unseen.any():
-            self._note(block, codes, int(unseen.sum()))
-        return np.where(unseen, block.channel.n_inputs, found).astype(np.int32)[:, None]
-
     def _read(self, codes: Integers) -> Integers:
-        """The inputs of rows of codes, the last of which is the number of their history; −1 if there is none."""
-        different, of = np.unique(codes, axis=0, return_inverse=True)
+        """The inputs of rows of codes, the last of which is the number of their history, as `Steps.inputs` says."""
+        different, of = unique_rows(codes)
+        read, histories = self._steps.read(different[:, :-1]), different[:, -1]
         found = np.full(len(different), UNSEEN, dtype=np.int64)
-        for h in np.unique(different[different[:, -1] >= 0, -1]).tolist():
-            rows = different[:, -1] == h
-            found[rows] = self._steps.inputs(self._steps.read(different[rows, :-1]), h)
-        return found[of.ravel()]
+        for h in np.unique(histories[histories >= 0]).tolist():
+            rows = histories == h
+            found[rows] = self._steps.inputs(read.of(rows), h)
+        return found[of]
 
     def finish(self) -> None:
         """Refuse people whose values changed since, and values never seen."""

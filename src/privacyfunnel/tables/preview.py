@@ -27,7 +27,7 @@ def preview(protocol: Protocol, source: Source, rows: int = PREVIEW_ROWS) -> Pre
     """Sanitise the first rows of a table, keeping their order, for the eyes of its owner only."""
     names = list(protocol.attributes)
     first = pa.Table.from_batches([next(iter(source.batches(names))).slice(0, rows)])
-    columns = {column.name: column for block in protocol.blocks for column in block.columns}
+    columns = {column.name: column for column in protocol.columns}
     before = []
     for name in names:
         codes = columns[name].encode(first.column(name).combine_chunks())

@@ -29,7 +29,7 @@ class Tally:
     """How often each combination of outputs was released."""
 
     outputs: Integers
-    """outputs[i, k]: the output of block k; each combination once."""
+    """outputs[i, 0]: an output; each once."""
     counts: Integers
     said: Said | None = None
     """What the folder that the rows are published in says: the protocol was fitted on them, or on others."""
@@ -50,7 +50,7 @@ def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encod
         counts = batch.column(len(names)).to_numpy(zero_copy_only=False)
         columns = dict(zip(names, batch.columns, strict=False))
         parts.append(np.column_stack([reader.outputs(columns, counts), counts]))
-    found = np.concatenate(parts) if parts else np.empty((0, len(protocol.blocks) + 1), dtype=np.int64)
+    found = np.concatenate(parts) if parts else np.empty((0, 2), dtype=np.int64)
     refuse_strange(source, reader.strange)
     check_number(source, int(found[:, -1].sum()))
     different, place = np.unique(found[:, :-1], axis=0, return_inverse=True)
@@ -70,7 +70,7 @@ def as_published(protocol: Protocol, table: Any, *, delimiter: str | None = None
 def outputs_of_rows(
     protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Integers:
-    """y[i, k]: the output of block k that released row i stands for."""
+    """y[i, 0]: the output that released row i stands for."""
     source = opened_release(protocol, table, delimiter, encoding)
     y = np.concatenate(list(outputs_in_batches(protocol, source)))
     check_number(source, len(y))
@@ -90,7 +90,7 @@ def outputs_in_batches(protocol: Protocol, table: Any) -> Iterator[Integers]:
 def released_outputs(
     protocol: Protocol, table: Any, person: str, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Iterator[tuple[pa.Array, Integers]]:
-    """Whose rows they are, as texts, and y[i, k], the output of block k that row i stands for; batch by batch."""
+    """Whose rows they are, as texts, and y[i, 0], the output that row i stands for; batch by batch."""
     source = opened_release(protocol, table, delimiter, encoding)
     if person not in source.columns:
         raise InvalidTable(
@@ -150,21 +150,20 @@ class _Reader:
     def __init__(self, protocol: Protocol) -> None:
         self.strange: dict[str, int] = {}
         """Rows with values, or combinations of values, that are never released; by column."""
-        self._blocks = [(block, _readers(protocol, block), _outputs(block)) for block in protocol.blocks]
+        self._names = " and ".join(map(repr, protocol.attributes))
+        self._readers, self._known = _readers(protocol), _outputs(protocol.block)
 
     def outputs(self, columns: dict[str, Any], counts: Integers) -> Integers:
-        y = np.empty((len(counts), len(self._blocks)), dtype=np.int64)
-        for k, (block, readers, known) in enumerate(self._blocks):
-            codes = [reader.encode(one_array(columns[reader.name])) for reader in readers]
-            for reader, code in zip(readers, codes, strict=True):
-                self._note(repr(reader.name), int(counts[code == UNSEEN].sum()))
-            different, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-            found = np.array([known.get(row, UNSEEN) for row in map(tuple, different.tolist())], dtype=np.int64)
-            y[:, k] = found[place.ravel()] if len(found) else UNSEEN
-            whole = np.all([code != UNSEEN for code in codes], axis=0)
-            many = "the combination of " if len(readers) > 1 else ""
-            self._note(many + " and ".join(map(repr, block.attributes)), int(counts[whole & (y[:, k] == UNSEEN)].sum()))
-        return y
+        codes = [reader.encode(one_array(columns[reader.name])) for reader in self._readers]
+        for reader, code in zip(self._readers, codes, strict=True):
+            self._note(repr(reader.name), int(counts[code == UNSEEN].sum()))
+        different, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+        found = np.array([self._known.get(row, UNSEEN) for row in map(tuple, different.tolist())], dtype=np.int64)
+        y = found[place.ravel()]
+        whole = np.all([code != UNSEEN for code in codes], axis=0)
+        many = "the combination of " if len(self._readers) > 1 else ""
+        self._note(many + self._names, int(counts[whole & (y == UNSEEN)].sum()))
+        return y[:, None]
 
     def _note(self, where: str, rows: int) -> None:
         if rows:
@@ -179,11 +178,11 @@ def as_released(column: Column) -> Column:
     return Column(name=column.name, kind=column.kind, labels=column.labels)
 
 
-def _readers(protocol: Protocol, block: Block) -> list[Column]:
-    """How the columns that tell the outputs of a block are read back."""
-    readers = [as_released(column) for column in block.columns]
-    if block.variants is not None and protocol.variant is not None:
-        numbers = tuple(range(int(block.variants.max()) + 1))
+def _readers(protocol: Protocol) -> list[Column]:
+    """How the columns that tell the outputs are read back."""
+    readers, variants = [as_released(column) for column in protocol.columns], protocol.block.variants
+    if variants is not None and protocol.variant is not None:
+        numbers = tuple(range(int(variants.max()) + 1))
         readers.append(Column(name=protocol.variant, kind="integer", labels=numbers))
     return readers
 

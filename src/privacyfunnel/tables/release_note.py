@@ -19,6 +19,8 @@ LEANING = (
     "towards the published model"
 )
 """The same where rows are redrawn by a model of the table."""
+OTHERS = "funnel estimate works back the shares that these rows allow, with intervals; a strict promise may allow none"
+"""What is said of rows that cannot be counted."""
 VARIANT = "the column {} is no attribute: it tells apart rows that were drawn in different ways, for funnel estimate"
 """What a released file says of a column that the original table does not have."""
 MIND = (

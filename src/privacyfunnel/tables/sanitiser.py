@@ -36,9 +36,8 @@ class Sanitiser:
         self.unseen = unseen
         self.strangers: Counter[str] = Counter()
         """Rows with values the protocol was not fitted on, by column."""
-        self._blocks = [(block, _Inputs(block), AliasTables.of(_with_draw(block))) for block in protocol.blocks]
-        faces = [face for k, block in enumerate(protocol.blocks) for face in _faces(k, block)]
-        self._faces = [*faces, *(_variant(k, block) for k, block in enumerate(protocol.blocks) if _shared(block))]
+        self._inputs, self._tables = _Inputs(protocol.block), AliasTables.of(_with_draw(protocol.block))
+        self._faces = _faces(protocol.block)
 
     leaning = False
     """Whether rows are redrawn by a model of the table."""
@@ -51,7 +50,7 @@ class Sanitiser:
     @property
     def own_columns(self) -> tuple[Column, ...]:
         """The columns that are released, as they are read."""
-        return tuple(column for block in self.protocol.blocks for column in block.columns)
+        return self.protocol.columns
 
     def codes_before(self, batch: pa.RecordBatch) -> Integers:
         """codes[i, j]: the number of the value that row i has in the released column j; UNSEEN if it has none."""
@@ -59,59 +58,43 @@ class Sanitiser:
 
     def codes_after(self, y: NDArray[np.int32]) -> Integers:
         """The same of released rows."""
-        drawn = [block.codes[block.labels[y[:, k]]] for k, (block, _, _) in enumerate(self._blocks)]
-        return np.concatenate(drawn, axis=1)
+        block = self.protocol.block
+        return block.codes[block.labels[y[:, 0]]]
 
     def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
         """Which rows with these codes have a combination of known values that is read as another one."""
-        found, start = np.zeros(len(codes), dtype=bool), 0
-        for block, inputs, _ in self._blocks:
-            own = codes[:, start : start + len(block.columns)]
-            found |= (inputs.look_up(list(own.T)) == UNSEEN) & (own != UNSEEN).all(axis=1)
-            start += len(block.columns)
-        return found
+        return np.asarray((self._inputs.look_up(list(codes.T)) == UNSEEN) & (codes != UNSEEN).all(axis=1))
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """x[i, k]: the input of block k for row i; one past the last stands for strangers, who are drawn if at all."""
-        x = np.empty((batch.num_rows, len(self._blocks)), dtype=np.int32)
-        strange = np.zeros(batch.num_rows, dtype=bool)
-        for k, (block, inputs, _) in enumerate(self._blocks):
-            codes = encoded(block, batch)
-            found = inputs.look_up(codes)
+        """x[i, 0]: the input of row i; one past the last stands for strangers, who are drawn if at all."""
+        codes = codes_of(self.protocol.block.columns, batch)
+        found = self._inputs.look_up(codes)
+        unseen = found == UNSEEN
+        if unseen.any():
+            found[unseen] = self._read(np.stack([code[unseen] for code in codes], axis=1))
             unseen = found == UNSEEN
-            if block.nearest and unseen.any():
-                found[unseen] = block.nearest_to(np.stack([code[unseen] for code in codes], axis=1))
-                unseen = found == UNSEEN
-            if unseen.any():
-                self._note(block, codes, int(unseen.sum()))
-                strange |= unseen
-            x[:, k] = found
-        # Who has an unseen value in one block has no known distribution in the others either.
-        x[strange] = [block.channel.n_inputs for block, _, _ in self._blocks]
-        return x
+        if unseen.any():
+            self._note(codes, int(unseen.sum()))
+        return np.where(unseen, self.protocol.block.channel.n_inputs, found).astype(np.int32)[:, None]
+
+    def _read(self, codes: Integers) -> Integers:
+        """The inputs as which combinations of codes are read that are none as they stand; −1 if there is none."""
+        return self.protocol.block.read(codes)
 
     def outputs(self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None) -> NDArray[np.int32]:
-        """y[i, k]: the output of block k for row i, drawn for its input x[i, k]."""
-        y = np.empty_like(x)
-        for k, (_, _, tables) in enumerate(self._blocks):
-            y[:, k] = sample(tables, x[:, k], randomness, threads)
-        return y
+        """y[i, 0]: the output of row i, drawn for its input x[i, 0]."""
+        return sample(self._tables, x[:, 0], randomness, threads)[:, None]
 
     def keyed_outputs(
         self, x: NDArray[np.int32], persons: Persons, mac: Mac, threads: int | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-        """y[i, k] as a function of mac's key, person i, k and x[i, k]; and marks[i], equal if a person's x[i, :] are.
+        """y[i, 0] as a function of mac's key, person i and x[i, 0]; and marks[i], equal if a person's inputs are."""
+        y, marks = sample_keyed(self._tables, x[:, 0], persons, mac, 0, threads)
+        return y[:, None], marks
 
-        A mark is the sum without carry of those of the blocks: for different x[i, :], independent and uniform.
-        """
-        y, marks = np.empty_like(x), np.zeros(len(x), dtype=np.uint64)
-        for k, (_, _, tables) in enumerate(self._blocks):
-            y[:, k], of_block = sample_keyed(tables, x[:, k], persons, mac, k, threads)
-            marks ^= of_block
-        return y, marks
-
-    def _note(self, block: Block, codes: list[Integers], rows: int) -> None:
-        by_column = {c.name: int((code == UNSEEN).sum()) for c, code in zip(block.columns, codes, strict=True)}
+    def _note(self, codes: list[Integers], rows: int) -> None:
+        columns = self.protocol.block.columns
+        by_column = {c.name: int((code == UNSEEN).sum()) for c, code in zip(columns, codes, strict=True)}
         self.strangers.update({name: n for name, n in by_column.items() if n})
         alone = np.any([code == UNSEEN for code in codes], axis=0).sum()
         if rows > alone:
@@ -123,18 +106,17 @@ class Sanitiser:
 
     def keep_types(self, types: Mapping[str, pa.DataType]) -> None:
         """Write columns in the types that a table has them in, where no value is lost by that."""
-        columns = {column.name: column for block in self.protocol.blocks for column in block.columns}
+        columns = {column.name: column for column in self.protocol.columns}
         names = self.protocol.released_columns
         self._faces = [
-            (k, indices, gone, values_as(columns[name], types[name]) if name in columns and name in types else values)
-            for name, (k, indices, gone, values) in zip(names, self._faces, strict=True)
+            (indices, gone, values_as(columns[name], types[name]) if name in columns and name in types else values)
+            for name, (indices, gone, values) in zip(names, self._faces, strict=True)
         ]
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         """Released rows as values, one dictionary column for each attribute."""
-        columns = []
-        for k, indices, gone, values in self._faces:
-            drawn = y[:, k]
+        columns, drawn = [], y[:, 0]
+        for indices, gone, values in self._faces:
             mask = gone[drawn] if gone is not None else None
             columns.append(pa.DictionaryArray.from_arrays(pa.array(indices[drawn], mask=mask), values))
         return pa.RecordBatch.from_arrays(columns, names=list(self.protocol.released_columns))
@@ -142,7 +124,7 @@ class Sanitiser:
     def schema(self) -> pa.Schema:
         """The schema of released tables, in plain types."""
         names = self.protocol.released_columns
-        return pa.schema([(name, values.type) for name, (_, _, _, values) in zip(names, self._faces, strict=True)])
+        return pa.schema([(name, values.type) for name, (_, _, values) in zip(names, self._faces, strict=True)])
 
 
 def refuse_strangers(strangers: Counter[str], unseen: Unseen) -> None:
@@ -153,11 +135,6 @@ def refuse_strangers(strangers: Counter[str], unseen: Unseen) -> None:
             f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
             "in Python unseen='draw'"
         )
-
-
-def encoded(block: Block, batch: pa.RecordBatch) -> list[Integers]:
-    """The numbers of the values of a batch in each of the block's columns."""
-    return codes_of(block.columns, batch)
 
 
 def codes_of(columns: Sequence[Column], batch: pa.RecordBatch) -> list[Integers]:
@@ -195,10 +172,9 @@ def check_unseen(protocol: Protocol, unseen: str) -> None:
     if unseen not in ("refuse", "draw"):
         raise InvalidInput(f"unseen is 'refuse' or 'draw', not {unseen!r}")
     if unseen == "draw" and protocol.draw is None:
-        why = "it has several blocks" if len(protocol.blocks) > 1 else "no draw was found that keeps its promise"
         raise InvalidInput(
-            f"this protocol cannot draw rows for values it was not fitted on: {why}; leave such rows out, or refit "
-            "with them"
+            "this protocol cannot draw rows for values it was not fitted on: no draw was found that keeps its promise; "
+            "leave such rows out, or refit with them"
         )
 
 
@@ -214,24 +190,15 @@ def _with_draw(block: Block) -> Channel:
     )
 
 
-def _faces(k: int, block: Block) -> list[tuple[int, NDArray[np.int32], NDArray[np.bool_] | None, Any]]:
-    """For each attribute of block k: what its outputs look like, as places in the column's values."""
-    faces = []
+def _faces(block: Block) -> list[tuple[NDArray[np.int32], NDArray[np.bool_] | None, Any]]:
+    """For each released column: what outputs look like, as places in its values; with the variant, if there is one."""
+    faces: list[tuple[NDArray[np.int32], NDArray[np.bool_] | None, Any]] = []
     for j, column in enumerate(block.columns):
         indices, gone = places_of(column, block.codes[block.labels, j])
-        faces.append((k, indices, gone if gone.any() else None, column.released_values))
+        faces.append((indices, gone if gone.any() else None, column.released_values))
+    if block.variants is not None:
+        faces.append((block.variants.astype(np.int32), None, pa.array(np.arange(block.variants.max() + 1))))
     return faces
-
-
-def _shared(block: Block) -> bool:
-    """Whether several outputs are written as the same values."""
-    return block.variants is not None
-
-
-def _variant(k: int, block: Block) -> tuple[int, NDArray[np.int32], NDArray[np.bool_] | None, Any]:
-    """The column that tells such outputs apart."""
-    numbers = np.zeros(block.channel.n_outputs, dtype=np.int64) if block.variants is None else block.variants
-    return k, numbers.astype(np.int32), None, pa.array(np.arange(numbers.max() + 1))
 
 
 def values_as(column: Column, kind: pa.DataType) -> pa.Array:

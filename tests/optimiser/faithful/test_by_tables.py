@@ -37,7 +37,7 @@ def test_released_rows_have_the_distribution_of_the_original_ones(release):
     joint, protocol = release
     certificate = pf.certify(protocol, joint)
     assert certificate.marginal_error <= MARGINAL_ERROR
-    block = protocol.blocks[0]
+    block = protocol.block
     shares = block.channel.dense() @ np.bincount(
         block.inputs_of(joint), weights=joint.p_x, minlength=block.channel.n_inputs
     )
@@ -49,8 +49,8 @@ def test_a_combination_that_nobody_has_is_never_released_and_yet_has_a_row(relea
     domain = joint.completed
     nobody = np.flatnonzero(domain.p_x == 0)
     assert len(nobody)
-    assert protocol.blocks[0].channel.n_inputs == domain.n_x
-    assert not np.isin(protocol.blocks[0].channel.outputs, nobody).any()
+    assert protocol.block.channel.n_inputs == domain.n_x
+    assert not np.isin(protocol.block.channel.outputs, nobody).any()
 
 
 @pytest.mark.long

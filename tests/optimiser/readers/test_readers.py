@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import minimize
 
 import privacyfunnel as pf
+from privacyfunnel.distribution.asked import Asked, tables_of
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, SolverFailure
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.readers import sharpen
-from privacyfunnel.optimiser.readers.asked import Asked, tables_of
 from privacyfunnel.optimiser.readers.design import design
 from privacyfunnel.optimiser.readers.mixture import Wish
 from privacyfunnel.optimiser.readers.pairs import Pairs

@@ -18,7 +18,7 @@ from privacyfunnel.optimiser.robust.most_revealing import leaning_polytope
 from privacyfunnel.optimiser.robust.search import region_of
 
 NOTIONS = [pf.LIP(0.4), pf.LDP(0.7), pf.PML(0.3), pf.ALIP(0.3, 0.8)]
-SETS = ["intervals", "ball", "both"]
+SETS = ["intervals", "nested"]
 UNITS = st.floats(0.0, 1.0, allow_subnormal=False)
 
 

@@ -27,7 +27,7 @@ def independent(shape, n, seed=1):
 def test_where_every_value_may_be_told_as_many_outputs_as_values_are_kept(shape, epsilon):
     joint = independent(shape, 10**6)
     protocol = pf.optimise(joint, pf.robust(pf.LIP(epsilon)))
-    assert protocol.blocks[0].channel.n_outputs == joint.n_x
+    assert protocol.block.channel.n_outputs == joint.n_x
     assert protocol.utility > 0.999 * joint.entropy
     assert pf.certify(protocol, joint).holds
 
@@ -48,7 +48,7 @@ def test_values_that_nobody_has_do_not_keep_all_others_from_being_released(notio
     array[0, :2], array[1, :2] = [[1, 7, 2, 0], [1, 1, 4, 0]], [[4, 20, 3, 6], [3, 2, 3, 3]]
     protocol = pf.optimise(pf.Joint(array), pf.robust(notion))
     assert protocol.utility > 0.05
-    assert protocol.blocks[0].channel.n_outputs > 1
+    assert protocol.block.channel.n_outputs > 1
 
 
 @pytest.mark.parametrize("notion", [pf.SRLIP(0.5), pf.SRLIP(0.5, known=1), pf.SRLDP(0.5)], ids=str)
@@ -85,7 +85,7 @@ def kept_for_the_truth(truth, n, notion, times, confidence=0.95):
         joint = pf.Joint(sample)
         over = pf.optimise(joint, pf.robust(notion, confidence), time_limit=10)
         assert over.notion.within == "nested"
-        assert over.blocks[0].channel.n_inputs == whole.n_x
+        assert over.block.channel.n_inputs == whole.n_x
         broken += notion.level(pf.Joint(truth), over.channel_on(pf.Joint(truth))) > notion.epsilon
         plain = pf.optimise(joint, notion, gap=1e-3)
         seen = pf.Joint(truth * sample.any(axis=0))
@@ -143,7 +143,7 @@ def test_what_is_found_is_certified_and_lies_between_nothing_and_its_bound(notio
     assert certificate.holds
     assert certificate.level <= notion.epsilon
     assert pf.certify(protocol, joint, notion).holds  # for the people themselves
-    assert protocol.blocks[0].channel.n_inputs == joint.combinations > joint.n_x
+    assert protocol.block.channel.n_inputs == joint.combinations > joint.n_x
 
 
 def test_time_that_is_up_leaves_a_certified_protocol():
@@ -220,7 +220,7 @@ def test_a_combination_that_was_never_seen_is_released_and_estimated(small_table
     assert run([str(part) for part in asked]) == 0
     protocol = pf.Protocol.load(where)
     assert protocol.notion.within == "nested"
-    assert protocol.blocks[0].channel.n_inputs == 6
+    assert protocol.block.channel.n_inputs == 6
     assert run(["audit", str(where), "--table", str(small_table)]) == 0
     new = tmp_path / "new.csv"
     new.write_text("s,a,b\n" + "0,1,2\n" * 50 + "1,0,1\n" * 50)  # a = 1 with b = 2 occurred nowhere

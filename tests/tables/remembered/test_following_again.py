@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.ciphers.algorithms import AES128
 from cryptography.hazmat.primitives.cmac import CMAC
@@ -15,6 +16,9 @@ from privacyfunnel.errors import InvalidInput, OverLimit, UnseenValues
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.remembered.ledger import read_ledger
+from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
+from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.spark.workers import Drawing
 
 ROWS = 2000
 
@@ -71,6 +75,25 @@ def mac(key, purpose, x, person):
     return int.from_bytes(found.finalize()[8:], "little")
 
 
+@pytest.mark.parametrize("at_least", [0, 10])
+def test_a_task_of_a_cluster_gives_people_the_rows_that_they_are_given_here(again, at_least):
+    """Spark's tasks write outputs as values by themselves, here without Spark; after a release of the same columns."""
+    table = people(seed=3).assign(town=lambda rows: rows.town.where(rows.index % 40 > 0, "E"))
+    joint = pf.Joint.from_table(table, "ill", ["town", "sex"], at_least=at_least)
+    protocol = pf.optimise(joint, pf.LIP(0.05))
+    for epsilon in (None, 0.2, 0.4):
+        if epsilon is not None:
+            protocol = pf.optimise(joint, pf.LIP(epsilon), after=protocol)
+        source = open_source(table)
+        asked = Remember(again["remember"], again["person"])
+        given = people_of_table(protocol, asked, source, "refuse", in_batches(source)).given
+        task = Drawing(protocol, b"", keep_order=True, unseen="refuse", given=given)
+        columns = [*(pa.array(table[name]) for name in task.columns), pa.array(np.zeros(ROWS, dtype=np.int64))]
+        rows = pa.RecordBatch.from_arrays(columns, [*task.columns, ""])
+        released = pa.Table.from_batches(task(iter([rows]))).to_pandas().set_axis(protocol.released_columns, axis=1)
+        assert released.equals(protocol.sanitise(table, **again))
+
+
 def test_a_draw_is_a_function_of_key_person_values_and_earlier_outputs(chain, again):
     """Marks are the last half of the same words by which rows are drawn, so that these are the words they should be."""
     first, second, _ = chain
@@ -82,7 +105,7 @@ def test_a_draw_is_a_function_of_key_person_values_and_earlier_outputs(chain, ag
     labels = [column.labels for column in steps.columns]
     known = {int(mark): tuple(y) for mark, y in zip(records["mark"][:, 0], records["y"].tolist(), strict=True)}
     for row in table.iloc[:60].itertuples():
-        town = first.blocks[0].columns[0].labels.index(row.town)
+        town = first.block.columns[0].labels.index(row.town)
         own = mac(ledger.key.secret, drawing_digest(first), town, row.id)
         x = steps.codes.tolist().index([labels[0].index(row.town), labels[1].index(row.sex)])
         found = []
@@ -171,7 +194,7 @@ def test_histories_that_a_follow_up_was_not_fitted_for_are_refused_with_their_nu
     joint = pf.Joint.from_table(table, "ill", ["town", "sex"])
     some = pf.optimise(joint, pf.LIP(0.25), after=first, histories=np.array([[0], [1]]))
     drawn = first.sanitise(table, **again).town
-    others = int((~drawn.isin([first.blocks[0].values[y][0] for y in (0, 1)])).sum())
+    others = int((~drawn.isin([first.block.values[y][0] for y in (0, 1)])).sum())
     with pytest.raises(UnseenValues, match=f"of {others:,} people something was released"):
         some.sanitise(table, **again)
     with pytest.raises(UnseenValues, match="not fitted on some values"):

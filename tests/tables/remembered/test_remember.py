@@ -147,7 +147,7 @@ def test_the_draws_of_a_known_key_are_these(tmp_path):
     _begin(Chain(ledger_of(path), Key(secret)))
     joint = pf.Joint(np.array([[5, 6], [7, 8]]), attributes=["town"])
     channel = Channel.from_numerators(np.array([[1, 1], [1, 1]]) * (UNIT // 2))
-    protocol = Protocol(pf.LIP(1.0), (block_of(joint, channel),), 0.0, 1.0, 1.0, "by hand", "s")
+    protocol = Protocol(pf.LIP(1.0), block_of(joint, channel), 0.0, 1.0, 1.0, "by hand", "s")
     assert drawing_digest(protocol) == "ac5e764fa1a85c18366b49fd8d6d1cc2d8bf515c879f9aba59b889ac70e2d190"
     table = pa.table({"id": [str(i) for i in range(40)], "town": [i % 2 for i in range(40)]})
     drawn = protocol.sanitise(table, remember=path, person="id", keep_order=True)["town"].to_pylist()
@@ -166,14 +166,14 @@ def test_the_digest_of_a_drawing_outlives_its_file_and_what_is_said_of_it(protoc
     own = drawing_digest(protocol)
     assert drawing_digest(from_text(to_text(protocol))) == own
     assert drawing_digest(replace(protocol, how="otherwise", utility=0.0, people=7)) == own
-    block = protocol.blocks[0]
+    block = protocol.block
     others = [
         replace(block, nearest=not block.nearest),
         replace(block, codes=block.codes[:, ::-1]),
         replace(block, columns=(block.columns[0].model_copy(update={"name": "village"}), block.columns[1])),
         replace(block, draw=block.marginal),
     ]
-    assert len({own, *(drawing_digest(replace(protocol, blocks=(other,))) for other in others)}) == 5
+    assert len({own, *(drawing_digest(replace(protocol, block=other)) for other in others)}) == 5
 
 
 def test_new_unchanged_changed_and_gone_people_are_told_apart_and_keep_their_rows(protocol, again, tmp_path):
@@ -210,12 +210,12 @@ def level_by_hand(table, protocols):
     """The level of all releases, from every row's probabilities in plain integers."""
     values = table.groupby(["town", "sex", "ill"]).size()
     lifts, secrets = [], ["yes", "no"]
-    outputs = np.stack(np.meshgrid(*[range(p.blocks[0].channel.n_outputs) for p in protocols]), axis=-1).reshape(
+    outputs = np.stack(np.meshgrid(*[range(p.block.channel.n_outputs) for p in protocols]), axis=-1).reshape(
         -1, len(protocols)
     )
-    dense = [np.zeros((p.blocks[0].channel.n_outputs, p.blocks[0].channel.n_inputs), dtype=object) for p in protocols]
+    dense = [np.zeros((p.block.channel.n_outputs, p.block.channel.n_inputs), dtype=object) for p in protocols]
     for matrix, p in zip(dense, protocols, strict=True):
-        channel = p.blocks[0].channel
+        channel = p.block.channel
         matrix[channel.outputs, channel.inputs] = channel.numerators.astype(object)
     for ys in outputs.tolist():
         seen = dict.fromkeys(secrets, 0)
@@ -223,7 +223,7 @@ def level_by_hand(table, protocols):
             weight = int(count)
             for y, p, matrix in zip(ys, protocols, dense, strict=True):
                 own = [{"town": town, "sex": sex}[name] for name in p.attributes]
-                weight *= int(matrix[y, p.blocks[0].values.tolist().index(own)])
+                weight *= int(matrix[y, p.block.values.tolist().index(own)])
             seen[ill] += weight
         prior = {s: int((table.ill == s).sum()) for s in secrets}
         if sum(seen.values()):
@@ -364,17 +364,6 @@ def test_a_row_without_the_variant_is_the_one_with_it(again):
     whole = protocol.sanitise(table, **again)
     assert protocol.variant in whole.columns
     assert protocol.sanitise(table, **again, variant=False).equals(whole.drop(columns=protocol.variant))
-
-
-def test_several_blocks_are_drawn_apart_and_the_same_again(again):
-    table = people()
-    protocol = pf.compose(pf.Joint.from_table(table, "ill", ["town", "sex"]), pf.LIP(0.2), blocks=[["town"], ["sex"]])
-    first = protocol.sanitise(table, **again)
-    assert len(protocol.blocks) == 2
-    assert protocol.sanitise(table, **again).equals(first)
-    moved = table.assign(sex=np.where(table.index < 9, "m", table.sex))
-    kept = protocol.sanitise(moved, **again)
-    assert kept.equals(first)
 
 
 def test_values_never_seen_are_drawn_the_same_again(again):

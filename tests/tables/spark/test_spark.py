@@ -78,7 +78,7 @@ def protocol(joint):
 
 def by_hand(joint, N):
     """A protocol with the channel N[y, x] / 2³², whatever it promises."""
-    return Protocol(pf.LIP(50), (block_of(joint, Channel.from_numerators(N)),), 0.0, 0.0, 0.0, "by hand", "S")
+    return Protocol(pf.LIP(50), block_of(joint, Channel.from_numerators(N)), 0.0, 0.0, 0.0, "by hand", "S")
 
 
 def count_errors(table, joint, protocol, releases):
@@ -304,7 +304,7 @@ def test_released_frequencies_match_the_channel_on_ten_million_rows(session):
     released = protocol.sanitise_spark(frame, keep_order=True)
     found = released.groupBy(F.spark_partition_id(), "town", "smoker").count().collect()
     released.unpersist()
-    block = protocol.blocks[0]
+    block = protocol.block
     outputs = {tuple(block.values[label].tolist()): y for y, label in enumerate(block.labels)}
     observed = np.zeros((len(outputs), n))
     for place, town, smoker, count in found:
@@ -381,23 +381,6 @@ def test_no_task_hands_over_released_rows_in_the_order_of_their_inputs(session, 
     rows = pa.RecordBatch.from_pydict({"c0": ["town 0", "town 1"] * 500, "c1": [True] * 1_000, "p": [0] * 1_000})
     (out,) = Drawing(identity, b"K" * 32, False, "refuse")(iter([rows]))
     assert runs(out.column("c0").to_pylist()) > 400
-
-
-def test_a_protocol_of_several_blocks_draws_each_from_its_own_channel(session, table, joint):
-    town = pf.Joint.from_spark(table, "ill", ["town"])
-    smoker = pf.Joint.from_spark(table, "ill", ["smoker"])
-    turn = np.roll(np.eye(town.n_x, dtype=np.int64), 1, axis=0) * UNIT
-    coin = np.full((2, 2), UNIT // 2)
-    blocks = (block_of(town, Channel.from_numerators(turn)), block_of(smoker, Channel.from_numerators(coin)))
-    both = Protocol(pf.LIP(50), blocks, 0.0, 0.0, 0.0, "by hand", "S")
-    released = both.sanitise_spark(table, seed=1)
-    assert released.columns == ["town", "smoker"]
-    drawn = Counter(town for town, _ in released.collect())
-    assert drawn == Counter(both.sanitise(table.toArrow())["town"].to_pylist())
-    smokers = sum(smoker for _, smoker in released.collect())
-    assert abs(smokers - 10_000) < 6 * np.sqrt(20_000) / 2
-    backwards = table.sortWithinPartitions("id", ascending=False)
-    assert counts(both.sanitise_spark(backwards, seed=1)) == counts(released)
 
 
 # --- work that is done twice -------------------------------------------------------------------------

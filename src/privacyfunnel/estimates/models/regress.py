@@ -24,11 +24,11 @@ from privacyfunnel.estimates.models.families import Family, FamilyName, family_n
 from privacyfunnel.estimates.models.formula import Formula, listed
 from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
 from privacyfunnel.estimates.questions import Asker
-from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.which_rows import Rows, check_contrasts, way_of
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
-from privacyfunnel.showing.sheet import Grid, Mark, Sheet, between, number
+from privacyfunnel.showing.sheet import Mark, Sheet, between, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally, as_published, tally
 from privacyfunnel.typing import Matrix, Vector
@@ -118,9 +118,9 @@ class Regression(Shown):
             for one in self.coefficients
         ]
         marks = [Mark(one.value, one.low, one.high) for one in self.coefficients]
-        grid = Grid("Coefficients", ("", "value", "error", f"{self.confidence:.0%} interval", "p"), rows, marks)
+        heads = ("coefficient", "value", "error", f"{self.confidence:.0%} interval", "p")
         title = f"{self.formula} ({self.family}), {self.rows:,} released rows"
-        return Sheet(title, [self.response, self.why, *self.notes], [grid])
+        return Sheet(title, [self.response, self.why, *self.notes], heads, rows, marks)
 
 
 def regress(
@@ -161,6 +161,8 @@ def regress(
     Asker(protocol).require(model.columns)
     counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
     way, why = way_of(protocol, counts, rows)
+    if way == "channel":
+        check_contrasts(protocol, counts.rows)
     return regression(protocol, counts, model, kind, way=way, why=why, confidence=confidence)
 
 
@@ -170,10 +172,6 @@ def regression(
     """The same from the tally of a release, for rows that are known to be counted or worked back."""
     asker = Asker(protocol)
     reader = Meters(protocol, counts, way, asker).reader(model.columns, {}, Presentation(confidence, model=False))
-    if reader.meter.way != way:
-        why = (
-            "The model's columns were released in blocks of their own, so scores are corrected for how rows are drawn."
-        )
     faithful, noisy = protocol.objective == "faithful", protocol.noise is not None
     return _solved(reader, counts.rows, model, family, why=why, faithful=faithful, noisy=noisy)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from privacyfunnel.distribution.asked import CERTAIN
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.optimiser.readers.asked import CERTAIN
 from privacyfunnel.protocols.wide.moves import expected_shares, moves_of, place_of
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.typing import Vector

@@ -1,13 +1,12 @@
-"""Products whose blocks can be counted: what a block told is replaced by values drawn from what it tells of them.
+"""Outputs as rows: what a protocol tells is replaced by values drawn from what it tells of them.
 
-After y_b comes x′_b ~ P(x_b|y_b). Nothing but y_b is needed for that, so no promise gets worse, and
-P(x′_b) = Σ_y P(y) P(x_b|y) is the original's, jointly over the attributes of the block. Between blocks it is not:
-given x they are drawn independently of each other, which weakens what they have in common.
+After y comes x′ ~ P(x|y). Nothing but y is needed for that, so no promise gets worse, and P(x′) = Σ_y P(y) P(x|y) is
+the original's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -21,69 +20,38 @@ from privacyfunnel.optimiser.faithful.plan_rounding import rounded_columns
 from privacyfunnel.optimiser.faithful.task import MIXES
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
-from privacyfunnel.protocols.block import Block, faithful_block
+from privacyfunnel.protocols.block import faithful_block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness
-from privacyfunnel.protocols.protocol import Protocol, not_below
-from privacyfunnel.protocols.released import kept
+from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
 from privacyfunnel.typing import Vector
 
 
 def redrawn(protocol: Protocol, joint: Joint, weights: Mapping[str, float] | None) -> Protocol:
-    """The product with every output replaced by values drawn given it, and only if it passes the exact checks."""
-    for blocks, mended in _exact_blocks(protocol, joint):
-        how = f"{protocol.how}, redrawn from what it tells{mended}"
-        likeness = likeness_of(blocks, joint, weights)
-        found = passed(replace(protocol, blocks=blocks, how=how, likeness=likeness), joint)
-        if found is not None:
-            return found
-    raise NotCertified(f"no exact product was found that keeps {protocol.notion} and its blocks' distributions")
+    """The protocol with every output replaced by values drawn given it, and only if it passes the exact checks.
 
-
-def passed(protocol: Protocol, joint: Joint) -> Protocol | None:
-    """The product with what it tells, if it keeps its promise and the distribution of every block, exactly."""
-    certificate = certify(protocol, joint)
-    even = certificate.marginal_error is not None and certificate.marginal_error <= MARGINAL_ERROR
-    if not (certificate.holds and even):
-        return None
-    utility = kept(protocol, joint)
-    return replace(protocol, utility=utility, upper_bound=not_below(no_less(joint.entropy), utility))
-
-
-def likeness_of(blocks: tuple[Block, ...], joint: Joint, weights: Mapping[str, float] | None) -> Likeness:
-    """What a product leaves as it was: cells block by block, since a row's similarity is a mean over its columns."""
-    weight = shares_of(joint, weights)
-    fidelity = cells = 0.0
-    same = np.ones(joint.n_x)
-    for block in blocks:
-        own, channel = joint.over(block.attributes), block.channel
-        x, o = channel.inputs, channel.outputs
-        mass = channel.numerators / UNIT * own.p_x[x]
-        fidelity += sum(weight[name] for name in block.attributes) * float(mass @ similarity_in(own, weights).at(x, o))
-        cells += float(mass @ (own.codes[x] == own.codes[o]).sum(axis=1)) / len(joint.attributes)
-        stays = np.bincount(x, weights=channel.numerators / UNIT * (x == o), minlength=own.n_x)
-        same *= stays[block.inputs_of(joint)]
-    named = tuple((name, float(value)) for name, value in (weights or {}).items())
-    return Likeness(min(1.0, fidelity), 1.0, min(1.0, cells), min(1.0, float(joint.p_x @ same)), named)
-
-
-def shares_of(joint: Joint, weights: Mapping[str, float] | None) -> dict[str, float]:
-    """How much of a row's similarity is that of each attribute."""
-    return dict(zip(joint.attributes, Similarity.of(joint, weights).weights.tolist(), strict=True))
-
-
-def similarity_in(own: Joint, weights: Mapping[str, float] | None) -> Similarity:
-    """The similarity of the values of one block, whose attributes are some of those that have weights."""
-    return Similarity.of(own, {name: weight for name, weight in (weights or {}).items() if name in own.attributes})
-
-
-def _exact_blocks(protocol: Protocol, joint: Joint) -> Iterator[tuple[tuple[Block, ...], str]]:
-    """The redrawn blocks, with more and more drawn from all rows: rounding may break a promise by a hair's breadth."""
-    joints = [joint.over(block.attributes) for block in protocol.blocks]
+    More and more is drawn from all rows: rounding may break a promise by a hair's breadth.
+    """
     for share in MIXES:
-        mended = f", {share:.1g} of it from all rows" if share else ""
-        both = zip(joints, protocol.blocks, strict=True)
-        yield tuple(faithful_block(own, _redraw(block.channel, own.p_x, share)) for own, block in both), mended
+        block = faithful_block(joint, _redraw(protocol.block.channel, joint.p_x, share))
+        how = f"{protocol.how}, redrawn from what it tells{f', {share:.1g} of it from all rows' if share else ''}"
+        found = replace(protocol, block=block, how=how, likeness=_likeness(block.channel, joint, weights))
+        certificate = certify(found, joint)
+        even = certificate.marginal_error is not None and certificate.marginal_error <= MARGINAL_ERROR
+        if certificate.holds and even:
+            utility = information_kept(block.channel, joint.p_x)
+            return replace(found, utility=utility, upper_bound=not_below(no_less(joint.entropy), utility))
+    raise NotCertified(f"no exact channel was found that keeps {protocol.notion} and the rows' distribution")
+
+
+def _likeness(channel: Channel, joint: Joint, weights: Mapping[str, float] | None) -> Likeness:
+    """What it leaves as it was."""
+    x, o = channel.inputs, channel.outputs
+    mass = channel.numerators / UNIT * joint.p_x[x]
+    fidelity = float(mass @ Similarity.of(joint, weights).at(x, o))
+    cells = float(mass @ (joint.codes[x] == joint.codes[o]).mean(axis=1))
+    named = tuple((name, float(value)) for name, value in (weights or {}).items())
+    return Likeness(min(1.0, fidelity), 1.0, min(1.0, cells), min(1.0, float(mass[x == o].sum())), named)
 
 
 def _redraw(channel: Channel, p: Vector, share: float) -> Channel:

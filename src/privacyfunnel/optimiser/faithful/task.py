@@ -83,7 +83,7 @@ class Faithful:
         likeness = Likeness(self.fidelity, self.fidelity_bound, self.cells_unchanged, self.rows_unchanged, self.weights)
         protocol = Protocol(
             self.notion,
-            (faithful_block(mean, self.channel),),
+            faithful_block(mean, self.channel),
             kept,
             not_below(no_less(mean.entropy), kept),
             mean.entropy,

@@ -71,7 +71,7 @@ def protocol_of(
     utility = information_kept(channel, joint.p_x)
     protocol = Protocol(
         notion,
-        (block_of(joint, channel, shared),),
+        block_of(joint, channel, shared),
         utility,
         not_below(upper_bound, utility),
         joint.entropy,

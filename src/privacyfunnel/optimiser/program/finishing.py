@@ -28,17 +28,14 @@ from privacyfunnel.typing import Integers
 def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     """The protocol as fitted on `joints`: with what its file says of that, and a draw for values never seen.
 
-    The draw keeps the promise on each of `joints`; there is none if no draw does. Blocks would be drawn independently
-    of each other, unlike other rows: a protocol of several blocks has none.
+    The draw keeps the promise on each of `joints`; there is none if no draw does.
     """
     protocol = _as_people_have_them(_with_origin(protocol, joints), joints)
-    if len(protocol.blocks) > 1:
-        return protocol
-    block = protocol.blocks[0]
+    block = protocol.block
     room = Room(np.zeros(block.channel.n_outputs, dtype=np.int64), np.full(block.channel.n_outputs, UNIT))
     for joint in joints:
         room = room.meet(room_of(protocol, joint))
-    return replace(protocol, blocks=(replace(block, draw=simple_draw(room, block.marginal)),))
+    return replace(protocol, block=replace(block, draw=simple_draw(room, block.marginal)))
 
 
 def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
@@ -50,8 +47,8 @@ def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protoco
     if likeness is None:
         return protocol
     cells, rows = likeness.cells_unchanged, likeness.rows_unchanged
-    if before is not None and len(protocol.blocks) == 1:
-        cells, rows = unchanged(protocol.blocks[0], before)
+    if before is not None:
+        cells, rows = unchanged(protocol.block, before)
     told = joints[0].noise.share_told if joints[0].noise is not None else 1.0
     return replace(protocol, likeness=replace(likeness, cells_unchanged=told * cells, rows_unchanged=told * rows))
 

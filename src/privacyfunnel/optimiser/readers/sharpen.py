@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from privacyfunnel.distribution.asked import Asked, Readers, tables_of
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidInput, SolverFailure
 from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protocol, with_room
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.readers.asked import Asked, Readers, tables_of
 from privacyfunnel.optimiser.readers.design import Candidates, Design, design
 from privacyfunnel.optimiser.readers.mixture import Wish
 from privacyfunnel.optimiser.readers.pairs import Pairs

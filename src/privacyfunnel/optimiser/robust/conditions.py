@@ -1,9 +1,9 @@
 """What a confidence set says about sets of values of X, for two secrets: h_j of nested_programs as pieces.
 
-The largest P(A|s) over the set is what the upper ends allow, what the lower ends of all else leave over, or what may be
-moved into A, whichever is least: min(u(A), 1 − l(not A), c(A) + move). Each is a constant plus a sum over A, and the
-differences grow or fall with A, so the minimum is submodular: one distribution attains it for all sets of a nested
-family at once. The least P(A|t) is 1 less the largest P(not A|t), and a limit says most_s ≤ κ·least_t:
+The largest P(A|s) over the set is what the upper ends allow, or what the lower ends of all else leave over, whichever
+is less: min(u(A), 1 − l(not A)). Each is a constant plus a sum over A, and their difference grows with A, so the
+minimum is submodular: one distribution attains it for all sets of a nested family at once. The least P(A|t) is 1 less
+the largest P(not A|t), and a limit says most_s ≤ κ·least_t:
 
     upper:  most_s ≤ e^upper (P(s) most_s + P(t) least_t),  so κ = e^upper P(t) / (1 − e^upper P(s)) at the least P(s);
     lower:  least_t ≥ e^-lower (P(t) least_t + P(s) most_s), so κ = 1 + (e^lower − 1) / P(s) at the largest P(s);
@@ -23,7 +23,7 @@ from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.nested_programs import ONE_PROMISE
 from privacyfunnel.optimiser.robust.region import Leeway, Region
 from privacyfunnel.promises.limits import SMALLEST_FACTOR
-from privacyfunnel.promises.sets import SCALE, Possible
+from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix, Vector
 
 LARGEST_FACTOR = 1e100
@@ -59,7 +59,7 @@ class Conditions:
         if len(found) < 2 or len(found) < len(each):
             return found[0] if len(each) == 1 and found else None
         bind = np.concatenate([np.array(factors_of(demand)) < LARGEST_FACTOR for demand in region.demands])
-        if not ONE_PROMISE <= bind.sum() <= MOST_CONDITIONS or len({one.K.shape[1] for one in found}) > 1:
+        if not ONE_PROMISE <= bind.sum() <= MOST_CONDITIONS:
             return None
         K, M, sufficient = (np.concatenate([getattr(one, part) for one in found]) for part in ("K", "M", "sufficient"))
         return cls(region.p_x, K[bind], M[bind], sufficient[bind])
@@ -85,13 +85,10 @@ class Conditions:
 
 
 def _largest(part: Possible, s: int) -> list[tuple[float, Vector]]:
-    """The pieces of the largest P(A|s): upper ends, lower ends, and what may be moved."""
+    """The pieces of the largest P(A|s): upper ends and lower ends."""
     given = Leeway(part.given)
     lower, upper = given.lower[0, s], given.upper[0, s]
-    pieces = [(0.0, upper), (1.0 - float(lower.sum()), lower)]
-    if part.given.move[0, s] < SCALE:
-        pieces.append((float(part.given.move[0, s] / SCALE), part.given.centre[0, s] / SCALE))
-    return pieces
+    return [(0.0, upper), (1.0 - float(lower.sum()), lower)]
 
 
 def factors_of(demand: Demand) -> list[float]:

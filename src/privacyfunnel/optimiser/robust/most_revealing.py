@@ -35,13 +35,13 @@ def leaning_polytope(joint: Joint, region: Region) -> Polytope | None:
     lower, upper, centre = (
         ends[0][:, order] / SCALE for ends in (part.given.lower, part.given.upper, part.given.centre)
     )
-    move = part.given.move[0] / SCALE
+
     if np.abs(centre - joint.p_x_given_s).max() > SAME:
         return None
     weight = joint.p_s[1] / joint.p_s[0]  # P(x|0) + δ and P(x|1) − δ/weight keep P(x)
     more = np.minimum(upper[0] - centre[0], (centre[1] - lower[1]) * weight).clip(0)
     less = np.minimum(centre[0] - lower[0], (upper[1] - centre[1]) * weight).clip(0)
-    delta = INSIDE * _moved(joint.p_s_given_x[0], more, less, min(move[0], move[1] * weight))
+    delta = INSIDE * _moved(joint.p_s_given_x[0], more, less)
     P = np.stack([centre[0] + delta, centre[1] - delta / weight])
     factors = [(s, factor) for s, factor in enumerate(factors_of(demand)) if factor < LARGEST_FACTOR]
     return polytope_for(P, [(s, factor_no_less(factor)) for s, factor in factors], joint.p_x)
@@ -61,12 +61,12 @@ def factor_no_less(factor: float) -> float:
     return factor * (1 + HAIR + ROUNDINGS * factor)
 
 
-def _moved(leaning: Vector, more: Vector, less: Vector, most: float) -> Vector:
+def _moved(leaning: Vector, more: Vector, less: Vector) -> Vector:
     """What each value gains: those that lean most receive up to `more`, from those that lean least, up to `less`."""
     order = np.argsort(-leaning, kind="stable")
     room, spare = more[order], less[order]
     receive, give = np.cumsum(room), np.cumsum(spare[::-1])[::-1]
-    moved = min(most, float(np.minimum(receive, give - spare).max(initial=0.0)))
+    moved = float(np.minimum(receive, give - spare).max(initial=0.0))
     gained = np.clip(moved - (receive - room), 0.0, room) - np.clip(moved - (give - spare), 0.0, spare)
     back = np.empty_like(gained)
     back[order] = gained

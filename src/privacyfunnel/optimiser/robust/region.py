@@ -1,8 +1,8 @@
 """Rows on demand: the worst distribution of a confidence set for a given posterior, and the row of G it gives.
 
 Let w = v/p_x be a row of the channel up to scale. Given a cell, P(y|s) = Σ_x P(x|s) w[x]; over the set it ranges
-between least[s] and most[s], each a knapsack: fill P(·|s) up from its lower ends, the largest (or smallest) w first,
-and move no more mass from the centre than the set allows. With P(S) likewise, the promise over the set is, for every s,
+between least[s] and most[s], each a knapsack: fill P(·|s) up from its lower ends, the largest (or smallest) w first.
+With P(S) likewise, the promise over the set is, for every s,
 
     most[s] ≤ e^upper · min over P(S) of (P(s) most[s] + Σ_t≠s P(t) least[t]),
     least[s] ≥ e^-lower · max over P(S) of (P(s) least[s] + Σ_t≠s P(t) most[t]),
@@ -40,12 +40,10 @@ class _Extreme:
 
 
 class Leeway:
-    """Sets of distributions r over a last axis k, in float64: lower ≤ r ≤ upper, Σr = 1, Σ|r − centre| ≤ 2·move."""
+    """Sets of distributions r over a last axis k, in float64: lower ≤ r ≤ upper, Σr = 1."""
 
     def __init__(self, shares: Shares) -> None:
         self.lower, self.upper = shares.lower / SCALE, shares.upper / SCALE
-        self._centre, self._move = shares.centre / SCALE, shares.move[..., None] / SCALE
-        self._moves_freely = bool((shares.move >= SCALE).all())
 
     def extreme(self, costs: NDArray[np.float64], sign: int) -> _Extreme:
         """The largest (sign 1) or smallest (sign −1) Σ_k r[k]·costs[k], and the r that attains it.
@@ -58,19 +56,10 @@ class Leeway:
         left = 1.0 - base.sum(axis=-1, keepdims=True)
         before = np.cumsum(room, axis=-1) - room
         filled = base + np.clip(left - before, 0.0, room)
-        if not self._moves_freely:
-            filled = self._held(filled, _taken(self._centre, order))
+
         r = np.empty_like(filled)
         np.put_along_axis(r, np.broadcast_to(order, filled.shape), filled, axis=-1)
         return _Extreme((r * costs).sum(axis=-1), r)
-
-    def _held(self, filled: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is moved from the centre, held to `move`: the first receive first, and the last give first."""
-        more, less = (filled - centre).clip(0.0), (centre - filled).clip(0.0)
-        received = np.clip(self._move - (np.cumsum(more, axis=-1) - more), 0.0, more)
-        rising = less[..., ::-1]
-        given = np.clip(self._move - (np.cumsum(rising, axis=-1) - rising), 0.0, rising)[..., ::-1]
-        return np.asarray(centre + received - given)
 
 
 def _taken(ends: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:

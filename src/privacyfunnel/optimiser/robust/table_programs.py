@@ -76,7 +76,7 @@ def single_cells(cut: Cut, part: Possible) -> Possible:
     lower, upper = own[0] if own else (ends[:, :, order] for ends in (part.given.lower, part.given.upper))
     centre = np.zeros((n, n_s), dtype=np.int64)
     np.add.at(centre, of, part.given.centre[0].T)
-    shares = Shares(lower, upper, centre.T[None], np.full((1, n_s), SCALE))
+    shares = Shares(lower, upper, centre.T[None])
     view = View((), np.zeros(n, dtype=np.int64))
     return Possible(view, part.cells, np.arange(n)[None], shares, part.prior)
 

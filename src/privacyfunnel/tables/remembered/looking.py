@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.keyed import Mac
 from privacyfunnel.drawing.persons import Persons
-from privacyfunnel.protocols.follow_up import length, outputs_of
+from privacyfunnel.protocols.follow_up import length
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.remembered.drawers import Drawer, drawers
 from privacyfunnel.tables.remembered.identifiers import Identifiers
@@ -128,7 +128,7 @@ class Giver:
     def __init__(self, given: Given) -> None:
         look = given.look
         chain = look.today_alone()
-        self._looker, self._width = Looker(chain), outputs_of(look.today)
+        self._looker = Looker(chain)
         (self._drawer, *_) = drawers(chain.protocols, chain.follows, chain.keys, chain.unseen)
         self._others = PeopleFile.of(given.others)
 
@@ -153,4 +153,4 @@ class Giver:
             order = np.argsort(wanted["hi"], kind="stable")
             found, records = self._others.find(wanted[order])
             y[order[found]] = records["y"]
-        return y[:, -self._width :]
+        return y[:, -1:]

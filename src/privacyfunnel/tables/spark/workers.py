@@ -70,7 +70,7 @@ class Drawing:
     def _given(self, given: Given) -> Callable[[pa.RecordBatch], NDArray[np.int32]]:
         """The outputs of people who are known again, as this protocol shows them."""
         giver = given.opened()
-        shown = merged(giver.sanitiser.protocol, cast(Protocol, self.protocol))  # of a model, nobody is known again
+        shown = merged(given.look.today, cast(Protocol, self.protocol))  # of a model, nobody is known again
 
         def outputs(batch: pa.RecordBatch) -> NDArray[np.int32]:
             y = giver.outputs(batch, threads=1)

@@ -1,1 +1,0 @@
-"""Products of protocols for blocks of attributes, kept to one promise together."""
