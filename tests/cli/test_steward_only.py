@@ -195,3 +195,30 @@ def test_an_exact_number_outside_would_be_noticed(folder, protocol, tmp_path, ca
     assert public(one) != public(other)
     one, other = said(folder, protocol, tmp_path, capsys, "fit")
     assert unmarked(one) != unmarked(other)
+
+
+def test_values_of_the_secret_that_are_not_covered_are_named_to_the_steward_wherever_the_table_is(tmp_path, capsys):
+    """And nowhere else: the file does not have their names."""
+    rng = np.random.default_rng(2)
+    state = np.where(np.arange(PEOPLE) < 2, "gout", np.where(rng.random(PEOPLE) < 0.4, "flu", "none"))
+    rows = [f"{t},{s}" for t, s in zip(rng.choice(list("abc"), PEOPLE), state, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["town,state", *rows]) + "\n", encoding="utf-8")
+    counts = np.array([[120, 110, 130], [1, 0, 1], [180, 180, 178]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("privacyfunnel.tables.private_counts.noised", lambda own, _: counts.copy())
+        made, own = str(tmp_path / "p.json"), str(tmp_path / "t.csv")
+        asked = ["--secret", "state", "--attributes", "town", "--epsilon", "0.3", "-o", made]
+        assert run(["fit", own, *asked]) == 0
+    said = [capsys.readouterr().out]
+    for command in (["audit", made, "--table", own], ["report", made, "--table", own, "-o", str(tmp_path / "r.html")]):
+        assert run(command) == 0
+        said.append(capsys.readouterr().out)
+    said[-1] = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for text in said:
+        assert "It does not cover one of the 3 values of the secret, which is too rare to show through" in text
+        assert f"{MARK}too rare to show through the noise: gout." in text
+    for command in (["audit", made], ["report", made, "--public", "-o", str(tmp_path / "public.html")]):
+        assert run(command) == 0
+    public = capsys.readouterr().out + (tmp_path / "public.html").read_text(encoding="utf-8")
+    assert "It does not cover one of the 3 values" in public
+    assert "gout" not in public

@@ -22,6 +22,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
 from privacyfunnel.numeric.plain import finite
 from privacyfunnel.promises.notion import Notion, factor
+from privacyfunnel.protocols.everything import uncovered_words
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.miscounting import counting_words, miscount
 from privacyfunnel.protocols.protocol import Objective, Protocol
@@ -247,11 +248,8 @@ def uncovered_lines(joint: Joint, published: Joint | None = None) -> list[str]:
 
     With `published` counts, those of them that are so, by the names that they have in `joint`.
     """
-    noise = (published or joint).noise
-    if noise is None or not noise.faint.size or len(noise.counts) != len(joint.secret_values):
-        return []
-    rare = ", ".join(value(joint.secret_values[s]) for s in noise.faint.tolist())
-    return [f"For you alone: too rare to show through the noise: {rare}."]
+    words = uncovered_words((published or joint).noise, joint.secret_values)
+    return [words] if words else []
 
 
 def chosen_line(columns: Sequence[str]) -> str:

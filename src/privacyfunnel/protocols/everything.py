@@ -7,9 +7,11 @@ both together by e^(ε+ε₀) (docs/theory.md). A fit on exact counts bounds not
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.follow_up import earlier
 from privacyfunnel.protocols.protocol import Protocol
@@ -170,6 +172,18 @@ def everything(protocol: Protocol) -> Everything | None:
         secrets=len(noise.counts) if noise is not None else 0,
         limits=() if protocol.notion.simple else tuple(" ".join(part) for part in protocol.notion.parts()),
     )
+
+
+def uncovered_words(noise: Noise | None, secrets: Sequence[Hashable]) -> str:
+    """To the steward, which of these values of the secret are too rare for the promise about a row; nothing if none is.
+
+    A file does not name them. A table at hand does, if all values that noisy counts have occur in it.
+    """
+    if noise is None or not noise.faint.size or len(noise.counts) != len(secrets):
+        return ""
+    rare = [secrets[s] for s in noise.faint.tolist()]
+    names = [f"{one:g}" if isinstance(one, float) else str(one) for one in rare]
+    return f"For you alone: too rare to show through the noise: {', '.join(names)}."
 
 
 def not_proven(private: bool) -> list[str]:

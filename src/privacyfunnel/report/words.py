@@ -11,6 +11,7 @@ from privacyfunnel.distribution.similarity import ORDERED_KINDS
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
+from privacyfunnel.protocols.everything import uncovered_words
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.report.account import Account
@@ -86,10 +87,12 @@ def level_pairs(account: Account) -> list[tuple[str, str]]:
         return []
     exposed = account.measured.exposed if account.measured is not None else None
     people = f" {exposed.words()}" if exposed is not None and exposed.few else ""
+    if account.measured is not None:
+        people = " ".join([people, uncovered_words(account.protocol.noise, account.measured.joint.secret_values)])
     row = f"×{factor(promise.epsilon)} (e^ε) is {change_words(promise.limits)} by it."
     if not promise.simple:
         row = f"{promise.in_short()[0].upper()}{promise.in_short()[1:]}."
-    return [("One row", f"{row} {told.whom()}"), ("Everything published", f"{told.words()}{people}")]
+    return [("One row", f"{row} {told.whom()}"), ("Everything published", f"{told.words()}{people.rstrip()}")]
 
 
 WHO_CHECKS = (
