@@ -140,7 +140,7 @@ class Account:
     def countable(self) -> bool:
         """Whether released rows can be counted as they stand: those of the table at hand, or of the fitted one."""
         if self.measured is None:
-            return self.objective == "faithful" and not self.merges
+            return self.objective == "faithful" and (self.public is not None or not self.merges)
         error = self.measured.certificate.marginal_error
         return not self.merges and error is not None and error <= MARGINAL_ERROR
 

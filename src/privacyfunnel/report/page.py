@@ -89,8 +89,8 @@ def aside_part(account: Account) -> str:
 
 def bars_part(account: Account) -> str:
     """How often each value of each column occurs, before and after."""
-    counts = "table" if account.public is None else "published counts"
-    shown = [figure(charts.attribute_chart(a, account.countable, counts)) for a in account.attributes[:MOST_ATTRIBUTES]]
+    counts, alike = "table" if account.public is None else "published counts", account.countable and not account.merges
+    shown = [figure(charts.attribute_chart(a, alike, counts)) for a in account.attributes[:MOST_ATTRIBUTES]]
     return '<div class="pair">' + "\n".join(shown) + "</div>"
 
 
