@@ -139,12 +139,12 @@ def test_sanitise_says_first_what_it_did_to_the_table(table, tmp_path, capsys, r
     assert capsys.readouterr().out.startswith("For you alone: in your table")
     assert run([*asked, "--json", "--keep-order"]) == 0
     own = json.loads(capsys.readouterr().out)["steward_only"]["own_table"]
-    before, after = (np.array([line.split(",")[:2] for line in path.read_text().splitlines()[1:]])
+    before, after = (np.array([line.replace('"', "").split(",")[:2] for line in path.read_text().splitlines()[1:]])
                      for path in (table, tmp_path / "o.csv"))  # fmt: skip
     same = before == after
     assert own["cells_unchanged"] == pytest.approx(same.mean())
     assert own["rows_unchanged"] == pytest.approx(same.all(axis=1).mean())
-    assert own["read_as_others"] == pytest.approx(RARE)
+    assert own["read_as_others"] == pytest.approx(RARE, abs=0.002)  # noise lets some single people through
     towns, kept = (dict(zip(*np.unique(part[:, 0], return_counts=True), strict=True)) for part in (before, after))
     off = {town: abs(kept.get(town, 0) - people) / PEOPLE for town, people in towns.items()}
     assert own["vanished"]["town"] == {"vanished": len(towns) - len(kept), "values": len(towns)}

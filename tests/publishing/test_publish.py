@@ -288,10 +288,10 @@ def test_a_protocol_whose_promise_is_not_kept_is_refused(desk):
 
 def test_publish_report_and_audit_have_one_verdict_on_a_draw_that_breaks_the_promise(tmp_path, capsys):
     protocol = fitted(tmp_path)
-    for output in range(len(protocol.blocks[0].draw)):  # one output for every value never seen, until it says too much
-        draw = np.zeros_like(protocol.blocks[0].draw)
+    for output in range(len(protocol.block.draw)):  # one output for every value never seen, until it says too much
+        draw = np.zeros_like(protocol.block.draw)
         draw[output] = 2**32
-        forged = replace(protocol, blocks=(replace(protocol.blocks[0], draw=draw),))
+        forged = replace(protocol, block=replace(protocol.block, draw=draw))
         _, certificate = audit_publicly(forged)
         if certificate.draws is False:
             break
