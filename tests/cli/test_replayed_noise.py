@@ -338,7 +338,7 @@ def out_of_reach(monkeypatch, place, watched):
         ("tables.private_counts._follows", (), DECLARED),
         ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought"), DECLARED),
         ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought"), KEPT["columns chosen"]),
-        ("cli.found_follow_up.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.found_follow_up"), CHANGED),
+        ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought"), CHANGED),
         ("cli.merging.coarsened", (), LONG["ranges sought"]),
         ("tables.wide.fit._follows", (), WIDE),
     ],

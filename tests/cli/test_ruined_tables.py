@@ -144,7 +144,7 @@ def test_sanitise_says_first_what_it_did_to_the_table(table, tmp_path, capsys, r
     same = before == after
     assert own["cells_unchanged"] == pytest.approx(same.mean())
     assert own["rows_unchanged"] == pytest.approx(same.all(axis=1).mean())
-    assert own["read_as_others"] == pytest.approx(RARE, abs=0.03)  # noise may keep a combination that few have
+    assert own["read_as_others"] == pytest.approx(RARE, abs=0.002)  # noise lets some single people through
     towns, kept = (dict(zip(*np.unique(part[:, 0], return_counts=True), strict=True)) for part in (before, after))
     off = {town: abs(kept.get(town, 0) - people) / PEOPLE for town, people in towns.items()}
     assert own["vanished"]["town"] == {"vanished": len(towns) - len(kept), "values": len(towns)}

@@ -70,9 +70,6 @@ def kinds():
             private(attributes=["smoker", "town"]), pf.LIP(1.0), exact=["smoker"], **lip
         ),
         "large counts": lambda: pf.optimise(private(delta=1e-6, at_least=40), pf.LIP(0.5), **lip),
-        "blocks": lambda: pf.compose(
-            private(attributes=["town", "sex"]), pf.SRLIP(0.8), [["town"], ["sex"]], objective="faithful"
-        ),
     }
 
 

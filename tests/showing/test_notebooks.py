@@ -100,7 +100,7 @@ def test_a_broken_promise_is_called_broken_and_an_exact_fit_not_for_publication(
     assert "The promise is broken" in broken._repr_html_()
     assert "The promise holds" in shown["certificate"]._repr_html_()
     assert "not for publication" in shown["protocol"]._repr_html_()
-    assert "for you alone" in shown["advice"]._repr_html_()
+    assert "For you alone" in shown["advice"]._repr_html_()
 
 
 def test_long_tables_are_cut_and_say_so():
