@@ -194,7 +194,6 @@ class Publish(BaseModel):
     contact: Text | None = None
     url: Text | None = None
     health: bool | None = None
-    rows: Literal["fitted", "other"] | None = None
 
 
 class Recipe(BaseModel):
