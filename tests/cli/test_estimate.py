@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 
 import privacyfunnel as pf
@@ -191,3 +192,18 @@ def test_groups_of_which_nothing_can_be_said_and_moved_shares_are_named(tmp_path
     assert "No table for a is 1: 4,000 released rows do not tell for sure that anybody has a = 1" in out
     assert funnel(*asked, "--of", "a:b", "--project") == 0
     assert "Shares were moved to the nearest distribution" in capsys.readouterr().out
+
+
+def test_a_whole_number_is_printed_as_one_whatever_type_it_has(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    rooms, ill = rng.choice([2.0, 4.0], 2_000), rng.choice(["yes", "no"], 2_000)
+    table = pa.table({"rooms": rooms, "ill": ill})
+    joint = pf.Joint.from_table(table, "ill", ["rooms"])
+    protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful")
+    protocol.save(tmp_path / "p.json")
+    pq.write_table(protocol.sanitise(table, seed=1), tmp_path / "open.parquet")
+    asked = ["estimate", str(tmp_path / "open.parquet"), "--protocol", str(tmp_path / "p.json"), "--rows", "fitted"]
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert " 4 " in said
+    assert "4.0" not in said

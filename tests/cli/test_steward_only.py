@@ -222,3 +222,20 @@ def test_values_of_the_secret_that_are_not_covered_are_named_to_the_steward_wher
     public = capsys.readouterr().out + (tmp_path / "public.html").read_text(encoding="utf-8")
     assert "It does not cover one of the 3 values" in public
     assert "gout" not in public
+
+
+@pytest.mark.parametrize("more", [(), ("--attack",)])
+def test_an_audit_has_one_verdict_said_first_which_the_exit_code_follows(folder, protocol, capsys, more):
+    """On the exact counts rows go beyond the promise, which is not about these."""
+    asked = ["audit", str(protocol), "--table", str(folder / "1.csv"), *more]
+    assert run([*asked, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["certificate"]["holds"] is True
+    assert found["steward_only"]["certificate"]["holds"] is False
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("KEPT, in exact arithmetic")
+    assert said.count("KEPT") == 1
+    for word in ("BROKEN", "EXCEEDED", "BREAK"):
+        assert word not in said
+    assert f"{MARK}beyond what is promised for the published counts" in said
