@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check mutations durations search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
+.PHONY: help demo test check golden mutations durations search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
@@ -33,6 +33,9 @@ $(READY): $(TRIED)
 demo: $(TRIED)
 	$(BIN)/funnel demo
 
+# Modules are compiled once, and not by each of the processes that tests start, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Two processes; a process that is done takes over from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -54,6 +57,10 @@ check: $(READY)
 mutations: $(READY)
 	MUTATIONS=all $(PYTEST) --timeout $(TIMEOUT) tests/test_mutations.py
 	$(BIN)/python -m tests.test_mutations
+
+# What every command says and writes today, into tests/golden/*.json, and what changed; ARGS="-k 'by hand'" for some.
+golden: $(READY)
+	GOLDEN=record $(BIN)/python -m pytest tests/golden $(ARGS)
 
 # CPU seconds of each test in build/durations.csv, and the costliest here: make durations ARGS="-m long tests/cli"
 durations: $(READY)
@@ -157,7 +164,7 @@ dist: $(VENV)/.release
 minimal:
 	rm -rf build/lowest && $(PYTHON) -m venv build/lowest
 	$(PYTHON) .ci/lowest.py > build/lowest/constraints.txt
-	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest pytest-timeout
+	build/lowest/bin/python -m pip install --quiet --constraint build/lowest/constraints.txt . hypothesis pandas polars pytest pytest-timeout pytest-xdist
 	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning $(MINIMAL)
 
 MINIMAL := tests/proof/test_certificate.py tests/promises/test_notions.py tests/optimiser/test_optimise.py tests/protocols/test_file.py \

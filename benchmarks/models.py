@@ -203,7 +203,7 @@ def _release(protocol, joint, people, rng):
 
     block = protocol.block
     there = people > 0
-    inputs = block.nearest_to(joint.codes[there])
+    inputs = block.read(joint.codes[there])
     Q = block.channel.dense()[:, inputs]
     counts = sum(rng.multinomial(n, q / q.sum()) for n, q in zip(people[there], Q.T, strict=True))
     return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])

@@ -112,7 +112,7 @@ def _scorer(block):
 def _outputs(protocol, joint, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The outputs that so many people with each combination of values get."""
     block, there = protocol.block, people > 0
-    Q = block.channel.dense()[:, block.nearest_to(joint.codes[there])]
+    Q = block.channel.dense()[:, block.read(joint.codes[there])]
     drawn = [rng.multinomial(n, q / q.sum()) for n, q in zip(people[there], Q.T, strict=True)]
     return np.repeat(np.arange(len(Q)), np.sum(drawn, axis=0))
 

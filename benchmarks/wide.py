@@ -34,9 +34,9 @@ from sklearn.preprocessing import OneHotEncoder
 import privacyfunnel as pf
 from privacyfunnel.attacks.on_wide import _off as shares_off
 from privacyfunnel.attacks.on_wide import calibration_of
+from privacyfunnel.distribution.fitting import fitted_model
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.tables.wide.fit import fit_wide, noisy_marginals
-from privacyfunnel.tables.wide.fitting import fitted_model
 from privacyfunnel.tables.wide.redrawing import Redrawing
 
 EPSILON, E0, DELTA = 0.5, 1.0, 1e-9

@@ -22,6 +22,7 @@ PF_VAGUE <- 0.5            # intervals that are planned to reach further say not
 PF_SMALLEST_GROUP <- 3     # standard errors by which a group must be above 0
 PF_SAME_GROUP <- 0.5       # the least part of a group's size that a quotient may take for it
 PF_NOT_SURE <- 1e-6        # stands in for 0 where a group may be empty
+PF_ONE_ERROR <- 0.16       # the chance of being off by more than a standard error, to one side
 PF_KURTOSIS <- 3           # excess kurtosis of Laplace noise
 PF_MOST_DENSE <- 4e6       # outputs times inputs that are decomposed here
 
@@ -114,7 +115,8 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
   y <- .pf_outputs(block, .pf_released(released))
   n <- length(y)
   f <- tabulate(y, nrow(block$Q)) / n
-  noisy <- if (way == "corrected") .pf_noisy(protocol, block) else NULL
+  as_others <- !is.null(protocol$noise) && block$nearest
+  noisy <- if (way == "corrected" || (way == "channel" && as_others)) .pf_noisy(protocol, block) else NULL
   codes <- if (is.null(noisy)) block$codes else noisy$codes
   places <- match(of, block$attributes)
   groups <- if (is.null(by)) NULL else unique(codes[, match(by, block$attributes), drop = FALSE])
@@ -356,6 +358,27 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
 # ---- worked back from how rows were drawn -----------------------------------------------------------------
 
 .pf_channel <- function(state, own, group, tail) {
+  # Of rows as the protocol reads them; what people leave open who are read as others is added, as in estimates/as_read.py.
+  noisy <- state$noisy
+  read <- function(rows) if (is.null(noisy) || is.null(rows)) rows else rows[, noisy$inputs, drop = FALSE]
+  found <- .pf_worked_back(state, read(own), read(group), tail)
+  down <- up <- beside <- planned <- 0
+  if (!is.null(noisy)) {
+    size <- if (is.null(group)) NULL else .pf_worked_back(state, read(group), NULL, tail)
+    seen <- function(tail) .pf_left_open(noisy, own, group, found$values, size$values, size$error, tail)
+    down <- seen(tail)$down
+    up <- seen(tail)$up
+    beside <- do.call(pmax, seen(PF_ONE_ERROR))
+    planned <- do.call(pmax, .pf_left_open(noisy, own, group, found$theta, size$theta, size$planned, tail))
+  }
+  off <- -qnorm(tail) * found$error
+  table <- data.frame(share = found$values, error = sqrt(found$error^2 + beside^2),
+                      low = pmin(pmax(found$values - off - down, 0), 1), high = pmin(pmax(found$values + off + up, 0), 1))
+  table[!(found$told & found$reach + planned <= PF_VAGUE), ] <- NA
+  table
+}
+
+.pf_worked_back <- function(state, own, group, tail) {
   block <- state$block
   A <- .pf_scores(block, own)
   D <- if (is.null(group)) list(scores = matrix(1, 1, nrow(block$Q)), told = TRUE) else .pf_scores(block, group)
@@ -369,7 +392,6 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
   spread <- function(weights, theta) .pf_spread(A$scores, D$scores, weights, theta)
   total <- spread(ifelse(rare, 0, mixed), values) +
     pmax(spread(ifelse(rare, mixed, 0), values), spread(ifelse(rare, q, 0), values))
-  error <- sqrt(total / state$n) / abs(size)
   planned_size <- sum(D$scores * q)
   theta <- pmin(pmax(as.vector(A$scores %*% q) / planned_size, 0), 1)
   planned <- sqrt(spread(q, theta) / state$n) / abs(planned_size)
@@ -377,12 +399,28 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
   least <- (1 - theta) * apply(A$scores, 1, min) + theta * apply(apart, 1, min)
   most <- (1 - theta) * apply(A$scores, 1, max) + theta * apply(apart, 1, max)
   hidden <- pmax(-least, most) / (state$n * abs(planned_size))
-  z <- -qnorm(tail)
-  told <- A$told & D$told & pmax(z * planned, -log(tail) * hidden) <= PF_VAGUE
-  found <- data.frame(share = values, error = error, low = pmin(pmax(values - z * error, 0), 1),
-                      high = pmin(pmax(values + z * error, 0), 1))
-  found[!told, ] <- NA
-  found
+  list(values = values, error = sqrt(total / state$n) / abs(size), theta = theta, planned = planned,
+       told = A$told & D$told, reach = pmax(-qnorm(tail) * planned, -log(tail) * hidden))
+}
+
+.pf_left_open <- function(noisy, own, group, values, size, error, tail) {
+  # How much further down and up shares may lie, for people who are read as others.
+  as_read <- noisy$inputs[noisy$read_as]
+  moved <- function(h, side) .pf_most(noisy, pmax(side * (h - h[, as_read, drop = FALSE]), 0), tail) / noisy$people
+  within <- if (is.null(group)) rep(1, ncol(own)) else group[1, ]
+  h <- own - pmin(pmax(values, 0), 1) %o% within
+  least <- if (is.null(group)) 1 else max(size + qnorm(tail) * error - moved(group, -1), PF_NOT_SURE)
+  list(down = moved(h, -1) / least, up = moved(h, 1) / least)
+}
+
+.pf_most <- function(noisy, weights, tail) {
+  # The sum of weights over people is no more, but for the chance `tail` of the noise.
+  lost <- noisy$people - sum(noisy$counts)
+  people <- pmax(as.vector(weights %*% (noisy$counts - noisy$leaning)) + rowMeans(weights) * lost, 0)
+  centred <- weights - rowMeans(weights)
+  variance <- noisy$variance * rowSums(centred^2) * noisy$cells + people * apply(weights, 1, max)
+  fourth <- PF_KURTOSIS * noisy$variance^2 * rowSums(centred^4) * noisy$cells
+  people + .pf_reach(sqrt(variance), ifelse(variance > 0, fourth / variance^2, 0), tail)
 }
 
 .pf_scores <- function(block, targets) {

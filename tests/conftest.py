@@ -1,12 +1,16 @@
 """Shared set-up: Hypothesis profiles, and where the shared reference data lies."""
 
+import html
+import json
 import os
 import signal
 import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from math import ceil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -15,6 +19,8 @@ from hypothesis.internal.conjecture import providers
 from limits import pytest_runtest_call, pytest_runtest_protocol  # noqa: F401 - pytest finds them here
 
 STEADY = "steady"
+SHARE = 0.5
+"""Of the examples that a property asks for, in `make test`. Long tests, mutations and `make search` try all of them."""
 _COMMON = {
     "deadline": None,
     "database": None,
@@ -96,7 +102,7 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
 
     import numpy as np
 
-    from privacyfunnel.drawing.laplace import checked_epsilon
+    from privacyfunnel.drawing.laplace import checked_epsilon, threshold_for
 
     rng = np.random.default_rng(seed)
 
@@ -107,7 +113,12 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
     def checked(counts: np.ndarray, epsilon: float) -> np.ndarray:
         return noised(counts, checked_epsilon(epsilon))
 
+    def above(counts: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
+        found = checked(counts, epsilon)
+        return np.where(found >= threshold_for(epsilon, delta), found, 0)
+
     patch.setattr("privacyfunnel.tables.private_counts.noised", checked)
+    patch.setattr("privacyfunnel.tables.private_counts.noised_above", above)
     patch.setattr("privacyfunnel.tables.wide.marginals.noised_in_part", noised)
 
     def gaussian_noised(counts: np.ndarray, sigma: float) -> np.ndarray:
@@ -124,15 +135,48 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
     patch.setattr("privacyfunnel.advice.choosing.noisy_largest", noisy_largest)
 
 
+@pytest.fixture
+def sketched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures as the data that they show: Altair's checks and Vega take most of the time of a page.
+
+    Folders whose tests read what pages say use it for all of them, but for those marked as `drawn`.
+    """
+    if request.node.get_closest_marker("drawn") is None:
+        monkeypatch.setattr("privacyfunnel.report.pictures.to_svg", lambda chart: _sketch(chart, monkeypatch))
+
+
+def _sketch(chart: Any, patch: pytest.MonkeyPatch) -> str:
+    patch.setattr("altair.utils.schemapi.DEBUG_MODE", False)  # parts of the charts to come are not checked either
+    return f"<svg>{html.escape(json.dumps(chart.to_dict(validate=False)['datasets']))}</svg>"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Properties try a share of their examples in `make test`, and long tests come by turns."""
+    if _PROFILE == STEADY:
+        for test in {item.obj for item in items if not item.get_closest_marker("long") and _is_property(item)}:
+            asked = test._hypothesis_internal_use_settings
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=ceil(SHARE * asked.max_examples))
+    if config.option.markexpr == "long":
+        _by_turns(config, items)
+
+
+def _is_property(item: pytest.Item) -> bool:
+    return hasattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings")
+
+
+def _by_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With TURNS=5 and TURN=3 in the environment, a fifth of the long tests, which are others at another turn.
 
-    Tests that run pytest themselves (mutations) name the tests that they want, and get all of them.
+    Mutations choose for themselves which of them are to be tried (tests/mutants.py). The tests that they run in
+    processes of their own are named, and run whatever turn it is.
     """
-    if config.option.markexpr != "long":
-        return
     turns, turn = (int(os.environ.get(name) or usual) for name, usual in (("TURNS", 1), ("TURN", 0)))
-    others = [item for item in items if zlib.crc32(item.nodeid.encode()) % turns != turn % turns]
+
+    def is_due(item: pytest.Item) -> bool:
+        by_itself = item.get_closest_marker("every_turn") is not None
+        return by_itself or zlib.crc32(item.nodeid.encode()) % turns == turn % turns
+
+    others = [item for item in items if not is_due(item)]
     if others:
-        items[:] = [item for item in items if zlib.crc32(item.nodeid.encode()) % turns == turn % turns]
+        items[:] = [item for item in items if is_due(item)]
         config.hook.pytest_deselected(items=others)

@@ -171,11 +171,10 @@ def outcome(
         (folder / "broken.json").write_text(json.dumps({"module": module, "text": text}), encoding="utf-8")
         env["BROKEN"] = str(folder / "broken.json")
         paths.insert(0, str(folder))
-    env |= {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env |= {"PYTHONPATH": os.pathsep.join(paths), "CI": "1"}
     env |= {"NUMBA_DISABLE_JIT": "1", "HYPOTHESIS_PROFILE": "first failure"}  # compiling, shrinking: they take longest
-    plugins = ["-p", "no:cacheprovider", "-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", *plugins, *(str(TESTS / test) for test in tests)],
+        [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *(str(TESTS / test) for test in tests)],
         cwd=TESTS.parent,
         env=env,
         capture_output=True,

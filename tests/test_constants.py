@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 import privacyfunnel
 
 SOURCE = Path(privacyfunnel.__file__).parent
@@ -50,11 +48,12 @@ def hidden(text: str) -> list[str]:
     return list(found.values())
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
-def test_every_number_has_a_name_and_a_reason(module: Path):
-    text = module.read_text(encoding="utf-8")
-    assert unexplained(text) == [], "say below each what it trades off, or where it comes from"
-    assert hidden(text) == [], "give each a name and a reason at the top of the module"
+def test_every_number_has_a_name_and_a_reason():
+    texts = {str(module.relative_to(SOURCE)): module.read_text(encoding="utf-8") for module in MODULES}
+    without_reason = {name: found for name, text in texts.items() if (found := unexplained(text))}
+    assert without_reason == {}, "say below each what it trades off, or where it comes from"
+    without_name = {name: found for name, text in texts.items() if (found := hidden(text))}
+    assert without_name == {}, "give each a name and a reason at the top of the module"
 
 
 def test_what_has_no_reason_is_found():

@@ -16,6 +16,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli import app
 from privacyfunnel.cli.app import run
+from privacyfunnel.cli.demo import PEOPLE
 from privacyfunnel.population import as_csv, people
 from r_parts import require_r
 from spark_parts import environment, require_spark
@@ -106,7 +107,7 @@ SHELL = [page for page in PAGES if lines(page)]
 def tried(tmp_path, monkeypatch):
     """A folder with the tables that the documentation speaks of."""
     monkeypatch.chdir(tmp_path)
-    columns = people(3_000, seed=2)
+    columns = people(PEOPLE, seed=2)
     columns["diagnosis"] = columns["obese"]
     Path("people.csv").write_text(as_csv(columns))
     before = {name: np.array(entries)[:-40] for name, entries in columns.items()}

@@ -20,7 +20,8 @@ def run(folder: Path, tests: str, *options: str, **around: str) -> subprocess.Co
     """Pytest on a file of its own, under our limits."""
     (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (folder / "test_it.py").write_text(tests, encoding="utf-8")
-    quick = ("-p", "no:cacheprovider", "-p", "no:shiny", "-o", "timeout_func_only=true")
+    plugins = ("--disable-plugin-autoload", "-p", "xdist", "-p", "pytest_timeout", "-p", "no:cacheprovider")
+    quick = (*plugins, "-o", "timeout_func_only=true")
     command = [sys.executable, "-m", "pytest", *quick, *options]
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV", BUDGET))}
     env |= {"PYTHONPATH": str(TESTS), "CI": "1", **around}

@@ -176,20 +176,20 @@ MUTATIONS = {
     ),
     "a table of a pair without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, pair), for_pair)",
+        "noised_in_part(counted(joint, pair), split.for_pair)",
         "counted(joint, pair)",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "a table of a single column without noise": Mutation(
         "private_marginals",
-        "noised_in_part(counted(joint, (j,)), each)",
+        "noised_in_part(counted(joint, (j,)), split.for_single)",
         "counted(joint, (j,))",
         ("tables/test_wide.py::test_every_count_that_is_told_has_noise",),
     ),
     "half the Gaussian noise on a pair": Mutation(
         "gaussian_marginals",
-        "gaussian_noised(counted(joint, pair), noise.sigma)",
-        "gaussian_noised(counted(joint, pair), noise.sigma / 2)",
+        "gaussian_noised(counted(joint, own), noise.sigma)",
+        "gaussian_noised(counted(joint, own), noise.sigma / 2)",
         ("tables/test_wide_all_pairs.py::test_every_pair_has_the_noise_that_its_delta_needs_and_nothing_else_is_told",),
     ),
     "half the Gaussian noise by OpenDP": Mutation(
@@ -214,14 +214,38 @@ MUTATIONS = {
         ("distribution/test_gaussian.py::test_delta_is_that_of_all_noise_summed_up_and_a_little_more",),
     ),
     "a file whose noise is too small for its delta": Mutation(
-        "WideProtocol.__post_init__",
-        "if not self.noise.kept(self.epsilon, self.notion.epsilon):",
-        "if False:",
+        "check_tables",
+        "not noise.kept(epsilon, level)",
+        "False",
         ("protocols/test_wide.py::test_noise_that_does_not_have_what_the_file_says_is_refused_in_a_line",),
+    ),
+    "a model that follows from other tables": Mutation(
+        "_flaw_in_model",
+        "return None if same else OTHER_MODEL",
+        "return None",
+        ("proof/test_wide_file.py::test_a_factor_that_is_off_by_more_than_machines_are_is_another_model",),
+    ),
+    "a larger sigma than tables have": Mutation(
+        "flaw_in_noise",
+        "return SMALLER if any(",
+        "return None if any(",
+        ("proof/test_wide_file.py::test_gaussian_noise_cannot_be_restated",),
+    ),
+    "tables of other people": Mutation(
+        "_intervals_meet",
+        "if (low > high).any():",
+        "if False:",
+        ("proof/test_table_noise.py::test_tables_of_other_people_are_not_believed",),
+    ),
+    "a file without all pairs of its columns": Mutation(
+        "check_drawn",
+        "elif drawn != every:",
+        "elif False:",
+        ("protocols/test_wide.py::test_a_model_without_what_its_columns_need_is_refused_in_a_line",),
     ),
     "noise in factors of a wide model that is not taken out": Mutation(
         "_Table.improve",
-        "(self.y - e) * e / self.v - self.theta / self.beta",
+        "(self.y - e) * e / self.v - ridge",
         "(self.y - e) * e / self.v",
         ("tables/test_wide.py::test_steps_in_a_table_end_where_factors_are_likeliest",),
     ),
@@ -352,6 +376,30 @@ MUTATIONS = {
         "if share < LEAST_TOLD:",
         "if share < 0:",
         ("tables/test_private_counts_told.py::test_a_fit_of_a_few_people_is_refused_with_how_many_they_are",),
+    ),
+    "a figure for the steward alone decides whether a fit fails": Mutation(
+        "ForSteward.told",
+        "except Exception:",
+        "except MemoryError:",
+        (
+            "cli/test_replayed_noise.py::"
+            "test_what_only_the_steward_is_told_decides_nothing[for machines-cli.wide_own.checked_on]",
+        ),
+    ),
+    "whether anybody has a value of the secret decides whether there is a file": Mutation(
+        "check_wide",
+        "if len(values) != 1 or not",
+        "if len(values) != 1 or values != [joint.n_s] or not",
+        ("cli/test_replayed_noise.py::test_the_same_noisy_counts_end_in_the_same_file[a model of one column]",),
+    ),
+    "a search that the exact counts reach": Mutation(
+        "fit",
+        "counted = counts.of(counted)",
+        "exact, counted = counted, counts.of(counted)",
+        (
+            "cli/test_replayed_noise.py::"
+            "test_what_follows_the_noise_has_no_exact_counts_at_hand[cli.sought.optimise-watched1-options1]",
+        ),
     ),
     "an audit that believes the file": Mutation(
         "audit_publicly",
@@ -774,6 +822,51 @@ MUTATIONS = {
             "::test_the_level_of_follow_ups_among_other_releases_is_that_of_brute_force_in_fractions",
         ),
     ),
+    "a rare combination of a follow-up is drawn as something else than it is read as": Mutation(
+        "PairSanitiser._read",
+        "found[rows] = self._steps.inputs(read.of(rows), h)",
+        "found[rows] = int(self._steps.starts[h])",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[a follow-up of exact counts]",
+        ),
+    ),
+    "a rare combination is drawn as something else than it is read as": Mutation(
+        "Sanitiser._read",
+        "return self.protocol.block.read(codes)",
+        "return np.zeros(len(codes), dtype=np.int64)",
+        (
+            "tables/test_drawn_is_certified.py::"
+            "test_everybody_who_can_come_is_drawn_from_the_certified_column[exact counts]",
+        ),
+    ),
+    "a text that meant missing is read as a value": Mutation(
+        "_check_missing",
+        "if ((own != UNSEEN) & (found[own] != then)).any():",
+        "if False:",
+        ("distribution/test_refinement.py::test_an_entry_is_read_from_a_finer_column_as_the_earlier_one_reads_it",),
+    ),
+    "numbers are read as the others among texts": Mutation(
+        "_others_alike",
+        'return same or (fine.kind, coarse.kind) == ("integer", "number") or not (coarse.other or coarse.groups)',
+        "return True",
+        ("distribution/test_refinement.py::test_numbers_that_were_texts_among_others_are_refused",),
+    ),
+    "people whose values of then are not known are followed up": Mutation(
+        "check_all_known",
+        "if unknown:",
+        "if False:",
+        ("tables/test_changes.py::test_who_was_released_and_is_in_no_table_of_then_is_refused_with_the_number",),
+    ),
+    "people with rare values are counted as what they are read as": Mutation(
+        "rows_kept",
+        "same = rows.of_people(steps.columns, steps.read_in(joint).codes)",
+        "same = rows.unchanged[steps.read_in(joint).values]",
+        (
+            "tables/test_changes.py::"
+            "test_who_keeps_their_row_is_counted_for_people_and_not_for_what_rare_combinations_are_read_as",
+        ),
+    ),
     "people followed up who changed since": Mutation(
         "FollowingDrawer._draw",
         "return np.hstack([past, y]), mark ^ own",
@@ -800,8 +893,8 @@ MUTATIONS = {
     ),
     "rows that stay counted for everybody": Mutation(
         "rows_kept",
-        "at = channel.outputs == rows.row[h]",
-        "at = channel.outputs >= 0",
+        "stay += past.numerators((*history, int(rows.row[h]))) * weights",
+        "stay += before.numerators(history) * weights * UNIT",
         ("optimiser/test_keeping.py::test_everything_together_keeps_the_promise_in_fractions",),
     ),
     "a row drawn for another history": Mutation(
@@ -837,6 +930,7 @@ def test_a_mutation_has_its_place_and_its_tests(name: str):
         assert f"def {function}(" in (mutants.TESTS / tests).read_text(encoding="utf-8")
 
 
+@pytest.mark.every_turn
 @pytest.mark.long
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_mutation_is_caught(name: str, tmp_path: Path):
@@ -849,6 +943,7 @@ def test_a_mutation_is_caught(name: str, tmp_path: Path):
     assert re.search(r"^FAILED .*" + re.escape(mutation.tests[0].split("::")[1]), done.stdout, re.MULTILINE)
 
 
+@pytest.mark.every_turn
 @pytest.mark.long
 @pytest.mark.parametrize("place", range(0, len(THEIR_TESTS), TOGETHER))
 def test_the_same_tests_pass_without_a_mutation(place: int, tmp_path: Path):

@@ -11,7 +11,7 @@ EXPLAINED = {
     "protocol": r"protocol\*?\*?, (a small file that says|the rule by which)",
     "ε": r"written ε",
     "LIP": r"called LIP, for \*local information privacy\*",
-    "factor": r"by (more than a|at most a certain) factor",
+    "factor": r"by at most a (certain )?factor",
     "belief": r"belief about that\s+person's secret",
 }
 """Words with a meaning of their own, and the sentence that gives it to them."""

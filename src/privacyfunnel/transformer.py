@@ -160,6 +160,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         seed = self.random_state
         randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
         sanitiser = Sanitiser(self.protocol_, self.unseen)
+        sanitiser.keep_types({field.name: field.type for field in table.schema} if _is_frame(X) else {})
         absent = [name for name in self.protocol_.attributes if name not in table.column_names]
         if absent:
             raise InvalidTable(f"X has no column {absent[0]!r}, which was there in fit")

@@ -13,7 +13,7 @@ import privacyfunnel as pf
 from optimiser.test_side_channels import tables
 from privacyfunnel.advice import merging
 from privacyfunnel.advice.accepting import CHOOSING, picked
-from privacyfunnel.advice.merging import DOWN_TO, Climb, merged
+from privacyfunnel.advice.merging import DOWN_TO, Climb, coarsened
 from privacyfunnel.advice.people import People
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.numeric.clock import ticks
@@ -256,7 +256,10 @@ def test_noisy_counts_choose_and_exact_ones_are_merged(tmp_path):
     table = pd.DataFrame({"ill": ill, "age": age, "rooms": rooms})
     counted = count_table(table, "ill", ["age", "rooms"])
     seen = counted.safely(CHOOSING)
-    chosen, found = merged(counted, seen, pf.SRLIP(0.5), 60.0)
+    found = coarsened(seen, pf.SRLIP(0.5), 60.0)
+    chosen = found.of(counted)
     assert found.best.coarser in ({"age": "4 ranges"}, {"rooms": "2 ranges"})
     assert chosen.joint.total == n
     assert chosen.joint.counted
+    assert found.finer is seen.joint  # nothing exact goes with what was found
+    assert not found.joint.counted

@@ -59,9 +59,12 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert "e^(ε+ε₀)" in told["everything_published"]
     assert fit(folder / "people.csv", tmp_path / "again.json") == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert "no more than the published model" in words
-    assert "δ₀ is by how much both may fail: whatever is looked for is at most so many times as likely, plus" in words
-    assert "for your eyes only" in words
+    assert "only the published model" in words
+    assert "δ₀ is by how much this may fail: a belief moves by more than 2% beyond these factors" in words
+    own = words.index("For you alone: in your table")
+    assert own < words.index("By the model,")  # the own table first
+    assert told["steward_only"]["own_table"]["vanished"] == {}
+    assert 0.5 < told["steward_only"]["own_table"]["cells_unchanged"] <= 1
     assert "Of twentieths of the people" in words
     assert len(told["steward_only"]["on_the_table"]["calibration"]) == 20
     assert 1 <= told["steward_only"]["calibration_off"] < 1.16
@@ -232,7 +235,7 @@ def test_a_fit_predicts_how_far_shares_will_be_off(folder, tmp_path, capsys):
         assert 1 <= one["counted"] <= one["worst"]
         assert one["worst_columns"]
     assert fit(folder / "people.csv", tmp_path / "wide.json", "--force") == 0
-    assert "Predicted from the table, for your eyes only" in " ".join(capsys.readouterr().out.split())
+    assert "For you alone: predicted from the table" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_model_is_audited_by_itself(folder):

@@ -44,7 +44,7 @@ def test_a_fit_is_private_and_has_a_threshold_unless_told_otherwise(table, tmp_p
 def test_both_promises_are_in_words(table, tmp_path, capsys):
     fit(table, tmp_path / "p.json", "--epsilon", 0.5)
     text = " ".join(capsys.readouterr().out.split())
-    assert "knows no more than what is published" in text
+    assert "anyone who knows only the published statistics" in text
     assert "factor 4.49" in text  # e^(0.5 + 1), rounded up
     assert "factor 2.72" in text
     assert "read from the table and are not protected" in text
@@ -64,19 +64,22 @@ def test_anybody_can_audit_a_private_fit(table, tmp_path, capsys):
     fit(table, tmp_path / "p.json", "--epsilon", 0.5)
     capsys.readouterr()
     assert run(["audit", str(tmp_path / "p.json")]) == 0
-    assert "On the published counts" in capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
+    assert "On the published counts" in text
+    assert "Not proven: that noise of the stated size was added to the counts" in text
     assert run(["audit", str(tmp_path / "p.json"), "--json"]) == 0
     found = told(capsys)
     assert found["holds"]
+    assert found["not_proven"][0].startswith("Not proven: that noise of the stated size was added")
     assert "steward_only" not in found
 
 
-def test_with_the_table_the_exact_counts_are_told_and_marked_as_not_for_publication(table, tmp_path, capsys):
+def test_with_the_table_the_exact_counts_are_told_and_marked_as_for_the_steward_alone(table, tmp_path, capsys):
     fit(table, tmp_path / "p.json", "--epsilon", 0.05, "--private", 0.2)
     capsys.readouterr()
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table)]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "not for publication" in text
+    assert "For you alone: on the exact counts of this table" in text
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
     found = told(capsys)
     assert found["holds"]
@@ -123,7 +126,7 @@ def test_a_domain_too_large_to_go_through_is_told_by_its_large_counts(tmp_path, 
     (tmp_path / "t.csv").write_text("\n".join([",".join([*names, "s"]), *rows]), encoding="utf-8")
     given = ["--secret", "s", "--epsilon", "0.5", "--objective", "information", "--insist"]
     assert run(["fit", str(tmp_path / "t.csv"), *given, "-o", str(tmp_path / "p.json")]) == 0
-    assert "but for a chance of 1e-09" in " ".join(capsys.readouterr().out.split())
+    assert "may fail with a chance of 1e-09" in " ".join(capsys.readouterr().out.split())
     assert run(["audit", str(tmp_path / "p.json")]) == 0
     assert pf.Protocol.load(tmp_path / "p.json").noise.delta == 1e-9
 

@@ -284,7 +284,7 @@ def test_curves_of_several_secrets_and_of_borders(table):
     for options in (["--secret", "income", "--secret", "illness"], ["--secret", "income", "--ordered"]):
         done = run.invoke(app, [*begin, *options])
         assert done.exit_code == 0, done.output
-        first, second = json.loads(done.stdout)["points"]
+        first, second = json.loads(done.stdout)["steward_only"]["points"]
         assert first["lip"] <= 0.1
         assert first["fidelity"] <= second["fidelity"]
     joint = pf.Joint.from_table(table, ["income", "illness"], ["town", "sport"])

@@ -129,3 +129,71 @@ def test_the_last_line_of_a_fit_makes_no_promise_to_everybody(table, tmp_path, c
     said = " ".join(capsys.readouterr().out.split())
     last = said[said.index("Readers can count rows") : said.index("Written:")]
     assert "nobody's belief" not in last
+
+
+def test_sanitise_says_first_what_it_did_to_the_table(table, tmp_path, capsys, repeatable_noise):
+    assert fit(table, tmp_path / "p.json", "--insist") == 0
+    capsys.readouterr()
+    asked = ["sanitise", str(table), "--protocol", str(tmp_path / "p.json"), "-o", str(tmp_path / "o.csv"), "--force"]
+    assert run(asked) == 0
+    assert capsys.readouterr().out.startswith("For you alone: in your table")
+    assert run([*asked, "--json", "--keep-order"]) == 0
+    own = json.loads(capsys.readouterr().out)["steward_only"]["own_table"]
+    before, after = (np.array([line.split(",")[:2] for line in path.read_text().splitlines()[1:]])
+                     for path in (table, tmp_path / "o.csv"))  # fmt: skip
+    same = before == after
+    assert own["cells_unchanged"] == pytest.approx(same.mean())
+    assert own["rows_unchanged"] == pytest.approx(same.all(axis=1).mean())
+    assert own["read_as_others"] == pytest.approx(RARE)
+    towns, kept = (dict(zip(*np.unique(part[:, 0], return_counts=True), strict=True)) for part in (before, after))
+    off = {town: abs(kept.get(town, 0) - people) / PEOPLE for town, people in towns.items()}
+    assert own["vanished"]["town"] == {"vanished": len(towns) - len(kept), "values": len(towns)}
+    assert own["worst_error"] >= max(off.values()) - 1e-12
+
+
+def test_a_report_says_first_what_becomes_of_the_table(table, tmp_path, capsys, repeatable_noise):
+    assert fit(table, tmp_path / "p.json", "--insist") == 0
+    capsys.readouterr()
+    asked = ["report", str(tmp_path / "p.json"), "--table", str(table), "-o", str(tmp_path / "r.html"), "--no-curves"]
+    assert run(asked) == 0
+    assert capsys.readouterr().out.startswith("For you alone: in your table")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.index("For you alone: in your table") < page.index("of all cells stay as they are, by the published")
+
+
+def test_a_model_says_of_the_own_table_what_counting_one_release_gives():
+    import pandas as pd
+
+    import privacyfunnel as pf
+    from privacyfunnel.attacks.on_wide import own_table_of
+    from privacyfunnel.tables.wide.fit import fit_wide
+
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"x": rng.choice(list("abc"), 900), "z": rng.choice(list("uv"), 900)})
+    people["s"] = np.where(rng.random(900) < 0.2 + 0.4 * (people["x"] == "a"), "yes", "no")
+    joint = count_table(people, "s", ["x", "z"]).joint
+    protocol = fit_wide(joint, pf.LIP(0.3), 1.0, seconds=0)
+    own = own_table_of(protocol, joint)
+    assert own.with_chance
+    assert own.rows_unchanged <= own.cells_unchanged < 1
+    assert own.cells_unchanged == pytest.approx(protocol.kept.cells, abs=0.1)
+    assert own.mean_error <= own.worst_error < 0.1
+    assert "with chance" in own.words()
+
+
+def test_a_large_domain_counts_those_whose_combination_is_not_told(tmp_path, capsys, repeatable_noise):
+    rng = np.random.default_rng(3)
+    rare = rng.random(20_000) < 0.4
+    columns = [np.where(rare, rng.integers(0, 150, 20_000), rng.integers(0, 3, 20_000)) for _ in range(3)]
+    ill = np.where(rng.random(20_000) < 0.2 + 0.1 * (columns[0] == 1), "yes", "no")
+    rows = [f"a{a:03},b{b:03},c{c:03},{s}" for a, b, c, s in zip(*columns, ill, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,ill", *rows]) + "\n", encoding="utf-8")
+    tops = [word for name in "abc" for word in ("--top", f"{name}=150")]
+    asked = ["--secret", "ill", "--attributes", "a,b,c", *tops, "--epsilon", "0.5", "--delta", "1e-9", "--insist"]
+    assert run(["fit", str(tmp_path / "t.csv"), *asked, "-o", str(tmp_path / "p.json"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    own = found["steward_only"]["own_table"]
+    for kept in (own, found["readers"]["likeness"]):
+        assert kept["rows_unchanged"] < 0.65  # and not 1, as of those that are told
+        assert kept["cells_unchanged"] < 0.7
+    assert "none is changed" not in " ".join(found["remarks"])

@@ -122,3 +122,45 @@ def test_no_channel_breaks_everything_published_by_more_than_delta(p):
     found = worst(p, epsilon, epsilon_0, LEAST_SIGMA)
     assert 0 < found <= stated
     assert worst(p, epsilon, epsilon_0, LEAST_SIGMA / 3) > stated  # a third of the noise would be noticed
+
+
+def told_apart(sigma, cells, draws, rng):
+    """D = max over pairs of records of ln P_r(f)/P_r′(f), in draws of f: two tables of so many cells each, K = 2.
+
+    The true record has the first cell of each.
+    """
+    z, chance = law(sigma, round(8 * sigma))
+    seen = [rng.choice(z, (draws, cells), p=chance) for _ in range(2)]
+    for one in seen:
+        one[:, 0] += 1
+    return sum(one.max(axis=1) - one.min(axis=1) for one in seen) / sigma**2
+
+
+@pytest.mark.parametrize(("sigma", "cells"), [(6.0, 2), (6.0, 4), (20.0, 12)])
+def test_whatever_is_expected_no_two_records_are_told_apart_by_more_but_for_delta(sigma, cells):
+    delta, rng = 0.01, np.random.default_rng(5)
+    found = told_apart(sigma, cells, 40_000, rng)
+    most = GaussianNoise(sigma, 2, delta).whatever_expected(cells**2)
+    assert (found > most).mean() <= delta
+    assert (found > 0.7 * most).mean() > delta  # and with little to spare
+    assert GaussianNoise(sigma, 2, delta, 0.1).whatever_expected(cells**2) == pytest.approx(most + 0.1)
+
+
+def test_who_takes_the_model_at_its_word_may_move_further_than_theorem_2_says_and_not_than_theorem_3():
+    """The expectation is of two records only, those that the tables tell apart most; rows tell nothing, ε = 0."""
+    tables, cells, delta, rng = 2, 40, 1e-4, np.random.default_rng(6)
+    noise = noise_for(tables, 1.0, delta, 0.0)
+    apart = np.exp(told_apart(noise.sigma, cells, 20_000, rng))
+    rare = 1e-3  # of the secret that goes with the likelier record
+    lifts = apart / (rare * apart + 1 - rare)
+    assert (lifts > 1.02 * math.e).mean() > 51 * delta  # so theorem 2 is about expectations that are fixed
+    assert (lifts > math.exp(noise.whatever_expected(2 * cells**2))).mean() <= delta
+
+
+def test_with_more_records_more_is_left_open():
+    noise = noise_for(28, 1.0, 1e-6, 0.5)
+    found = [noise.whatever_expected(records) for records in (2, 2_240, 8_064_000)]
+    assert found == sorted(found)
+    assert found[-1] == pytest.approx(1.53, abs=0.005)  # docs/wide.md
+    assert noise_for(6, 1.0, 1e-6, 0.5).whatever_expected(2_240) == pytest.approx(1.21, abs=0.005)
+    assert GaussianNoise(10.0, 1, 1e-15).whatever_expected(10**16) == math.inf

@@ -9,6 +9,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.error_wish import epsilon_for_errors
+from privacyfunnel.estimates.expected import columns_told
 from privacyfunnel.protocols.variants import without_variants
 
 COUNTS = np.random.default_rng(2).integers(20, 200, size=(2, 3, 2))
@@ -71,6 +72,18 @@ def test_without_variants_nothing_is_sharper(joint, protocol):
     assert pf.certify(merged, joint).holds
     for before, after in zip(whole.shares, less.shares, strict=True):
         assert after.estimated_times >= before.estimated_times * 0.99  # weighed by the coarse marginal
+
+
+@pytest.mark.parametrize("n", [40, 400, 40_000])
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 2.0])
+def test_the_columns_that_are_told_of_other_rows_are_those_that_estimate_tells(joint, epsilon, n):
+    for objective in ("information", "faithful"):
+        protocol = pf.optimise(joint, pf.LIP(epsilon), objective=objective)
+        rows = sampled(joint, n, np.random.default_rng(n))
+        known = None if objective == "information" else "other"
+        found = pf.estimate(protocol.sanitise(rows, seed=1), protocol, rows=known)
+        told = {table.attributes[0] for table in found.tables if not table.untold}
+        assert set(columns_told(protocol, n)) == told
 
 
 def test_it_is_told_to_people_and_machines(joint, protocol):

@@ -18,11 +18,11 @@ from privacyfunnel.estimates.wide.leaning import leaning
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.optimiser.wide.margin import aimed_at
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
+from privacyfunnel.protocols.wide.column_counts import column_counts
 from privacyfunnel.protocols.wide.file import to_text
 from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.moves import expected_shares, moves_of, place_of
 from privacyfunnel.tables.wide import fit
-from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fit import fit_wide
 from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
 from privacyfunnel.tables.wide.redrawing import Redrawing
@@ -347,10 +347,10 @@ def test_a_broken_file_is_refused_in_a_line_by_every_command(folder, tmp_path, c
     broken = {
         "cut": text[: len(text) // 2],
         "edited": text.replace('"people": 8000', '"people": 7999'),
-        "later": text.replace("privacyfunnel-wide/3", "privacyfunnel-wide/99"),
-        "earlier": text.replace("privacyfunnel-wide/3", "privacyfunnel-wide/1"),
-        "count": text.replace('"variance": ', '"variance": -'),
-        "no counts": text.replace('"counts": [', '"counts": [], "more": ['),
+        "later": text.replace("privacyfunnel-wide/4", "privacyfunnel-wide/99"),
+        "earlier": text.replace("privacyfunnel-wide/4", "privacyfunnel-wide/1"),
+        "count": text.replace('"people": [', '"people": [0.5, ', 1),
+        "no counts": text.replace('"tables": [', '"tables": [], "more": ['),
         "empty": "",
     }[fault]
     (tmp_path / "broken.json").write_text(broken, encoding="utf-8")

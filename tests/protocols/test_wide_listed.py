@@ -1,6 +1,5 @@
 """Files that list how each value is released: they come back as they were, and nothing false in them is taken."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,59 +7,38 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
-from privacyfunnel.distribution.column import Column
-from privacyfunnel.distribution.gaussian import noise_for
-from privacyfunnel.distribution.pair_model import pair_model
+from privacyfunnel.distribution.laplace_split import LaplaceNoise
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.optimiser.wide.listing import listed_for
-from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
-from privacyfunnel.optimiser.wide.shares import rule_for
-from privacyfunnel.protocols.json_file import digest_of_content, written
 from privacyfunnel.protocols.wide.file import from_text, to_text
-from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.listed import Listed, ListRule
-from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
+from privacyfunnel.protocols.wide.protocol import plan_by
+from wide_files import SIZES, gaussian, wide_protocol
+from wide_files import resealed as with_entries
 
-SIZES = (3, 2, 4)
 VALUES = 24
 
 
 @pytest.fixture(scope="module", params=[2, 3], ids=["two secrets", "three secrets"])
 def protocol(request):
-    rng, secrets = np.random.default_rng(1), request.param
-    sets = [(0,), (0, 1), (1, 2)]
-    model = pair_model(SIZES, sets, [rng.uniform(0.1, 1, (secrets, *(SIZES[j] for j in own))) for own in sets])
-    columns = tuple(
-        Column(name=name, kind="integer", labels=tuple(range(k))) for name, k in zip("abc", SIZES, strict=True)
-    )
-    reading = Column(name="ill", kind="integer", labels=tuple(range(secrets))).reading()
-    notion, weights = pf.LIP(0.2), model.weights()
-    rule = (rule_for if secrets == 2 else mixing_rule_for)(notion.limits, weights, SIZES)
-    plan = listed_for(notion, notion.limits, plan_by(rule, weights, SIZES), columns)
-    listed = ListRule.of(plan.listed, secrets, VALUES)
-    kept = kept_by(plan, SIZES)
-    return WideProtocol(notion, columns, model, listed, kept, "ill", (reading,), 1_000, 1.0, True, plan.digest())
+    return wide_protocol(notion=pf.LIP(0.2), secrets=request.param, listed=True)
 
 
-@pytest.mark.parametrize(("noise", "version"), [(None, 2), (noise_for(2, 1.0, 1e-6, 0.2), 3)], ids=str)
-def test_a_file_comes_back_as_it_was_and_says_what_redraws_its_rows(protocol, noise, version):
-    text = to_text(replace(protocol, noise=noise))
+@pytest.mark.parametrize("noise", [LaplaceNoise(), gaussian(level=0.2)], ids=str)
+@pytest.mark.parametrize("secrets", [2, 3])
+def test_a_file_comes_back_as_it_was_and_says_what_redraws_its_rows(noise, secrets):
+    protocol = wide_protocol(noise, pf.LIP(0.2), secrets, listed=True)
+    text = to_text(protocol)
     read = from_text(text)
     assert read.noise == noise
     assert to_text(read) == text
     assert read.rule == protocol.rule
     assert read.redrawn_by == "program"
     assert read.plan.digest() == protocol.groups
-    assert f'"privacyfunnel-wide/{version}"' in text
 
 
-def resealed(protocol, rule=None, **changes):
-    """The file with another list or other entries, under a right digest."""
-    content = json.loads(to_text(protocol))
-    content.pop("digest")
-    content["rule"] |= rule or {}
-    content |= changes
-    return written({**content, "digest": digest_of_content(content)})
+def resealed(protocol, rule):
+    """The file with another list, under a right digest."""
+    return with_entries(to_text(protocol), **{f"rule__{name}": value for name, value in rule.items()})
 
 
 def test_a_changed_digit_is_refused(protocol):
@@ -89,7 +67,7 @@ def test_a_forged_list_that_breaks_the_promise_is_read_and_audit_says_broken(pro
     every = np.arange(VALUES)
     path.write_text(forged(protocol, Listed.of(every, every, W - 1)), encoding="utf-8")  # all but nothing stays
     assert run(["audit", str(path)]) == 1
-    assert "BROKEN" in capsys.readouterr().out
+    assert "BROKEN: a group of values tells more than is promised" in capsys.readouterr().out
     path.write_text(forged(protocol, Listed.of(every, every, W // 1_000)), encoding="utf-8")  # and a thousandth
     assert run(["audit", str(path)]) == 1
 

@@ -117,3 +117,8 @@ purpose = "Statistics"
 legal-basis = "A law"
 coding-systems = ["https://www.wikidata.org/entity/P494"]
 """
+
+
+@pytest.fixture(autouse=True)
+def _sketched(sketched: None) -> None:
+    """What the page of a folder says is read in tests/report."""

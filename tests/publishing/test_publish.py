@@ -18,6 +18,8 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidProtocol, InvalidTable, NotCertified, OutputRefused
+from privacyfunnel.estimates.expected import columns_told
+from privacyfunnel.proof.public import audit_publicly, published_joint
 from privacyfunnel.publishing import publish as publishing
 from privacyfunnel.publishing.belongs import check_promise
 from privacyfunnel.publishing.described import OWN, R_FILE
@@ -159,13 +161,18 @@ def test_estimates_and_audits_work_from_the_folder_alone(published, capsys):
     assert run(command) == 0
 
 
-def test_the_folder_says_that_these_are_the_fitted_rows_and_estimates_read_it(tmp_path, capsys, repeatable_noise):
-    rng = np.random.default_rng(5)
-    town, sex = rng.integers(0, 6, 3_000), rng.integers(0, 2, 3_000)
-    ill = rng.random(3_000) < 0.1 + 0.08 * town
-    frame = pd.DataFrame({"town": [f"t{t}" for t in town], "sex": [f"s{s}" for s in sex], "ill": ill.astype(str)})
-    joint = pf.Joint.from_table(frame, "ill", ["town", "sex"], private=1.0)
-    protocol = pf.optimise(joint, pf.LIP(0.05), objective="faithful")
+def test_shares_come_out_as_the_readme_says(published, monkeypatch, capsys):
+    monkeypatch.chdir(published)
+    exec(blocks(published, "python")[3], {})  # noqa: S102 - what readers copy
+    lines = capsys.readouterr().out.splitlines()
+    found = pf.estimate("table.csv", pf.Protocol.load("protocol.json")).table(NAMES[0])
+    assert found.way == "counted"
+    assert len(lines) == len(found.estimates) == 4
+    assert "None" not in " ".join(lines)
+
+
+def test_the_folder_says_that_these_are_the_fitted_rows_and_estimates_read_it(tmp_path, capsys, strict_desk):
+    frame, protocol = strict_desk
     protocol.save(tmp_path / "protocol.json")
     protocol.sanitise(frame, tmp_path / "open.csv")
     asked = ["--protocol", str(tmp_path / "protocol.json"), "--of", "town", "--json"]
@@ -185,6 +192,70 @@ def test_the_folder_says_that_these_are_the_fitted_rows_and_estimates_read_it(tm
     (tmp_path / "folder" / "table.csv").write_text("\n".join([lines[0], lines[2], *lines[2:]]) + "\n")
     assert run(["estimate", str(tmp_path / "folder" / "table.csv"), *asked]) == 0
     assert json.loads(capsys.readouterr().out)["way"] == "channel"  # not the table that the folder describes
+
+
+def test_replicates_and_models_read_from_the_folder_whose_rows_these_are(tmp_path, strict_desk):
+    frame, protocol = strict_desk
+    protocol.sanitise(frame, tmp_path / "open.csv")
+    publish(protocol, tmp_path / "open.csv", tmp_path / "folder", told())
+    table = tmp_path / "folder" / "table.csv"
+    assert pf.regress(table, protocol, "C(sex) ~ C(town)", family="binomial").way == "counted"
+    assert pf.estimate(pd.read_csv(table), protocol, of="town").way == "channel"  # a frame is in no folder
+    (first, *_) = pf.replicates(table, protocol, 2, seed=1)
+    same = next(iter(pf.replicates(pd.read_csv(table), protocol, 2, rows="fitted", seed=1)))
+    assert first.equals(same)
+
+
+@pytest.fixture
+def strict_desk(repeatable_noise):
+    """A table and a protocol so strict that rows do not show whose they are."""
+    rng = np.random.default_rng(5)
+    town, sex = rng.integers(0, 6, 3_000), rng.integers(0, 2, 3_000)
+    ill = rng.random(3_000) < 0.1 + 0.08 * town
+    frame = pd.DataFrame({"town": [f"t{t}" for t in town], "sex": [f"s{s}" for s in sex], "ill": ill.astype(str)})
+    joint = pf.Joint.from_table(frame, "ill", ["town", "sex"], private=1.0)
+    return frame, pf.optimise(joint, pf.LIP(0.05), objective="faithful")
+
+
+def test_rows_that_happen_to_be_as_many_are_others_if_their_owner_says_so(tmp_path, capsys, strict_desk):
+    frame, protocol = strict_desk
+    protocol.save(tmp_path / "protocol.json")
+    frame.sample(frac=1.0, replace=True, random_state=1).to_csv(tmp_path / "next.csv", index=False)
+    protocol.sanitise(tmp_path / "next.csv", tmp_path / "open.csv")
+    command = ["publish", str(tmp_path / "open.csv"), "--protocol", str(tmp_path / "protocol.json"), "--force"]
+    command += ["--title", "T", "--licence", "CC0-1.0", "--publisher", "O", "--contact", "data@example.org"]
+    command += ["-o", str(tmp_path / "folder")]
+    ask = ["estimate", str(tmp_path / "folder" / "table.csv"), "--protocol", str(tmp_path / "protocol.json"), "--json"]
+    assert run(command) == 0
+    assert "If they are not, say --rows other" in " ".join(capsys.readouterr().out.split())
+    assert run(ask) == 0
+    assert json.loads(capsys.readouterr().out)["way"] == "counted"
+    assert run([*command, "--rows", "others"]) == 2
+    assert run([*command, "--rows", "other", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["of"] == "other"
+    assert run(ask) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["way"] == "channel"
+    said = {
+        table["attributes"][0] for table in found["tables"] if all(e["share"] is not None for e in table["estimates"])
+    }
+    text = (tmp_path / "folder" / "README.md").read_text(encoding="utf-8")
+    assert said == set(columns_told(protocol, len(frame))) == {"town", "sex"}
+    assert "funnel estimate works back the shares of every column, with intervals." in text
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [(0.03, "those of town cannot be told"), (1e-4, "The promise is too strict for 200 such rows")],
+)
+def test_the_readme_says_so_where_shares_of_other_rows_cannot_be_worked_back(tmp_path, strict_desk, epsilon, words):
+    frame, protocol = strict_desk
+    strict = pf.optimise(published_joint(protocol), pf.LIP(epsilon), objective="faithful")
+    strict.sanitise(frame.head(200), tmp_path / "open.csv")
+    publish(strict, tmp_path / "open.csv", tmp_path / "folder", told())
+    assert words in (tmp_path / "folder" / "README.md").read_text(encoding="utf-8")
+    found = pf.estimate(tmp_path / "folder" / "table.csv", strict)
+    assert {t.attributes[0] for t in found.tables if not t.untold} == set(columns_told(strict, 200)) < {"town", "sex"}
 
 
 def test_nothing_of_the_original_table_but_what_is_released_is_in_the_folder(published):
@@ -213,6 +284,35 @@ def test_a_protocol_whose_promise_is_not_kept_is_refused(desk):
         check_promise(replace(about, public=broken))
     with pytest.raises(NotCertified):
         check_promise(replace(about, public=None))
+
+
+def test_publish_report_and_audit_have_one_verdict_on_a_draw_that_breaks_the_promise(tmp_path, capsys):
+    protocol = fitted(tmp_path)
+    for output in range(len(protocol.blocks[0].draw)):  # one output for every value never seen, until it says too much
+        draw = np.zeros_like(protocol.blocks[0].draw)
+        draw[output] = 2**32
+        forged = replace(protocol, blocks=(replace(protocol.blocks[0], draw=draw),))
+        _, certificate = audit_publicly(forged)
+        if certificate.draws is False:
+            break
+    assert certificate.holds
+    assert not certificate
+    forged.save(tmp_path / "forged.json")
+    forged.sanitise(tmp_path / "people.csv", tmp_path / "forged.csv")
+    assert run(["audit", str(tmp_path / "forged.json"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["certificate"]["holds"] is False
+    assert run(["audit", str(tmp_path / "forged.json")]) == 1
+    assert "BROKEN" in capsys.readouterr().out
+    assert run(["report", str(tmp_path / "forged.json"), "--public", "-o", str(tmp_path / "report.html")]) == 1
+    assert "BROKEN" in capsys.readouterr().out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Broken." in page
+    assert "Kept." not in page
+    given = [part for name, value in GIVEN.items() for part in (f"--{name}", value)]
+    command = ["publish", str(tmp_path / "forged.csv"), "--protocol", str(tmp_path / "forged.json"), *given]
+    assert run([*command, "-o", str(tmp_path / "folder")]) == 2
+    assert not (tmp_path / "folder").exists()
+    assert "does not keep its promise" in capsys.readouterr().err
 
 
 def rewritten(desk, path, **columns):

@@ -96,7 +96,8 @@ def test_the_public_page_of_a_private_fit_proves_the_promise_on_the_published_co
     assert f"{percent(float(together.max(axis=1).sum()))} best guess right" in text
     share = mutual_information(protocol.channel_on(joint) * joint.p_x) / joint.entropy
     assert (
-        f"{percent(share)} of the information in the released columns is kept" in text.partition("By the published")[2]
+        f"{percent(share)} of the information in the released columns, as rows are read, is kept"
+        in text.partition("By the published")[2]
     )
     assert "for you alone" not in text.lower()
     assert "CANARY" not in text
@@ -155,7 +156,7 @@ def test_with_the_table_the_verdict_is_that_of_the_promise_and_the_exact_one_is_
     assert "Kept. Proven in exact arithmetic on the published counts" in text
     assert "BROKEN" not in text
     assert text.count(EXACT_COUNTS) == 2  # in the proof and with the attackers
-    assert "This is measured on the exact counts of this table and not for publication" in text
+    assert "For you alone: on the exact counts of this table" in text
     assert "the promise is not about" in text
     assert funnel(*asked, "--force") == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -292,6 +293,6 @@ def test_a_robust_private_fit_tells_the_population_from_the_published_counts(fol
     assert all(cells.people <= exact.total + cells.cells for cells in found.rare_cells)
     text = text_of(report_page(public))
     assert f"kept: ε = {found.population_level:.4g}" in text
-    assert "or anything else that these leave open" in text
+    assert "expects of a person what these say or leave open" in text
     table = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town"])
     assert account(protocol, table).population.as_dict() == public.population.as_dict()

@@ -236,11 +236,11 @@ def test_work_says_what_it_does():
 
 
 @pytest.mark.parametrize(("sets", "most"), [(10**9, 8), (2, 10**9)])
-def test_too_many_attackers_are_refused_before_anything_is_counted_in_words_of_the_page(monkeypatch, sets, most):
+def test_too_many_attackers_are_refused_before_anything_is_searched_in_words_of_the_page(monkeypatch, sets, most):
     counts, opened = _wide_counts()
     monkeypatch.setattr(desk, "MOST_FAMILIES", sets)
     monkeypatch.setattr(desk, "MOST_MEASURED", most)
-    monkeypatch.setattr(counts, "used", None)
+    monkeypatch.setattr(desk, "optimise", None)
     with pytest.raises(pf.PrivacyFunnelError, match="3 sets of columns") as refused:
         desk.solve(counts, opened, pf.SRLIP(0.5), None, lambda _: None)
     assert "under “Attackers may know” choose “" in str(refused.value)

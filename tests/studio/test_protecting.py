@@ -151,3 +151,9 @@ def test_both_levels_stand_next_to_the_result(opened):
         assert words in shown
     assert "Proven in exact arithmetic on the published counts" in shown
     assert "For you alone" in shown
+
+
+def test_a_result_says_of_the_own_table_first_what_becomes_of_it(opened):
+    shown = str(page.result_part(solved(opened, pf.LIP(0.3))))
+    own = shown.index("For you alone: in your table")
+    assert own < shown.index("of all cells stay as they are, by the published counts") < shown.index("Released rows")

@@ -1,5 +1,6 @@
 """What people were beside what they are: joined by person, counted, and followed up with everything covered."""
 
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import privacyfunnel as pf
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.raw import as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, OverLimit
 from privacyfunnel.proof.rows_kept import rows_kept
 from privacyfunnel.tables.changes import joined, write_changes
@@ -132,6 +135,73 @@ def test_files_and_frames_are_joined_alike_and_a_second_run_gives_the_same_rows(
 
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
+
+
+FORMS = {
+    "csv": lambda table, path: table.to_csv(path.with_suffix(".csv"), index=False) or path.with_suffix(".csv"),
+    "parquet": lambda table, path: table.to_parquet(path.with_suffix(".parquet")) or path.with_suffix(".parquet"),
+    "pandas": lambda table, path: table,
+    "floats": lambda table, path: table.assign(id=table.id.astype(float), code=table.code.astype(float)),
+    "texts": lambda table, path: table.astype(str),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("other", ["csv", "floats", "parquet"])
+def test_people_and_values_are_known_again_whatever_types_they_come_in(form, other, tmp_path):
+    """17, 17.0 and "17" are one person and one value: nobody is taken for new."""
+    old = then().assign(code=lambda table: table.age % 7)
+    new = now(old).assign(code=lambda table: (table.code + (table.town == "C")) % 7)
+    was = old.set_index("id").code.reindex(new.id)
+    expected = was.fillna(pd.Series(new.code.to_numpy(), index=new.id)).astype(int)
+    source, changes = joined(
+        open_source(FORMS[form](new, tmp_path / "n")), [open_source(FORMS[other](old, tmp_path / "o"))], "id", ["code"]
+    )
+    changed = int((was.notna().to_numpy() & (was.to_numpy() != new.code.to_numpy())).sum())
+    assert (changes.new, changes.changed, changes.gone) == (60, changed, 100)
+    column = Column(name="code", kind="text", labels=("1", "2", "3", "other"), other=True)
+    drawn = np.concatenate([column.encode(batch.column("code")) for batch in source.batches(["code"])])
+    assert drawn.tolist() == column.encode(pa.array(expected.astype(str).tolist())).tolist()
+
+
+def test_what_is_no_number_is_missing_and_midnight_is_its_date_where_tables_are_joined_as_texts():
+    day = datetime(2024, 5, 1)
+    old = pa.table({"id": [1.0, 2.0], "code": [2.5e-7, float("nan")], "day": [day, day + timedelta(hours=1)]})
+    new = pd.DataFrame({"id": ["1", "2", "3"], "code": ["a", "b", "c"], "day": ["e", "f", "g"]})
+    source, _ = joined(open_source(new), [open_source(old)], "id", ["code", "day"])
+    (batch,) = source.batches(["code", "day"])
+    assert batch.column("code").to_pylist() == [as_text(old["code"].combine_chunks())[0].as_py(), None, "c"]
+    assert batch.column("day").to_pylist() == [*as_text(old["day"].combine_chunks()).to_pylist(), "g"]
+
+
+def test_who_was_released_and_is_in_no_table_of_then_is_refused_with_the_number(tmp_path):
+    """Their values of then would be taken from today's table, whatever their row was drawn from."""
+    old, new, rows, _, _, second = released_before(tmp_path)
+    followed = new[new.id.isin(old.id)]
+    second.sanitise(followed, was=old, released=rows, person="id")
+    with pytest.raises(InvalidTable, match="of 40 people in the table who are not in every table of then"):
+        second.sanitise(followed, was=old[~old.id.isin(followed.id.iloc[:40])], released=rows, person="id")
+
+
+def test_who_keeps_their_row_is_counted_for_people_and_not_for_what_rare_combinations_are_read_as(tmp_path):
+    old = then().assign(town=lambda table: table.town.where(np.arange(ROWS) > 60, "D"))  # some of them move
+    new = now(old)
+    both, _ = joined(open_source(new), [open_source(old)], "id", ["town"])
+    joint = pf.Joint.from_table(both, "ill", ["town", "town now"], at_least=40)
+    first = pf.optimise(pf.Joint.from_table(old, "ill", ["town"]), pf.LIP(0.1))
+    second = pf.optimise(joint, pf.LIP(0.5), after=first, keep_rows=True)
+    kept = rows_kept(second, joint.before_gathering)
+    was = old.set_index("id").town.reindex(new.id).to_numpy()
+    moved = pd.notna(was) & (was != new.town.to_numpy())
+    assert len(joint.codes) < len(joint.before_gathering.codes)
+    assert kept.changed == Fraction(int(moved.sum()), len(new))
+    old.to_csv(tmp_path / "old.csv", index=False)
+    again = {"remember": tmp_path / "people.key", "person": "id"}
+    first.sanitise(old, **again)
+    stay = second.sanitise(new, tmp_path / "open.csv", was=old, **again).remembered.stay
+    assert stay.changed == moved.sum()
+    assert stay.changed_kept / stay.changed == pytest.approx(float(kept.of_changed), abs=0.1)
+    assert stay.unchanged_kept / stay.unchanged == pytest.approx(float(kept.of_unchanged), abs=0.03)
 
 
 def test_a_table_of_then_that_is_not_what_was_released_is_refused_with_the_number(tmp_path):

@@ -116,3 +116,78 @@ def test_columns_of_mixed_values_and_names_twice_are_refused_by_name_only():
         pf.Joint.from_table(mixed, "ill", ["odd"])
     with pytest.raises(InvalidTable, match="twice"):
         pf.Joint.from_table(pandas.DataFrame([["yes", 1]], columns=["ill", "ill"]), "ill")
+
+
+TYPED = pa.table(
+    {
+        "ill": CONTENT["ill"],
+        "district": [f"{d}" for d in rng.integers(1, 4, N)],  # texts of digits
+        "rate": [f"{r}" for r in rng.choice([0.5, 1.0], N)],
+        "size": pa.array(rng.integers(1, 4, N), pa.int8()),
+        "born": pa.array(rng.choice(["2001-02-03", "2002-03-04"], N)).cast(pa.date32()),
+        "age": pa.array(rng.integers(20, 80, N), pa.int16()),  # will be cut into ranges, which are texts
+    }
+)
+NAMES = ["district", "rate", "size", "born", "age"]
+
+
+@pytest.fixture(scope="module")
+def typed():
+    joint = pf.Joint.from_table(TYPED, "ill", NAMES, dates={"born": "day"}, bins={"age": 2})
+    return pf.optimise(joint, pf.LIP(0.5), objective="faithful", time_limit=5)
+
+
+def test_columns_of_arrow_come_back_in_their_types(typed):
+    released = typed.sanitise(TYPED, seed=1)
+    own = {name: TYPED.schema.field(name).type for name in NAMES[:-1]}
+    assert {name: released.schema.field(name).type for name in NAMES[:-1]} == own
+    assert released.schema.field("age").type == pa.string()
+    assert set(released["district"].to_pylist()) == {"1", "2", "3"}
+    assert {float(rate) for rate in released["rate"].to_pylist()} == {0.5, 1.0}
+    assert pf.estimate(released, typed, of="district", rows="fitted").as_dict()["tables"]  # and is read as before
+
+
+def test_columns_of_polars_come_back_in_their_types(typed):
+    polars = pytest.importorskip("polars")
+    frame = polars.from_arrow(TYPED).with_columns(polars.col("district").cast(polars.Enum(["1", "2", "3"])))
+    released = typed.sanitise(frame, seed=1)
+    assert {name: released.schema[name] for name in NAMES[:-1]} == {name: frame.schema[name] for name in NAMES[:-1]}
+    assert released.schema["age"] == polars.String
+
+
+def test_columns_of_pandas_come_back_in_their_types(typed):
+    pandas = pytest.importorskip("pandas")
+    frame = TYPED.to_pandas().astype({"rate": "category"})
+    released = typed.sanitise(frame, seed=1)
+    assert all(isinstance(district, str) for district in released["district"])
+    assert released["size"].dtype == "int8"
+    assert isinstance(released["rate"].dtype, pandas.CategoricalDtype)
+    assert set(map(type, released["age"])) == {str}
+
+
+def test_columns_of_parquet_files_come_back_in_their_types_and_those_of_text_files_have_none(typed, tmp_path):
+    import pyarrow.csv as pa_csv
+    import pyarrow.parquet as pq
+
+    pq.write_table(TYPED, tmp_path / "in.parquet")
+    pa_csv.write_csv(TYPED, tmp_path / "in.csv")
+    for name, kind in (("in.parquet", pa.string()), ("in.csv", pa.int64())):
+        typed.sanitise(tmp_path / name, tmp_path / "out.parquet", force=True)
+        assert pq.read_schema(tmp_path / "out.parquet").field("district").type == kind
+
+
+def test_a_model_writes_columns_in_their_types():
+    from privacyfunnel.tables.counting import count_table
+    from privacyfunnel.tables.wide.fit import fit_wide
+
+    joint = count_table(TYPED, "ill", ["district", "size"]).joint
+    released = fit_wide(joint, pf.LIP(0.5), 1.0, seconds=0).sanitise(TYPED, seed=1)
+    assert released.schema.types == [pa.string(), pa.int8()]
+
+
+def test_a_transformer_gives_columns_in_their_types():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    frame = pandas.DataFrame({"district": TYPED["district"].to_pylist()})
+    found = pf.PrivacyFunnel(epsilon=0.5).fit(frame, TYPED["ill"].to_pylist()).transform(frame)
+    assert all(isinstance(district, str) for district in found["district"])

@@ -6,6 +6,9 @@ from scipy.stats import chi2
 
 import privacyfunnel as pf
 from privacyfunnel.attacks.by_tables import tell_most
+from privacyfunnel.distribution import laplace_split
+from privacyfunnel.distribution.fitting import _Table, fitted_model
+from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput
@@ -16,9 +19,7 @@ from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.rule import listed_plan, plan_of
 from privacyfunnel.tables.wide import marginals
 from privacyfunnel.tables.wide.fit import fit_wide
-from privacyfunnel.tables.wide.fitting import _Table, fitted_model
 from privacyfunnel.tables.wide.marginals import (
-    Marginals,
     counted,
     distance_from_independence,
     exact_marginals,
@@ -54,7 +55,7 @@ def spent(monkeypatch):
 
 @pytest.mark.parametrize("pairs_each", [1.0, 5.0])
 def test_all_noise_together_is_worth_the_epsilon_that_was_given(spent, monkeypatch, pairs_each):
-    monkeypatch.setattr(marginals, "PAIRS_EACH", pairs_each)
+    monkeypatch.setattr(laplace_split, "PAIRS_EACH", pairs_each)
     joint = pf.Joint(people())
     private_marginals(joint, 0.7)
     total = 0.0
@@ -176,12 +177,21 @@ def test_noise_of_any_size_makes_a_model_or_is_refused():
         try:
             weights = fitted_model(tables).weights()
         except InvalidInput:
-            assert np.mean([one.sum(axis=1) for one in singles], axis=0).min() <= 0
+            cells = [table[0].size for table in (*singles, *pairs.values())]
+            deviation = 1 / np.sqrt(sum(1 / (number * 2 * scale**2) for number in cells))
+            seen = np.minimum(np.mean([one.sum(axis=1) for one in singles], axis=0), tables.people)
+            assert seen.min() <= 2.001 * deviation
         else:
             assert (weights >= 0).all()
             assert weights.sum() > 2**58
             found += 1
     assert found > 20
+
+
+def test_noise_that_hides_the_secret_makes_no_model_whatever_numbers_it_comes_out_as():
+    people = Marginals(1_000, (2, 2), (np.full((2, 2), 40_000),) * 2, {}, (1_000.0**2,) * 2, 0.0)
+    with pytest.raises(InvalidInput, match="too rare to show through the noise"):
+        fitted_model(people)
 
 
 def test_a_rare_value_has_nearly_the_share_of_everybody_if_noise_hides_its_own():
@@ -331,3 +341,11 @@ def test_a_parity_that_no_pair_shows_is_seen_by_who_counts_three_columns():
     least, most = tell_most(codes, rng.random(4_000) < 0.5, ("a", "b", "c", "d"))
     assert least.lift + 4 * least.error > 1
     assert most.lift - 4 * most.error < 1
+
+
+def test_of_a_value_that_none_of_the_attacked_people_has_nothing_is_found():
+    codes = np.random.default_rng(0).integers(0, 3, (200, 2))
+    known = np.random.default_rng(0).permutation(200)[0]  # tell_most attacks the second half of this order
+    least, most = tell_most(codes, np.arange(200) == known, ("a", "b"))
+    assert (least.lift, most.lift) == (1.0, 1.0)
+    assert least.error == most.error == np.inf

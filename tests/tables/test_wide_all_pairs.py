@@ -7,11 +7,11 @@ import pytest
 from tests.tables.test_wide import SIZES, people
 
 import privacyfunnel as pf
+from privacyfunnel.distribution.fitting import fitted_model
+from privacyfunnel.protocols.wide.column_counts import column_counts
 from privacyfunnel.tables.wide import all_pairs
 from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
-from privacyfunnel.tables.wide.column_counts import column_counts
 from privacyfunnel.tables.wide.fit import fit_wide
-from privacyfunnel.tables.wide.fitting import fitted_model
 from privacyfunnel.tables.wide.marginals import counted, exact_marginals, private_marginals
 
 PAIRS = list(itertools.combinations(range(len(SIZES)), 2))

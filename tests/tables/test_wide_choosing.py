@@ -7,6 +7,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.laplace_split import LaplaceNoise
 from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.tables.wide import choosing, fit
@@ -93,7 +94,7 @@ def test_what_was_spent_on_choosing_is_not_spent_again(monkeypatch):
     monkeypatch.setattr(fit, "private_marginals", lambda joint, epsilon: found.append(epsilon) or real(joint, epsilon))
     protocol = fit_wide(with_secret(pf.Joint(table_from(1, 20_000))), pf.LIP(0.5), 1.0, spent=0.05, delta=0)
     assert protocol.epsilon == 1.0
-    assert protocol.noise is None
+    assert protocol.noise == LaplaceNoise(0.05)
     assert found[0] <= 0.95
     assert found[0] == pytest.approx(0.95)
 

@@ -34,7 +34,7 @@ def test_groups_of_a_noisy_model_lie_further_inside_than_is_promised():
 def test_lists_of_a_noisy_model_lie_further_inside_than_groups(epsilon, share, delta):
     protocol = fit_wide(joint_in_which_two_columns_tell(), pf.LIP(0.2), epsilon, delta=delta)
     assert protocol.redrawn_by == "program"
-    assert (protocol.noise is None) is (epsilon is None or delta == 0)
+    assert bool(protocol.delta) is (epsilon is not None and delta != 0)
     plan, listed = protocol.plan, protocol.plan.listed.by_target()
     prior = plan.weights[1].sum() / plan.W.sum()
     told = np.add.reduceat(listed.mass * (plan.weights[1] / plan.W)[listed.cells], listed.start[:-1]) / listed.total()

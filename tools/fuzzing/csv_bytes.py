@@ -91,7 +91,7 @@ def _unchanging(joint: pf.Joint) -> Protocol:
     identity = Channel(n, np.arange(n + 1), every.copy(), np.full(n, UNIT))
     marginal = np.where(every == 0, UNIT, 0)
     block = Block(joint.columns, joint.codes, identity, every, marginal)
-    return Protocol(pf.LIP(1.0), (block,), 0.0, 0.0, 0.0, "by hand", joint.secret)
+    return Protocol(pf.LIP(1.0), block, 0.0, 0.0, 0.0, "by hand", joint.secret)
 
 
 def mutated(data: bytes, longest: int, seed: int) -> bytes:

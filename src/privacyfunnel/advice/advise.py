@@ -43,8 +43,8 @@ SLOWEST = 10.0
 """Seconds that pass for each of processor time, at most, before a busy machine is not waited for."""
 
 FOR_YOU_ALONE = (
-    "These figures are exact, so they are for you alone. Columns that somebody picks by them tell a little about the "
-    "people, which ε₀ does not cover; --columns auto picks privately, for a part of ε₀."
+    "For you alone: these figures are exact. Columns that somebody picks by them tell a little about the people, which "
+    "ε₀ does not cover; --columns auto picks privately, for a part of ε₀."
 )
 
 

@@ -103,6 +103,12 @@ class Coarsening:
     """What keeps most first."""
     left_out: tuple[str, ...]
     """Columns that are not released."""
+    _people: People = field(repr=False)
+    _places: Places = field(repr=False)
+
+    def of(self, counted: Counted) -> Counted:
+        """Other counts of the same columns, read in this way."""
+        return picked(counted, self._people, self._places)
 
     @property
     def merged(self) -> bool:
@@ -163,11 +169,11 @@ def coarsen(
         raise InvalidInput(f"there are groups for {absent[0]!r}, which is not an attribute")
     fitted = tuple(checked_groups(FittedColumn(column, ""), given.get(column.name, {})) for column in joint.columns)
     counted = Counted(joint, (), fitted, ())
-    return merged(counted, counted, notion, seconds)[1]
+    return coarsened(counted, notion, seconds)
 
 
-def merged(counted: Counted, seen: Counted, notion: Notion, seconds: float) -> tuple[Counted, Coarsening]:
-    """The table with columns read so that most is kept, by what is `seen` of it: the same counts, or noisy ones."""
+def coarsened(seen: Counted, notion: Notion, seconds: float) -> Coarsening:
+    """How to read columns so that most is kept, by what is `seen` of a table: its counts, or noisy ones."""
     check_task(seen.joint, notion, 1.0, seconds, None)
     if not takes_known(notion):
         raise InvalidPromise("merging is for srlip and srldp: other promises are to people who know no column")
@@ -175,12 +181,11 @@ def merged(counted: Counted, seen: Counted, notion: Notion, seconds: float) -> t
     with interruptible() as interrupted:
         climb = Climb(seen, people, notion, interrupted)
         best = climb.run(seconds)
-    chosen = picked(counted, people, best)
-    names = chosen.joint.attributes
-    gone = tuple(name for name in counted.joint.attributes if name not in names)
+    joint = picked(seen, people, best).joint
+    gone = tuple(name for name in seen.joint.attributes if name not in joint.attributes)
     ways = sorted(climb.measured.values(), key=lambda way: -(way.kept or 0.0))
     kept, as_read = climb.measured[best], climb.measured[climb.as_read]
-    return chosen, Coarsening(chosen.joint, counted.joint, notion, kept, as_read, tuple(ways), gone)
+    return Coarsening(joint, seen.joint, notion, kept, as_read, tuple(ways), gone, people, best)
 
 
 @dataclass(eq=False)

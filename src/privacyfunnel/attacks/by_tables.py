@@ -9,6 +9,7 @@ A model that misses how some columns go with the secret together, as in a parity
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -68,6 +69,8 @@ def _by(
     share = (having + PRIOR_PEOPLE * overall) / (np.bincount(cell[known], minlength=number) + PRIOR_PEOPLE)
     ranked = attacked[np.argsort(share[cell[attacked]], kind="stable")]
     extreme, prior = max(1, round(EXTREME * len(ranked))), float(secret[attacked].mean())
+    if not prior:  # of a value that nobody of these has, nothing can be found
+        return [Told(names, 1.0, math.inf)]
     told = []
     for rows in (ranked[:extreme], ranked[-extreme:]):
         found = float(secret[rows].mean())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from privacyfunnel.attacks.by_tables import Told, tell_most
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.randomness import Randomness
+from privacyfunnel.protocols.own_table import OwnRows, OwnTable
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import belief
 from privacyfunnel.tables.public_part import secret_numbers
@@ -106,6 +107,17 @@ def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
         )
         for s in (about if len(labels) > TWO else about[-1:])
     )
+
+
+def own_table_of(protocol: WideProtocol, joint: Joint) -> OwnTable:
+    """What becomes of the people of `joint` in one trial release."""
+    x = np.repeat(np.arange(joint.n_x), joint.weights.astype(np.int64).sum(axis=0))
+    before, sizes = joint.codes[x], protocol.model.sizes
+    cells = np.ravel_multi_index(tuple(before.T), sizes)
+    drawn = Redrawing(protocol.plan).drawn(np.asarray(cells), Randomness.secure())
+    own = OwnRows(protocol.columns)
+    own.add(before, np.stack(np.unravel_index(drawn, sizes), axis=1))
+    return own.own_table()
 
 
 def calibration_of(predicted: Vector, secret: NDArray[np.bool_], seed: int = 0) -> tuple[Calibrated, ...]:

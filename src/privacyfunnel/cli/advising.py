@@ -1,17 +1,19 @@
-"""What fit says of wide tables before it searches, and what --columns auto and --coarsen auto take of it."""
+"""What fit says of wide tables once it is done, and what --columns auto and --coarsen auto take of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.advise import FOR_YOU_ALONE, Advice, Asked, Subset, advice_on, rare_share
 from privacyfunnel.cli import show
+from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.too_fine import FEW, MUCH
@@ -31,7 +33,7 @@ CoarsenOption = Annotated[
     ),
 ]
 WIDE = 6
-"""Columns: with more, advice comes before the search."""
+"""Columns: with more, there may be advice."""
 MOST_CARRIERS = 12
 """Columns that a table on a terminal lists by what they tell about the secret."""
 
@@ -79,18 +81,17 @@ def advice_for(counted: Counted, asked: Asked, private: bool) -> Advice | None:
         return advice_on(counted, asked, private)
 
 
-def say(advice: Advice) -> None:
-    """The advice, for people."""
-    screen = show.console()
-    screen.print(advice.words(), markup=False)
-    screen.print(carriers_table(advice))
+def say(advice: Advice, screen: Console) -> None:
+    """The advice, for the steward alone: it is measured on the table."""
+    if advice.private:
+        screen.print(marked(FOR_YOU_ALONE), markup=False)
+    screen.print(marked(advice.words()), markup=False)
+    screen.print(marked_table(carriers_table(advice)))
     if advice.proposals:
-        screen.print(proposals_table(advice))
+        screen.print(marked_table(proposals_table(advice)))
     for proposal in advice.proposals:
         if not proposal.option.startswith("--c"):
-            screen.print(f"{_named(advice, proposal)}: {proposal.option}", markup=False, soft_wrap=True)
-    if advice.private:
-        screen.print(FOR_YOU_ALONE, markup=False)
+            screen.print(marked(f"{_named(advice, proposal)}: {proposal.option}"), markup=False, soft_wrap=True)
 
 
 def carriers_table(advice: Advice) -> Table:
@@ -140,8 +141,3 @@ def _kept(proposal: Subset) -> str:
     kept = f"{proposal.information_kept:.1%} of the information"
     cells = "" if proposal.cells_unchanged is None else f"{proposal.cells_unchanged:.1%} of cells, "
     return f"{least}{cells}{kept}"
-
-
-def data(advice: Advice | None) -> dict[str, Any]:
-    """The advice, for machines."""
-    return {"advice": advice.as_dict() if advice is not None else None}

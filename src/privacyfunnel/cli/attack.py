@@ -15,6 +15,7 @@ from privacyfunnel.attacks.bayes import Attacker
 from privacyfunnel.attacks.from_protocol import Named
 from privacyfunnel.attacks.learned import Learned
 from privacyfunnel.attacks.repetition import Repeated, repeated
+from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, MissingExtra
 from privacyfunnel.protocols.protocol import Protocol
@@ -55,17 +56,17 @@ def attack_report(protocol: Protocol, joint: Joint) -> AttackReport:
 
 
 def show_attack(screen: Console, found: AttackReport) -> None:
-    """Four tables: the Bayes attackers, the learned ones, repeated releases, and what the protocol tells by itself."""
-    screen.print(_bayes(found.attack))
+    """For the steward alone: the Bayes attackers, the learned ones, repeated releases, and the protocol by itself."""
+    screen.print(marked_table(_bayes(found.attack)))
     for one in found.attack.each:
-        screen.print(f"  {one.words()}", markup=False)
+        screen.print(marked(one.words()), markup=False)
     if found.attack.learned is not None:
-        screen.print(_learned(found.attack.learned, found.attack.blind))
-    screen.print(_repeated(found.repeated))
+        screen.print(marked_table(_learned(found.attack.learned, found.attack.blind)))
+    screen.print(marked_table(_repeated(found.repeated)))
     if found.attack.named:
-        screen.print(_named(found.attack.named))
+        screen.print(marked_table(_named(found.attack.named)))
     for remark in found.remarks:
-        screen.print(remark, markup=False)
+        screen.print(marked(remark), markup=False)
 
 
 def _bayes(found: Attack) -> Table:

@@ -12,6 +12,7 @@ from rich.console import Console
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.cli import following, found_follow_up, options, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
+from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
@@ -57,7 +58,7 @@ def audit(
     Example: funnel audit protocol.json --table people.csv
     """
     if is_wide(protocol):
-        from privacyfunnel.cli.wide import audit_wide
+        from privacyfunnel.cli.wide_audit import audit_wide
 
         audit_wide(protocol, table, attack, json)
         return
@@ -142,12 +143,12 @@ def _show_follow_up(
         screen.print(_verdict(promised), style="bold")
         screen.print(f"Promise, for everything released together: {follow_up.notion.words()}", markup=False)
         for whose, certificate, own in found:
+            steward = certificate is not promised
             if whose:
-                screen.print(whose, style="bold")
-            if certificate is not promised:
-                screen.print(_beside(certificate))
-            for line in found_follow_up.level_lines(own):
-                screen.print(line, markup=False)
+                screen.print(marked(whose) if steward else whose, style="bold")
+            lines = [*([_beside(certificate)] if steward else []), *found_follow_up.level_lines(own)]
+            for line in lines:
+                screen.print(marked(line) if steward else line, markup=False)
         for line in ([told.words()] if told is not None else []) + not_proven(follow_up.noise is not None):
             screen.print(line, markup=False)
     if not promised:
@@ -202,11 +203,13 @@ def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attac
         screen.print(line, markup=False)
     if exact is not None:
         if public is not None:
-            screen.print(EXACT_COUNTS, style="bold")
-            screen.print(_beside(exact.certificate))
+            screen.print(marked(EXACT_COUNTS), style="bold")
+            screen.print(marked(_beside(exact.certificate)))
+            for line in show.uncovered_lines(exact.joint, public.joint):
+                screen.print(line, markup=False)
         else:
             screen.print(_secret_line(protocol.secret, exact.joint.n_s), markup=False)
-        _show_audit(screen, exact)
+        _show_audit(screen, exact, steward=public is not None)
     if attacked is not None:
         show_attack(screen, attacked)
 
@@ -224,18 +227,20 @@ def _beside(certificate: Certificate) -> str:
     return f"{'Within' if certificate else 'Beyond'} what is promised for the published counts: {certificate.reason}."
 
 
-def _show_audit(screen: Console, audit: _Audit) -> None:
+def _show_audit(screen: Console, audit: _Audit, steward: bool = False) -> None:
+    """What was checked on some counts: those that the promise is about, or the exact ones beside these."""
     certificate = audit.certificate
-    for one in certificate.levels if len(certificate.levels) > 1 or certificate.notion.beliefs_limited else ():
-        screen.print(f"  {one.words()}", markup=False)
-    screen.print(_draws_line(certificate))
+    several = len(certificate.levels) > 1 or certificate.notion.beliefs_limited
+    lines = [f"  {one.words()}" for one in certificate.levels] if several else []
+    lines.append(_draws_line(certificate, steward))
     if certificate.worst is not None:
         lift = certificate.worst.lift
         about = f" ≈ {float(lift):.6g}" if lift is not None else ""
-        screen.print(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}{about}.")
-    for line in show.about_table(audit.certificate.notion):
-        screen.print(line, markup=False)
-    screen.print(show.findings_table(audit.findings))
+        lines.append(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}{about}.")
+    table = show.findings_table(audit.findings)
+    for line in lines + show.about_table(certificate.notion):
+        screen.print(marked(line.strip()) if steward else line, markup=False)
+    screen.print(marked_table(table) if steward else table)
 
 
 def _secret_line(name: str, values: int) -> str:
@@ -245,11 +250,13 @@ def _secret_line(name: str, values: int) -> str:
     return f"Secret: {name}, with {values:,} values as the protocol reads it."
 
 
-def _draws_line(certificate: Certificate) -> str:
-    """What may be done with rows that hold values never seen."""
+def _draws_line(certificate: Certificate, beside: bool) -> str:
+    """What may be done with rows that hold values never seen; on counts that the promise is not about, what they do."""
     if certificate.draws is None:
         return "Values never seen when fitting: refused, since no draw is known to keep the promise for them."
     kept = "keep the promise, too, whoever they belong to" if certificate.draws else "could BREAK the promise"
+    if beside:
+        kept = f"are {'within' if certificate.draws else 'beyond'} what is promised for the published counts"
     return f"Values never seen when fitting: rows drawn for them (--unseen draw) {kept}."
 
 

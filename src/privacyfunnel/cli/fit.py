@@ -5,22 +5,33 @@ from __future__ import annotations
 import shlex
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
-from privacyfunnel.cli import advising, following, found_follow_up, knowing, merging, options, reading_columns, show
+from privacyfunnel.cli import (
+    advising,
+    following,
+    found_follow_up,
+    knowing,
+    merging,
+    options,
+    reading_columns,
+    show,
+    steward_only,
+)
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.cli.promising import Asked as Promised
 from privacyfunnel.cli.sought import CountsAsked, Sought, as_fitted, for_population, to_improve, without_threshold
-from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.optimiser.program.state import noticing_stops
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.for_steward import ForSteward
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.tables.writing import check_output
 
@@ -152,7 +163,7 @@ def fit(
     --epsilon 0.8 --after protocol.json -o second.json
     """
     check_output(output, force, (table, domain, improve, after, *(released or ()), *(was or ())))
-    past = advice = coarser = own = None
+    past = coarser = steward = advise = None
     if model:
         from privacyfunnel.cli.wide import check_options
 
@@ -216,11 +227,10 @@ def fit(
             counts = counts.less(spent)
             asked = asked.with_the_rest_of(time_limit, merging.SHARE, coarser.left_out)
         elif past is None and not model:
-            advice = advising.advice_for(counted, asked.for_advice(counts.at_least), counts.private is not None)
+            wanted, private_fit = asked.for_advice(counts.at_least), counts.private is not None
+            advise = partial(advising.advice_for, asked=wanted, private=private_fit)
         if not json:
             show.console().print(show.columns_table(counted))
-            if advice is not None:
-                advising.say(advice)
             if coarser is not None:
                 merging.say(coarser)
         if model:
@@ -228,8 +238,10 @@ def fit(
 
             fit_model(counted, cast(Notion, promise), counts, auto.columns, time_limit, output, force, json)
             return
-        with show.working("adding noise to counts" if counts.private is not None else "merging rare combinations"):
-            own, counted = counted.joint, counts.of(counted)
+        steward = ForSteward(counted)
+        what = "adding noise to counts" if counts.private is not None else "merging rare combinations"
+        with steward_only.also_if_refused(steward, advise, json), show.working(what):
+            counted = counts.of(counted)  # exact ones are out of reach from here on
     if not json:
         show.slow_secret(counted.joint.n_s, time_limit)
     if past is not None:
@@ -238,17 +250,21 @@ def fit(
     costs = knowing.costs_for(counted.joint, asked.known_of(), time_limit)
     if not json:
         knowing.say(costs)
-    found = _search(asked, counted, own)
+    found = _search(asked, counted)
     finer = merging.level_for_finer(coarser, found.protocol)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         found.protocol.save(output, force=force)
+    own, advice = steward_only.told(steward, found.protocol, advise)
     if json:
-        advised = {**advising.data(advice), **knowing.data(costs), **merging.data(coarser, finer)}
-        show.as_json({"protocol": str(output), **data(found), **advised})
+        alone = {"steward_only": {"own_table": own.data, "advice": advice.data}}
+        advised = {**knowing.data(costs), **merging.data(coarser, finer)}
+        show.as_json({"protocol": str(output), **alone, **data(found), **advised})
         return
     some = ["--where", where] if where is not None else []
     again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
+    advice.say()
+    own.say()
     screen = show.console()
     for part in (*told(found), *filter(None, [merging.level_words(finer)])):
         screen.print(part, markup=False)
@@ -256,11 +272,11 @@ def fit(
     screen.print(again, markup=False, soft_wrap=True)  # a line that can be copied
 
 
-def _search(asked: Sought, counted: Counted, own: Joint | None) -> Found:
+def _search(asked: Sought, counted: Counted) -> Found:
     begun = time.monotonic()
     with show.search_progress(asked.objective) as progress, noticing_stops() as stopped:
         protocol, wish = asked.best(counted.joint, progress)
     seconds = time.monotonic() - begun
     late = asked.time_limit is not None and seconds >= asked.time_limit
     with show.working("measuring what was found"):
-        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late), own)
+        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late))

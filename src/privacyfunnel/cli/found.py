@@ -11,7 +11,6 @@ from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.one_column import OneColumn, one_column
 from privacyfunnel.cli import show
-from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.estimates.error_wish import ErrorWish
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.optimiser.smallest_epsilon import Wish
@@ -21,7 +20,6 @@ from privacyfunnel.proof.over_population import PopulationFindings, population_f
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
 from privacyfunnel.protocols.miscounting import counting_words
-from privacyfunnel.protocols.own_table import OwnTable, own_table
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.untold import Untold, untold_shares
 from privacyfunnel.protocols.variants import without_variants
@@ -31,7 +29,7 @@ from privacyfunnel.tables.too_fine import Fineness, fineness
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The protocol, and what was measured of it on the table."""
+    """The protocol, and what was measured of it on the counts that it was fitted on: noisy ones, or all is exact."""
 
     counted: Counted
     protocol: Protocol
@@ -47,8 +45,6 @@ class Found:
     everything: Everything | None
     expected: ExpectedErrors | None
     """Where the protocol is for readers of any table."""
-    own: OwnTable | None
-    """What it leaves of the steward's own table, which is for the steward alone."""
 
     @classmethod
     def of(
@@ -57,9 +53,8 @@ class Found:
         protocol: Protocol,
         wish: Wish | ErrorWish | None,
         ending: show.Ending,
-        own: Joint | None = None,
     ) -> Found:
-        """Measure a protocol on the counts that it was fitted on and, if that is at hand, on the steward's table."""
+        """Measure a protocol on the counts that it was fitted on."""
         joint, robustly = counted.joint, protocol.notion.confidence is not None
         return cls(
             counted,
@@ -77,7 +72,6 @@ class Found:
             exposure(protocol, joint),
             everything(protocol),
             expected_errors(protocol, joint) if protocol.precision is not None else None,
-            own_table(protocol, own) if own is not None else None,
         )
 
 
@@ -85,7 +79,6 @@ def data(found: Found) -> dict[str, Any]:
     """All of it for machines."""
     protocol, population = found.protocol, found.population
     return {
-        "steward_only": {"own_table": found.own.as_dict() if found.own else None},
         "columns": show.columns_data(found.counted),
         "not_used": found.counted.dropped,
         "identifiers": found.counted.identifiers,
@@ -113,8 +106,7 @@ def data(found: Found) -> dict[str, Any]:
 def told(found: Found) -> list[RenderableType]:
     """All of it for people, what matters most to them last."""
     protocol, joint, measured = found.protocol, found.counted.joint, found.findings
-    lines: list[RenderableType] = [found.own.words()] if found.own is not None else []
-    lines += show.dropped_lines(found.counted)
+    lines: list[RenderableType] = [*show.dropped_lines(found.counted)]
     if found.wish is not None:
         lines.append(found.wish.words())
     lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")

@@ -84,7 +84,7 @@ def data(found: FoundFollowUp) -> dict[str, Any]:
         "expected_errors": expected_errors(protocol, found.counted.joint).as_dict()
         if _counted(found.counted.joint)
         else None,
-        "changes": found.past.changes.as_dict() if found.past.changes is not None else None,
+        "steward_only": {"changes": found.past.changes.as_dict() if found.past.changes is not None else None},
         "rows_before": found.kept.as_dict() if found.kept is not None else None,
         "fidelity": protocol.fidelity,
         "fidelity_bound": protocol.fidelity_bound,
@@ -98,7 +98,7 @@ def measured(protocol: FollowUp, certificate: Certificate, levels: tuple[LevelOf
         "promise": protocol.notion.words(),
         "notion": protocol.notion.as_dict(),
         "level": certificate.level,
-        "holds": certificate.holds,
+        "holds": bool(certificate),
         "levels": [level.as_dict() for level in levels],
         "kept_bits": protocol.utility / NATS_PER_BIT,
         "upper_bound_bits": protocol.upper_bound / NATS_PER_BIT,
@@ -114,7 +114,7 @@ def told(found: FoundFollowUp) -> list[str]:
         lines.append(published.words())
     lines += [*level_lines(found.levels), _kept(protocol), _people(found)]
     if found.past.changes is not None:
-        lines.append(found.past.changes.words())
+        lines.append(f"For you alone: {found.past.changes.words()}")
     if found.kept is not None:
         lines.append(found.kept.words())
     if _counted(found.counted.joint):

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from privacyfunnel.cli import options, show
+from privacyfunnel.cli.steward import marked_table
 from privacyfunnel.errors import InvalidInput, InvalidLedger
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger, read_ledger
@@ -70,8 +71,8 @@ def _content(found: Ledger, files: int | None) -> dict[str, Any]:
         "head": found.lines.head,
         "torn_bytes": found.lines.torn,
         "limit": found.limit.as_dict() if found.limit is not None else None,
-        "releases": releases,
         **({"verified_files": files} if files is not None else {}),
+        "steward_only": {"releases": releases},
     }
 
 
@@ -81,8 +82,8 @@ def _show(found: Ledger, content: dict[str, Any]) -> None:
         screen.print("No limit is fixed: funnel ledger limit fixes what everything together may come to.")
     else:
         screen.print(f"Everything together must keep {found.limit.name} {found.limit.epsilon:g}.", markup=False)
-    if content["releases"]:
-        screen.print(_table(content["releases"]))
+    if found.releases:
+        screen.print(marked_table(_table(content["steward_only"]["releases"])))
     if found.lines.torn:
         screen.print(f"A last line was torn off by a crash ({found.lines.torn} bytes): the next one replaces it.")
     if "verified_files" in content:

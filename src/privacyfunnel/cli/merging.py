@@ -10,13 +10,14 @@ from rich.table import Table
 
 from privacyfunnel.advice.accepting import CHOOSING
 from privacyfunnel.advice.attackers import takes_known
-from privacyfunnel.advice.merging import USUAL_SECONDS, Coarsening, Way, merged
+from privacyfunnel.advice.merging import USUAL_SECONDS, Coarsening, Way, coarsened
 from privacyfunnel.cli import show
 from privacyfunnel.errors import InvalidInput, InvalidJoint, TooManyAttackers
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.private_counts import MOST_CELLS
+from privacyfunnel.tables.public_part import secret_values
 
 SHARE = 0.5
 """Of the time limit, for this search; the rest is for the protocol."""
@@ -29,7 +30,7 @@ def merged_for(
 ) -> tuple[Counted, Coarsening, float]:
     """The table with columns merged, what was tried, and how much of ε₀ that spent.
 
-    A private fit goes by noisy counts of their own, for a part of ε₀.
+    A private fit goes by noisy counts of their own, for a part of ε₀, and by nothing else.
     """
     if not takes_known(promise):
         raise InvalidInput(
@@ -39,24 +40,26 @@ def merged_for(
     check_task(counted.joint, promise, 1.0, time_limit, None)
     seconds = USUAL_SECONDS if time_limit is None else SHARE * time_limit
     with show.working("looking for what to merge"):
-        if private is None:
-            return *merged(counted, counted, promise, seconds), 0.0
-        joint = counted.joint
-        cells = joint.combinations * max(joint.n_s, math.prod(len(column) for column in joint.secret_columns))
-        if cells > MOST_CELLS:
-            raise InvalidInput(
-                f"--coarsen search goes by noise on each of {cells:,} cells, and does so up to {MOST_CELLS:,}; name "
-                "fewer columns (--attributes), or cut them more coarsely (--bins, --top)"
-            )
-        spent = CHOOSING * private
-        try:
-            seen = counted.safely(spent)
-        except InvalidJoint as trouble:
-            raise InvalidInput(
-                f"--coarsen search chooses by noisy counts for {spent:g} of ε₀, and {trouble}; or say yourself what to "
-                "merge (--bins, --top, --group) and what to release (--attributes)"
-            ) from None
-        return *merged(counted, seen, promise, seconds), spent
+        seen, spent = (counted, 0.0) if private is None else _noisy(counted, CHOOSING * private)
+        found = coarsened(seen, promise, seconds)
+    return found.of(counted), found, spent
+
+
+def _noisy(counted: Counted, spent: float) -> tuple[Counted, float]:
+    """Counts to choose by, which spend this of ε₀."""
+    cells = counted.joint.combinations * len(secret_values(counted.joint))
+    if cells > MOST_CELLS:
+        raise InvalidInput(
+            f"--coarsen search goes by noise on each of {cells:,} cells, and does so up to {MOST_CELLS:,}; name fewer "
+            "columns (--attributes), or cut them more coarsely (--bins, --top)"
+        )
+    try:
+        return counted.safely(spent), spent
+    except InvalidJoint as trouble:
+        raise InvalidInput(
+            f"--coarsen search chooses by noisy counts for {spent:g} of ε₀, and {trouble}; or say yourself what to "
+            "merge (--bins, --top, --group) and what to release (--attributes)"
+        ) from None
 
 
 def say(found: Coarsening) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -13,6 +13,10 @@ from privacyfunnel.errors import InvalidInput
 
 ONCE_WORDS = "Publish this folder, and no other release of these people."
 """What a steward must not overlook."""
+FITTED_WORDS = (
+    "The folder says that these are the rows that the protocol was fitted on. If they are not, say --rows other."
+)
+"""What nobody else knows for sure."""
 
 
 def publish(
@@ -35,6 +39,10 @@ def publish(
     health: Annotated[
         bool, typer.Option("--health", help="Also what HealthDCAT-AP asks for, from [health] in the details.")
     ] = False,
+    rows: Annotated[
+        str | None,
+        typer.Option(help="Which rows these are: fitted (those of the fitted table) or other (default: find out)."),
+    ] = None,
     template: Annotated[
         Path | None, typer.Option(help="Write a template of publish.toml here, to be filled in, and nothing else.")
     ] = None,
@@ -62,13 +70,14 @@ def publish(
     from privacyfunnel.publishing.publish import publish as publish_folder
 
     with show.working("publishing"):
-        made = publish_folder(load_protocol(protocol), released, output, told, force=force)
+        made = publish_folder(load_protocol(protocol), released, output, told, rows=cast(Any, rows), force=force)
     if json:
         show.as_json(made.as_dict())
         return
     screen = show.console()
     screen.print(f"Published {made.rows:,} rows of {', '.join(made.columns)}: {output}.", markup=False)
     screen.print(f"In it: {', '.join(file.name for file in made.files)}.", markup=False)
+    screen.print(FITTED_WORDS if made.fitted else made.counting, markup=False)
     screen.print(ONCE_WORDS, markup=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,10 +13,11 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.report.account import account
+from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import Comparison, compare, epsilons_with
 from privacyfunnel.report.three_risks import three_risks
-from privacyfunnel.tables.auditing import audit_table
+from privacyfunnel.tables.auditing import audited_joint
+from privacyfunnel.tables.for_steward import ForSteward
 from privacyfunnel.tables.writing import check_output, whole_file
 
 
@@ -46,36 +47,51 @@ def report(
     if not public and table is None:
         raise InvalidInput("a report needs --table; a page without it is made with --public")
     check_output(output, force, (protocol, table))
-    loaded, joint, compared = load_protocol(protocol), None, None
-    with show.working("checking the promise in exact arithmetic"):
-        if table is None:
-            about = account(loaded)
-        else:
-            joint, certificate = audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where)
-            about = account(loaded, joint, certificate)
-    if joint is not None and curves:  # of the counts that the protocol was fitted on
-        compared = _curves(loaded, about.public.joint if about.public is not None else joint, time_limit)
-    from privacyfunnel.report.page import report_page  # its charts take a while to load
+    loaded, joint = load_protocol(protocol), None
 
-    name = table.name if table else None
-    with show.working("drawing the page"):
-        page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
+    def page_of(joint: Joint | None) -> tuple[Account, str, dict[str, Any]]:
+        with show.working("checking the promise in exact arithmetic"):
+            about = account(loaded, joint)
+        compared = None
+        if joint is not None and curves:  # of the counts that the protocol was fitted on
+            compared = _curves(loaded, about.public.joint if about.public is not None else joint, time_limit)
+        from privacyfunnel.report.page import report_page  # its charts take a while to load
+
+        name = table.name if table else None
+        with show.working("drawing the page"):
+            page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
+        return about, page, _data(about)
+
+    if table is not None:
+        with show.working(f"counting {table.name}"):
+            joint = audited_joint(loaded, table, delimiter=delimiter, encoding=encoding, where=where)
+    measured = ForSteward(joint).told(page_of) if loaded.noise is not None else page_of(joint)
+    about, page, content = measured if measured is not None else page_of(None)
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
+    broken = about.verdict is not None and not about.verdict
     if json:
-        content, risks = about.as_dict(), {"three_risks": three_risks(about).as_dict()}
-        apart = content.get("steward_only")
-        content |= risks if apart is None else {"steward_only": {**apart, **risks}}
         show.as_json({"report": str(output), **content})
     else:
         screen = show.console()
         told = about.everything
+        if about.verdict is not None and broken:
+            screen.print(f"BROKEN, in exact arithmetic: {about.verdict.reason}.", style="bold", markup=False)
+        if about.measured is not None and about.measured.own is not None:
+            screen.print(about.measured.own.words(), markup=False)
         screen.print(f"Promise: {loaded.notion.words()}{f' {told.whom()}' if told else ''}", markup=False)
         if told is not None:
             screen.print(told.words(), markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
-    if about.verdict is not None and not about.verdict:
+    if broken:
         raise typer.Exit(BROKEN)
+
+
+def _data(about: Account) -> dict[str, Any]:
+    """All of it for machines."""
+    content, risks = about.as_dict(), {"three_risks": three_risks(about).as_dict()}
+    apart = content.get("steward_only")
+    return content | (risks if apart is None else {"steward_only": {**apart, **risks}})
 
 
 def _curves(protocol: Protocol, joint: Joint, time_limit: float) -> Comparison:

@@ -58,7 +58,8 @@ def run(
             told[step.name] = _do(step, f"{i} of {len(todo)}", recipe.name, log, json)
         log.add("end", digests=digests({name: part / name for step in todo for name in step.makes}))
     if json:
-        show.as_json({"output": str(output), "steps": told, "log": log.lines})
+        own = {name: step.pop("steward_only") for name, step in told.items() if step and "steward_only" in step}
+        show.as_json({"output": str(output), "steps": told, "steward_only": {"log": log.lines, "steps": own}})
         return
     show.console().print(f"Done: {output}. What was done, with versions and digests: {LOG} in it.", markup=False)
 

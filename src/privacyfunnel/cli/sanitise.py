@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 
 from privacyfunnel.cli import following, options, remembering, show
 from privacyfunnel.cli.cluster import on_cluster
+from privacyfunnel.cli.steward import marked
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.any_file import load as load_protocol
@@ -21,7 +21,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.release import sanitise as release_table
-from privacyfunnel.tables.release_note import COUNTING, Release
+from privacyfunnel.tables.release_note import COUNTING, OTHERS, Release
 from privacyfunnel.tables.writing import check_output
 
 
@@ -112,9 +112,11 @@ def sanitise(
     empty = _emptied(loaded)
     if json:
         told = {"internal": str(internal) if internal is not None else None, "emptied": list(empty.columns)}
-        show.as_json({"output": str(output), **asdict(release), **release.metadata(), **told})
+        show.as_json({"output": str(output), **release.as_dict(), **told})
         return
     screen = show.console()
+    if release.own is not None:
+        screen.print(release.own.words(), markup=False)
     order = "in shuffled order" if release.shuffled else "in the order of the table"
     screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
     if release.variant is not None:
@@ -129,7 +131,7 @@ def sanitise(
     if internal is not None:
         screen.print(f"Kept inside, with {person}, for a follow-up: {internal}. Do not publish it.", markup=False)
     if release.drawn:
-        screen.print(f"{release.drawn:,} values not seen when fitting were drawn at random.")
+        screen.print(marked(f"{release.drawn:,} values not seen when fitting were drawn at random."))
     if empty.columns:
         screen.print(empty.words(), markup=False)
     if not release.secure:
@@ -137,7 +139,7 @@ def sanitise(
         return
     if release.remembered is not None:
         for line in remembering.words(release.remembered):
-            screen.print(line, markup=False)
+            screen.print(marked(line), markup=False)
     screen.print(_counting(loaded, release), markup=False)
     if isinstance(loaded, FollowUp):
         screen.print(following.for_readers(protocol, once=release.remembered is None), markup=False)
@@ -207,7 +209,7 @@ def _counting(protocol: Protocol, release: Release) -> str:
         fitted = f"{protocol.people:,} rows" if protocol.people is not None else "other rows"
         return (
             f"These are not the {fitted} that the protocol was fitted on (was that with --where?): counts of released "
-            "rows lean towards those; funnel estimate undoes that."
+            f"rows lean towards those. {OTHERS[0].upper()}{OTHERS[1:]}."
         )
     words = COUNTING[release.objective]
     return f"{words[0].upper()}{words[1:]}."

@@ -22,6 +22,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import printable
 from privacyfunnel.numeric.plain import finite
 from privacyfunnel.promises.notion import Notion, factor
+from privacyfunnel.protocols.everything import uncovered_words
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.miscounting import counting_words, miscount
 from privacyfunnel.protocols.protocol import Objective, Protocol
@@ -178,7 +179,7 @@ def seldom_meant(protocol: Protocol, found: Findings, wished: bool) -> list[str]
             "promise, or other columns, may be worth more."
         )
     elif found.kept_share > 1 - NOTHING:
-        lines.append("Everything is released: the original rows keep this promise as they are, and none is changed.")
+        lines.append("Everything is released: rows as they are read keep this promise, and drawing changes none.")
     if wished and epsilon < TINY_EPSILON:
         lines.append(
             f"ε = {epsilon:g} is next to nothing: so much can be kept while rows say next to nothing about the secret. "
@@ -233,21 +234,22 @@ def untold_line(found: Untold | None) -> str:
 
 def large_domain_line(joint: Joint) -> str:
     """That only large counts were told, of a domain that is too large for noise in every cell or by choice."""
-    told = 0.0 if joint.noise is None else float(joint.noise.counts.sum()) / joint.noise.people
+    told = 0.0 if joint.noise is None else joint.noise.share_told
     return (
         f"The columns have {joint.combinations:,} combinations of values. Noise was added only where there are people, "
         f"and only counts above a threshold are told, so that the fit is (ε₀, δ₀)-private: {joint.n_x:,} combinations, "
-        f"with about {min(1.0, told):.0%} of the people. Everybody else is released as one of these, and what follows "
+        f"with about {told:.0%} of the people. Everybody else is released as one of these, and what follows "
         "is about rows that have one: fewer columns or wider ranges tell of more people."
     )
 
 
-def uncovered_lines(joint: Joint) -> list[str]:
-    """Which values of the secret are too rare for the promise about a row, if any are: their names are not public."""
-    if joint.noise is None or not joint.noise.faint.size:
-        return []
-    rare = ", ".join(str(joint.secret_values[s]) for s in joint.noise.faint.tolist())
-    return [f"For you alone: too rare to show through the noise: {rare}."]
+def uncovered_lines(joint: Joint, published: Joint | None = None) -> list[str]:
+    """Which values of the secret are too rare for the promise about a row, if any are: their names are not public.
+
+    With `published` counts, those of them that are so, by the names that they have in `joint`.
+    """
+    words = uncovered_words((published or joint).noise, joint.secret_values)
+    return [words] if words else []
 
 
 def chosen_line(columns: Sequence[str]) -> str:

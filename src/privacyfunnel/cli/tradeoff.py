@@ -10,6 +10,7 @@ from rich.table import Table
 
 from privacyfunnel.cli import options, reading_columns, show
 from privacyfunnel.cli.promising import Asked
+from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import NATS_PER_BIT, share_kept
 from privacyfunnel.optimiser.optimise import gap_for
@@ -23,8 +24,8 @@ from privacyfunnel.report.curves import EPSILONS
 DEFAULT_EPSILONS = ",".join(f"{epsilon:g}" for epsilon in EPSILONS)
 """Those of the curves in reports."""
 ON_EXACT_COUNTS = (
-    "On the exact counts, for your eyes only: fit adds noise and reads rare combinations as others, which costs some "
-    "more."
+    "All of this is measured on the exact counts. A fit adds noise and reads rare combinations as others, which costs "
+    "some more."
 )
 HEADINGS: dict[Objective, tuple[str, ...]] = {
     "faithful": ("cells unchanged", "rows unchanged", "near cells in part", "at most"),
@@ -80,11 +81,13 @@ def tradeoff(
             {
                 "notion": curve.kind.name,
                 "objective": kept,
-                "entropy_nats": curve.entropy,
                 "columns": show.columns_data(counted),
                 "not_used": counted.dropped,
                 "identifiers": counted.identifiers,
-                "points": [point.as_dict() for point in curve.points],
+                "steward_only": {
+                    "entropy_nats": curve.entropy,
+                    "points": [point.as_dict() for point in curve.points],
+                },
             }
         )
         return
@@ -92,8 +95,8 @@ def tradeoff(
     screen.print(show.columns_table(counted))
     for line in show.dropped_lines(counted):
         screen.print(line, markup=False)
-    screen.print(_render(curve))
-    screen.print(ON_EXACT_COUNTS)
+    screen.print(marked(ON_EXACT_COUNTS))
+    screen.print(marked_table(_render(curve)))
 
 
 def _kind(secrets: list[str], notion: str, ordered: bool) -> Callable[[float], Notion]:

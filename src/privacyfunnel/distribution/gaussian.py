@@ -53,6 +53,29 @@ class GaussianNoise:
         """Whether this much noise has this δ₀, for a promise of `level` about rows."""
         return needed_delta(self.sigma, self.tables, epsilon, level, self.choosing) <= self.delta
 
+    def whatever_expected(self, records: int) -> float:
+        """ε₁: but for a chance of δ₀ the tables are at most e^ε₁ times as likely with one record as with another.
+
+        That is of all pairs of so many possible records at once, so it holds of what is expected after the tables were
+        seen, too. Tables with record r and with r′ have likelihoods whose quotient is exp((S_r − S_r′)/σ²), S_r the sum
+        of what they have in the cells of r beyond other people. That is the sum of K noises, and one more in each cell
+        that r shares with the true record: so S_r − S_r′ is at most K above the sum of at most 2K noises.
+        """
+        from scipy.special import ndtr, ndtri
+
+        s = self.sigma * math.sqrt(2 * self.tables)
+        chance = self.delta / float(records) ** 2  # of each pair, in either order
+        if chance <= 2 * FAR_LESS:
+            return math.inf
+
+        def enough(most: int) -> bool:
+            return float(ndtr((0.5 - most) / s)) * (1 + ROUNDED) + FAR_LESS <= chance
+
+        most = math.ceil(max(0.5 - s * float(ndtri(chance)), s + 0.5))  # the tail is bounded from s on
+        while not enough(most):
+            most += 1
+        return (most - 1 + self.tables) / self.sigma**2 + self.choosing
+
 
 def delta_of(a: float, sigma: float, coordinates: int) -> float:
     """δ(a; K) rounded upwards, for noise in K cells that are moved by 1 each; 1 where it is not small.

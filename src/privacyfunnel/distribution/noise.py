@@ -17,7 +17,7 @@ import numpy as np
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.nearest import nearest
+from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.typing import Integers
 
@@ -85,6 +85,11 @@ class Noise:
         totals, told = self.counts.sum(axis=1), self.codes is None
         noise = FAINT * self.scale * math.sqrt(2 * self.counts.shape[1]) if told else 0.0
         return np.flatnonzero(totals <= noise)
+
+    @property
+    def share_told(self) -> float:
+        """Of the people: those whose combination is told, as far as the counts say."""
+        return 1.0 if self.codes is None else min(1.0, max(0.0, float(self.counts.sum()) / self.people))
 
     @property
     def scale(self) -> float:
@@ -188,9 +193,9 @@ def gathered(
         )
     rare = np.flatnonzero(~kept & (total > 0))
     found = weights[:, kept]
-    places = [j for j, column in enumerate(columns) if column.name in exact]
-    to = nearest(codes[rare], codes[kept], columns, places)
+    to = read_as(codes[rare], codes[kept], columns, near=True, exact=exact)
     if (to < 0).any():
+        places = [j for j, column in enumerate(columns) if column.name in exact]
         lost = len(np.unique(codes[rare[to < 0]][:, places], axis=0))
         raise InvalidJoint(
             f"{lost} of the values of {', '.join(exact)} have too few people to be told, so they cannot stay exact: "

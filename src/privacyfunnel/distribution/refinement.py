@@ -6,9 +6,12 @@ protocol drew from is then known for every value of the finer column; if it is n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from privacyfunnel.distribution.column import OTHER, UNSEEN, Column, Label
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.typing import Integers
 
@@ -25,14 +28,49 @@ def read_from(fine: Column, coarse: Column) -> Integers:
     [0, 0, 1]
     """
     if fine.model_copy(update={"missing": coarse.missing}) == coarse:
-        return np.arange(len(fine))
-    if fine.kind == "bins" and coarse.kind != "bins":
+        found = list(range(len(fine)))
+    elif fine.kind == "bins" and coarse.kind == "bins":
+        ranges = [_bin_within(i, fine, coarse) for i in range(len(fine.edges) - 1)]
+        found = [*ranges, *([_missing(coarse)] if None in fine.labels else [])]
+    elif fine.kind == "bins" or not _others_alike(fine, coarse):
         raise InvalidInput(_apart(fine.name))
-    if fine.kind == "bins":
-        found = [_bin_within(i, fine, coarse) for i in range(len(fine.edges) - 1)]
-        missing = [_missing(coarse)] if None in fine.labels else []
-        return np.array([*found, *missing], dtype=np.int64)
-    return np.array([_place(label, fine, coarse) for label in fine.labels], dtype=np.int64)
+    else:
+        found = [_place(label, fine, coarse) for label in fine.labels]
+    read = np.array(found, dtype=np.int64)
+    _check_missing(fine, coarse, read)
+    return read
+
+
+def codes_in(columns: Sequence[Column], joint: Joint) -> Integers:
+    """The values of X in `joint`, whose columns may be more and finer, by their numbers in these columns; −1: none."""
+    absent = [column.name for column in columns if column.name not in joint.attributes]
+    if absent:
+        raise InvalidInput(f"the distribution has no column {absent[0]!r}, which the protocol is about")
+    places = [joint.attributes.index(column.name) for column in columns]
+    read = [read_from(joint.columns[j], column)[joint.codes[:, j]] for j, column in zip(places, columns, strict=True)]
+    return np.stack(read, axis=1)
+
+
+def _others_alike(fine: Column, coarse: Column) -> bool:
+    """Whether an entry that the finer column reads by its kind is that entry to the coarser one.
+
+    Where it is not, such as 5 and the text "5.0", the coarser one may have put it among the others, or in a group.
+    """
+    same = fine.kind == coarse.kind or {fine.kind, coarse.kind} <= {*DATES}
+    return same or (fine.kind, coarse.kind) == ("integer", "number") or not (coarse.other or coarse.groups)
+
+
+def _check_missing(fine: Column, coarse: Column, found: Integers) -> None:
+    """Refuse a text that means "missing" to one column, if it may be a value, or may have been drawn, by the other."""
+    import pyarrow as pa
+
+    texts = pa.array(sorted({*fine.missing} ^ {*coarse.missing}), pa.string())
+    own, then = fine.encode(texts), coarse.encode(texts)
+    if ((own != UNSEEN) & (found[own] != then)).any():
+        raise InvalidInput(
+            f"in column {fine.name!r} a text means that a value is missing, and did not in the earlier protocol, or "
+            "the other way round, so what that drew from is not known: read it as it was (--missing)"
+        )
 
 
 def _place(label: Label, fine: Column, coarse: Column) -> int:
@@ -72,6 +110,9 @@ def _others(fine: Column, coarse: Column) -> int:
     """Where the rest of a column belongs: to the rest of the coarser one, if that has no value of its own in it."""
     own = {label for label in coarse.labels if label is not None and label != OTHER}
     if not coarse.other or coarse.kind == "bins" or not own <= set(fine.labels):
+        raise InvalidInput(_apart(fine.name))
+    told_apart = {text for group in fine.groups for text in group.values} | set(fine.labels)
+    if not {text for group in coarse.groups for text in group.values} <= told_apart:
         raise InvalidInput(_apart(fine.name))
     return coarse.labels.index(OTHER)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -27,6 +27,8 @@ from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Matrix
 
+MOST_NAMED = 4
+"""Values that a note lists."""
 MOST_ODDS = 60
 """Odds ratios of a table; beyond, they are no answer for people."""
 
@@ -153,12 +155,20 @@ def _v(opened: Opened, cells: CellShares, first: str, second: str) -> tuple[Figu
     grid = _grid(opened, cells, first, second)
     there = surely_there(cells, grid, 0), surely_there(cells, grid, 1)
     gone = [
-        f"Cramér's V leaves out {out} of the values of {name}: the rows do not tell for sure that anybody has them"
+        f"Cramér's V is among people with other values of {name} than {_listed(opened, name, out)}: the rows do not "
+        "tell for sure that anybody has these"
         for name, own in zip((first, second), there, strict=True)
-        if (out := len(allowed(opened, name)) - int(own.sum()))
+        if (out := [code for code in allowed(opened, name) if not own[code]])
     ]
     found = cramers_v(cells, grid, there, opened.wish.tail())
     return (found, gone) if found else (None, [f"Cramér's V: {NOT_TOLD}"])
+
+
+def _listed(opened: Opened, name: str, codes: Sequence[int]) -> str:
+    """Some of the values that are meant, and how many more."""
+    labels = [opened.asker.label(name, code) for code in codes]
+    more = [f"{len(labels) - MOST_NAMED} more"] if len(labels) > MOST_NAMED else []
+    return " and ".join(["missing" if label is None else str(label) for label in labels[:MOST_NAMED]] + more)
 
 
 def _odds(opened: Opened, cells: CellShares, first: str, second: str) -> tuple[tuple[Odds, ...], list[str]]:

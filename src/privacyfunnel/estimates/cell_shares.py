@@ -110,8 +110,9 @@ class _WorkedBack(CellShares):
 
     def __init__(self, meter: Meter, rows: Mapping[int, Matrix]) -> None:
         scorers = [meter.scorers[k] for k in rows]
-        self._A = [scorer.scores(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
         self.identified = all(meter.identified(k, own).all() for k, own in rows.items())
+        rows = {k: meter.as_read(k, own) for k, own in rows.items()}
+        self._A = [scorer.scores(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
         f, q = meter.shares(list(rows)), contract(np.ones((1,) * len(rows)), [s.marginal[:, None] for s in scorers])
         self.values = contract(f, self._A).ravel()
         share = PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)

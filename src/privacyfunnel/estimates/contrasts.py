@@ -14,11 +14,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from scipy.special import logit
 
 NOTHING = 1e-9
 """A share this near to 0 or 1 is so but for rounding: fewer than one of 10⁹ people, of whom no table has as many."""
+MOST_TIMES = 1e6
+"""A larger ratio is that of something to next to nothing, as is its inverse: there is no number to say then."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ class Scale:
     """The derivative of `there`."""
     back_slope: Callable[[float], float]
     """The derivative of `back`, from the number that it gave."""
+    ends: tuple[float, float] = (-math.inf, math.inf)
+    """An interval that is cut off at these says no more than that it lies beyond."""
+
+    def between(self, low: float, high: float) -> tuple[float | None, float | None]:
+        """The interval between two numbers on the scale."""
+        return _finite(min(self.back(low), self.ends[1])), _finite(max(self.back(high), self.ends[0]))
 
 
 def _log(x: float) -> float:
@@ -55,14 +62,15 @@ def _logit(x: float) -> float:
 
 
 def _exp(x: float) -> float:
-    return math.inf if x > math.log(np.finfo(np.float64).max) else math.exp(x)
+    most = math.log(MOST_TIMES)
+    return math.inf if x > most else 0.0 if x < -most else math.exp(x)
 
 
 DIFFERENCE = Scale(float, float, lambda x: 1.0, lambda x: 1.0)
 """x₁ − x₂."""
-RATIO = Scale(_log, _exp, lambda x: 1 / x, lambda x: x)
+RATIO = Scale(_log, _exp, lambda x: 1 / x, lambda x: x, (1 / MOST_TIMES, MOST_TIMES))
 """x₁ / x₂."""
-ODDS_RATIO = Scale(_logit, _exp, lambda x: 1 / (x * (1 - x)), lambda x: x)
+ODDS_RATIO = Scale(_logit, _exp, lambda x: 1 / (x * (1 - x)), lambda x: x, (1 / MOST_TIMES, MOST_TIMES))
 """x₁/(1 − x₁) divided by x₂/(1 − x₂)."""
 
 
@@ -78,16 +86,15 @@ def contrast(first: Figure, second: Figure, correlation: float, scale: Scale) ->
     if math.isinf(x) or math.isinf(x2):  # a share of 0 or 1: the farthest that both intervals leave open
         between = x - x2
         value = None if math.isnan(between) else _finite(scale.back(between))
-        return Figure(value, None, _finite(scale.back(_minus(l, u2))), _finite(scale.back(_minus(u, l2))))
+        return Figure(value, None, *scale.between(_minus(l, u2), _minus(u, l2)))
     down, up = (_added(*pair, correlation) for pair in ((x - l, u2 - x2), (u - x, x2 - l2)))
     # A difference of unbiased numbers is unbiased, even where these lie outside of what is possible.
     value = _number(first.value) - _number(second.value) if scale is DIFFERENCE else scale.back(x - x2)
-    return Figure(
-        value,
-        _error(first, second, correlation, scale, value),
-        _finite(scale.back(x - x2 - down)),
-        _finite(scale.back(x - x2 + up)),
-    )
+    ends = scale.between(x - x2 - down, x - x2 + up)
+    if not 0 < abs(value) < math.inf and scale is not DIFFERENCE:
+        return Figure(_finite(value), None, *ends)
+    error = _error(first, second, correlation, scale, value)
+    return Figure(value, error if error <= scale.ends[1] else None, *ends)
 
 
 def _placed(figure: Figure, scale: Scale) -> tuple[float, float, float]:
@@ -102,7 +109,7 @@ def _added(first: float, second: float, correlation: float) -> float:
     return math.sqrt(max(0.0, first**2 + second**2 - 2 * correlation * first * second))
 
 
-def _error(first: Figure, second: Figure, correlation: float, scale: Scale, value: float) -> float | None:
+def _error(first: Figure, second: Figure, correlation: float, scale: Scale, value: float) -> float:
     """By the delta method."""
     one, other = (
         _number(each.error) * scale.slope(min(max(_number(each.value), _number(each.low)), _number(each.high)))

@@ -21,6 +21,9 @@ from privacyfunnel.distribution.asked import CERTAIN, Readers, tables_of
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.frequencies import VAGUE, Presentation
+from privacyfunnel.estimates.meters import Meters
+from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.together import together
 from privacyfunnel.estimates.wide.expected import counted_errors
@@ -29,6 +32,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
+from privacyfunnel.tables.reading_back import Tally
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,21 @@ def expected_errors(
     whole = _Whole(protocol, joint)
     found = [each for names in tables_of(joint, of) for each in whole.table(names, rows)]
     return ExpectedErrors(rows, tuple(found))
+
+
+def columns_told(protocol: Protocol, n: int) -> tuple[str, ...]:
+    """The columns of which n rows of another table than the fitted one tell every share, whatever rows these are."""
+    nobody = Tally(np.zeros((1, 1), dtype=np.int64), np.array([n]))
+    asker = Asker(protocol)
+    meters, wish = Meters(protocol, nobody, "channel", asker), Presentation()
+
+    def told(name: str) -> bool:
+        reader = meters.reader([name], {}, wish)
+        ((k, cells),) = reader.asker.cells([name], {}).items()
+        with np.errstate(all="ignore"):  # only the plan is asked for
+            return bool(reader.meter.measure({k: cells.rows}).told(wish.tail(), VAGUE).all())
+
+    return tuple(name for name in asker.columns if told(name))
 
 
 def _of_model(protocol: WideProtocol, joint: Joint, names: Sequence[str], n: int) -> Iterator[ExpectedError]:

@@ -213,8 +213,8 @@ class _Model:
         p = meter.likely(blocks)
         if p is None:
             return None
-        whole = [group[k] if k in group else np.ones((1, rows[k].shape[1])) for k in blocks]
-        own = [rows[k] for k in blocks]
+        whole = [meter.as_read(k, group[k] if k in group else np.ones((1, rows[k].shape[1]))) for k in blocks]
+        own = [meter.as_read(k, rows[k]) for k in blocks]
         # Where the model has nobody in the group: 0 of nobody.
         found = [contract(q, own) / (float(contract(q, whole).item()) or 1.0) for q in (p, *meter.doubts(blocks))]
         return cls(found[0], found[1:])

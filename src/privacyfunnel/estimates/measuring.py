@@ -71,13 +71,16 @@ class Forecast:
     """Standard errors."""
     hidden: NDArray[np.float64]
     """How far a row of the output with the largest score moves the estimate."""
+    left_open: Callable[[float], NDArray[np.float64]] | None = None
+    """What is open beside that, whatever rows there are."""
 
     def reach(self, tail: float) -> NDArray[np.float64]:
         """How far intervals may reach: z standard errors, or as far as an output reaches that was not seen.
 
         An output of which ln(1/tail) rows are expected is missing with the chance `tail`.
         """
-        return np.asarray(np.maximum(quantile(tail) * self.errors, -np.log(tail) * self.hidden))
+        found = np.asarray(np.maximum(quantile(tail) * self.errors, -np.log(tail) * self.hidden))
+        return found if self.left_open is None else found + self.left_open(tail)
 
 
 class Meter:
@@ -94,6 +97,10 @@ class Meter:
         self.rows = tally.rows
         self._likely: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self._doubts: dict[tuple[int, ...], list[NDArray[np.float64]]] = {}
+
+    def as_read(self, k: int, rows: Matrix) -> Matrix:
+        """Rows of targets over the inputs of block k."""
+        return rows
 
     def groups(self, k: int, targets: Matrix) -> list[Integers]:
         """Which of targets[t, x] of block k are told together: singly, where they can be."""

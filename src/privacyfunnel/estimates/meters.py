@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.estimates.as_read import AsReadMeter
 from privacyfunnel.estimates.corrected import CorrectingMeter
 from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Presentation, Reader
@@ -30,10 +31,13 @@ class Meters:
     def __init__(self, protocol: Protocol, counts: Tally, way: Way, asker: Asker) -> None:
         scorers = [Scorer(protocol.block)]
         self._meter: Meter = Meter(counts, scorers)
-        self._asker, self._by_inputs = asker, asker
-        if way == "counted" and protocol.noise is not None:
+        self._asker = asker
+        others = protocol.block.nearest
+        if protocol.noise is not None and (others or way == "counted"):
             noisy = NoisyCounts.of(protocol)
-            self._meter, self._asker = CorrectingMeter(counts, scorers, [noisy]), Asker(protocol, [noisy.codes])
+            self._asker = Asker(protocol, [noisy.codes])
+            meter = CorrectingMeter if way == "counted" else AsReadMeter
+            self._meter = meter(counts, scorers, [noisy])
         elif way == "counted":
             self._meter = CountingMeter(counts, scorers, protocol.people)
 
@@ -43,9 +47,9 @@ class Meters:
 
     def published(self, name: str, code: int) -> float:
         """The share of released rows that are written with this value, by the marginal."""
-        asker, scorer = self._by_inputs, self._meter.scorers[0]
-        _, row = asker.values(name, np.eye(len(asker.columns[name]))[code])
-        return float(row[scorer.block.labels] @ scorer.marginal)
+        meter, asker = self._meter, self._asker
+        k, row = asker.values(name, np.eye(len(asker.columns[name]))[code])
+        return float(row[meter.written(k)] @ meter.scorers[k].marginal)
 
 
 @dataclass(frozen=True, eq=False)

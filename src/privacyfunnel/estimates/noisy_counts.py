@@ -61,12 +61,12 @@ class NoisyCounts:
         read_as = np.full(len(codes), -1, dtype=np.int64)
         read_as[inputs] = np.arange(len(inputs))
         other = read_as < 0
-        read_as[other] = block.nearest_to(codes[other])
+        read_as[other] = block.read(codes[other])
         lost = (
             read_as < 0
         )  # nobody is told to have these values of exact columns: what noise says of them goes anywhere
         if lost.any():
-            read_as[lost] = replace(block, exact=()).nearest_to(codes[lost])
+            read_as[lost] = replace(block, exact=()).read(codes[lost])
         return cls(codes, counts, cells, read_as, inputs, noise.scale, noise.people, whole)
 
     @property
@@ -94,6 +94,13 @@ class NoisyCounts:
         return np.asarray(rows @ self.counts + known)
 
     @cached_property
+    def rare(self) -> NDArray[np.bool_]:
+        """Which combinations did not become inputs: they are read as others."""
+        rare = np.ones(len(self.codes), dtype=bool)
+        rare[self.inputs] = False
+        return rare
+
+    @cached_property
     def leaning(self) -> Vector:
         """About the noise that is expected of combinations that did not become inputs; 0 for those that did.
 
@@ -101,8 +108,7 @@ class NoisyCounts:
         E(z | N + z < T) = −σφ(a)/Φ(a), a = (T − N)/σ. They are taken to have all the same N, that which gives them the
         counts that they have on average.
         """
-        rare = np.ones(len(self.codes), dtype=bool)
-        rare[self.inputs] = False
+        rare = self.rare
         if not rare.any():
             return np.zeros(len(self.codes))
         least = float(np.sort(self.counts)[int(rare.sum())])  # as many lie below it
@@ -120,6 +126,19 @@ class NoisyCounts:
         cells = float(self.cells.sum())
         off = reach(math.sqrt(self.variance * cells), LAPLACE_KURTOSIS / max(1.0, cells), tail)
         return min(float(self.people), max(0.0, self.people - float(self.counts.sum())) + float(off))
+
+    def most(self, weights: Matrix, largest: float, tail: float) -> Vector:
+        """Σ weights[t, x] N_x ≥ 0 is no more, but for the chance `tail`; anybody who is not listed has the `largest`.
+
+        For people of whom those of the fitted table are a sample, their share of whom varies as counts do.
+        """
+        people = np.maximum(self.sums(weights) - weights @ self.leaning, 0.0)
+        centred = self.centred(weights)
+        noise = self.variance * (centred**2 @ self.cells)
+        variance = noise + people * weights.max(axis=1)
+        fourth = LAPLACE_KURTOSIS * self.variance**2 * (centred**4 @ self.cells)
+        kurtosis = np.divide(fourth, variance**2, out=np.zeros(len(weights)), where=variance > 0)
+        return np.asarray(people + reach(np.sqrt(variance), kurtosis, tail) + largest * self.unlisted(tail))
 
     def expected(self, moves: csr_array) -> tuple[Vector, Vector]:
         """The expected number of released rows in A, moves[A, x] = P(x′ in A | input x), and the variance by noise."""
@@ -152,18 +171,10 @@ def read_otherwise(protocol: Protocol) -> int:
 
 
 def most_read_otherwise(protocol: Protocol, tail: float) -> float:
-    """No more people have a combination that is read as another one, but for the chance `tail` of the noise.
-
-    They are Σ (Ñ_x − z_x) over these combinations; where not all are listed, n − Σ (Ñ_x − z_x) over the inputs.
-    """
-    noise, inputs = _noise(protocol), _inputs(protocol)
-    if noise.codes is None and inputs.all():
-        return 0.0
-    summed = int((inputs if noise.codes is not None else ~inputs).sum()) * len(noise.counts)
-    alpha = math.exp(-1 / noise.scale)
-    deviation = math.sqrt(2 * alpha * summed) / (1 - alpha)
-    off = float(reach(deviation, LAPLACE_KURTOSIS / max(1, summed), tail))
-    return min(float(noise.people), read_otherwise(protocol) + off)
+    """No more people have a combination that is read as another one, but for the chance `tail` of the noise."""
+    noisy = NoisyCounts.of(protocol)
+    found = noisy.most(noisy.rare[None, :].astype(np.float64), 1.0, tail)
+    return min(float(noisy.people), float(found.item()))
 
 
 def _inputs(protocol: Protocol) -> NDArray[np.bool_]:

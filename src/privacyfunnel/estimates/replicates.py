@@ -36,8 +36,10 @@ from privacyfunnel.estimates.noisy_counts import NoisyCounts
 from privacyfunnel.estimates.posterior import check_weights, likely_of
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.which_rows import Rows, check_contrasts, way_of
+from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.published_folder import rows_said
 from privacyfunnel.tables.reading_back import Tally, as_published, outputs_of_rows
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -98,13 +100,14 @@ def replicates(
     protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     y = outputs_of_rows(protocol, released, delimiter=delimiter, encoding=encoding)
     different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
-    tally = Tally(different, counts)
+    tally = Tally(different, counts, rows_said(released, lambda: to_text(protocol)))
     way, _ = way_of(protocol, tally, rows)
     scorer = Scorer(protocol.block)
     check_weights(different, scorer)
     if way == "counted":
         source = _noisy(protocol, scorer, different) if protocol.noise else _published(protocol, scorer, different)
     else:
+        check_contrasts(protocol, tally.rows)
         source = _worked_back(protocol, scorer, tally)
     return source.tables(k, row.ravel(), np.random.default_rng(seed))
 

@@ -47,7 +47,13 @@ _SAY_SO = 'If you know that these are the fitted rows, say so: rows="fitted", or
 _COUNTED = "they are counted as they stand"
 _CHANNEL = "shares are worked back from how the protocol draws rows"
 _CORRECTED = "they are counted, and set right by the noisy counts in its file, whose noise the intervals hold"
-_READ_AS = "are read as the nearest other, and shares worked back are of values as read"
+_READ_AS = "are read as the nearest other: intervals hold that, if they are no more common among these rows"
+
+
+def check_rows(rows: Rows | None) -> None:
+    """Refuse what says nothing of rows."""
+    if rows is not None and rows not in get_args(Rows):
+        raise InvalidInput(f"the rows are {' or '.join(map(repr, get_args(Rows)))}; got {rows!r}")
 
 
 def way_of(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]:
@@ -68,8 +74,7 @@ def reading_words(protocol: Protocol) -> str:
         )
     moved, people = read_otherwise(protocol), protocol.noise.people
     whom = f"about {moved:,} of the {people:,} people that it was fitted on, by its noisy counts"
-    off = f", which may differ from the original ones by up to {100 * moved / people:.2g} points"
-    return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}{off}."
+    return f"Combinations that the protocol has no row for ({whom}) {_READ_AS}."
 
 
 def check_contrasts(protocol: Protocol, rows: int) -> None:
@@ -95,8 +100,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
     They can if the release is faithful and they come from the rows that it was fitted on: `rows` says so, or they are
     as many, with counts that the published marginals leave possible and that others would hardly have.
     """
-    if rows is not None and rows not in get_args(Rows):
-        raise InvalidInput(f"the rows are {' or '.join(map(repr, get_args(Rows)))}; got {rows!r}")
+    check_rows(rows)
     if protocol.objective != "faithful":
         if rows == "fitted":
             raise InvalidInput(

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.nearest import nearest
+from privacyfunnel.distribution.nearest import read_as
+from privacyfunnel.distribution.refinement import codes_in
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import no_less
@@ -35,7 +36,7 @@ from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.histories import Past, entries_of_histories
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
-from privacyfunnel.protocols.follow_up import FollowUp, Steps, about_the_same, inputs_read
+from privacyfunnel.protocols.follow_up import FollowUp, Steps, about_the_same
 from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 from privacyfunnel.protocols.rows_before import RowsBefore
 from privacyfunnel.typing import Exact, Integers, Vector
@@ -119,6 +120,11 @@ class _Task:
     ) -> _Task:
         """Refuses what cannot be followed by this promise."""
         people = joint.before_gathering or joint
+        absent = [column.name for column in after.columns if column.name not in people.attributes]
+        if absent:
+            raise InvalidInput(
+                f"column {absent[0]!r} was released before, so a follow-up needs it, too: name it among the attributes"
+            )
         past = Past(after, people)
         strangers = past.strangers()
         if strangers:
@@ -257,7 +263,7 @@ class _Task:
 
 def _read_as(joint: Joint, people: Joint) -> Integers:
     """For every combination that people have, the value of `joint` that it is read as."""
-    return inputs_read(joint.columns, joint.codes, lambda codes: nearest(codes, joint.codes, joint.columns), people)
+    return read_as(codes_in(joint.columns, people), joint.codes, joint.columns, joint.nearest)
 
 
 def _shares(joint: Joint, notion: Notion) -> tuple[float, ...]:

@@ -70,5 +70,5 @@ def likelihoods(steps: list[Step], n: int) -> Vector:
 def how_found(steps: list[Step]) -> str:
     """How it was found, in words: what most histories had in common."""
     ways = [step.how for step in steps if step.entropy > 0]
-    most = max(set(ways), key=ways.count) if ways else "nothing is left to tell"
+    most = max(dict.fromkeys(ways), key=ways.count) if ways else "nothing is left to tell"
     return f"a program for each of {len(steps):,} histories; most often {most}"

@@ -67,9 +67,9 @@ def optimise(
     I(X;Y) = H(X) − Σ_y P(y) H(v_y), so the best protocol solves the linear program
     min Σ q_v H(v) s.t. Σ q_v v = p_x over the vertices v of Δ.
 
-    With the objective "faithful", outputs are values of X, and released rows have exactly the distribution of the
-    original ones, so that they can be counted as they stand. Among such protocols it is the one that leaves the most
-    cells as they are; `weights` says how much the cells of some attributes count, 1 for all others.
+    With the objective "faithful", outputs are values of X, and released rows have exactly the distribution of `joint`,
+    so that they can be counted as they stand. Among such protocols it is the one that leaves the most cells as they
+    are; `weights` says how much the cells of some attributes count, 1 for all others.
 
     With `readers`, of all protocols that keep at least (1 − `give_up`) of the most information, it is the one whose
     unbiased estimates of shares are sharpest, whatever table is released: of all single columns ("shares"), of these

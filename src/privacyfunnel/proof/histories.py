@@ -14,7 +14,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, inputs_read, length
+from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, length
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 
@@ -29,9 +29,8 @@ class Past:
             self._read = protocol.steps.read_in(joint)
             self._inputs = self._read.values
         else:
-            block = protocol.block
-            self._inputs = inputs_read(block.columns, block.codes, block.nearest_to if block.nearest else None, joint)
-            self._rows = _by_output(block.channel)
+            self._inputs = protocol.block.inputs_of(joint)
+            self._rows = _by_output(protocol.block.channel)
 
     def strangers(self) -> int:
         """How many values of X a release does not know."""

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.proof.histories import Past, people_by_value
+from privacyfunnel.proof.histories import Past
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.follow_up import FollowUp, length
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.rows_before import RowsBefore
 
 LEAST_SHOWN = Fraction(1, 10_000)
@@ -19,10 +19,10 @@ LEAST_SHOWN = Fraction(1, 10_000)
 
 @dataclass(frozen=True)
 class RowsKept:
-    """Shares of people, exactly, on the counts that a follow-up is asked about."""
+    """Shares of people, exactly, on the counts that a follow-up is asked about. Rare combinations count as they are."""
 
     changed: Fraction
-    """Whose values, as the follow-up reads them, are not those before."""
+    """Whose values, as the columns are cut, are not those before."""
     of_unchanged: Fraction
     """Of the others, whose row says what it said."""
     of_changed: Fraction
@@ -49,21 +49,15 @@ def rows_kept(follow_up: FollowUp, joint: Joint) -> RowsKept | None:
     rows = RowsBefore.of_follow_up(follow_up)
     if rows is None:
         return None
-    steps = follow_up.steps
-    past, read = Past(follow_up.before, joint), steps.read_in(joint)
-    weights, n = joint.weights.sum(axis=0).astype(object), len(follow_up.steps.codes)
-    people, stay = np.zeros(n, dtype=object), np.zeros(n, dtype=object)
-    for h, history in enumerate(steps.histories.tolist()):
-        own = people_by_value(steps, h, read, past.numerators(tuple(history)) * weights)
-        values, channel = steps.of(h)
-        people += own * UNIT
-        at = channel.outputs == rows.row[h]
-        x = values[channel.inputs[at]]
-        stay[x] += own[x] * channel.numerators[at].astype(object)
-    whole = joint.total * UNIT ** (length(follow_up.before) + 1)
-    same = rows.unchanged
+    steps, past, before = follow_up.steps, Past(follow_up, joint), Past(follow_up.before, joint)
+    weights = joint.weights.sum(axis=0).astype(object)
+    people, stay = np.zeros(joint.n_x, dtype=object), np.zeros(joint.n_x, dtype=object)
+    for h, history in enumerate(map(tuple, steps.histories.tolist())):
+        people += before.numerators(history) * weights * UNIT
+        stay += past.numerators((*history, int(rows.row[h]))) * weights
+    same = rows.of_people(steps.columns, steps.read_in(joint).codes)
     return RowsKept(
-        Fraction(int(people[~same].sum()), int(whole)),
+        Fraction(int(weights[~same].sum()), int(joint.total)),
         _share(int(stay[same].sum()), int(people[same].sum())),
         _share(int(stay[~same].sum()), int(people[~same].sum())),
     )

@@ -23,7 +23,7 @@ from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, earlier, rows_read
+from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, earlier
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
@@ -120,8 +120,7 @@ def _read(steps: Steps, joint: Joint) -> Read:
 
 def inputs_read(block: Block, joint: Joint) -> Integers:
     """For every value of X in `joint`, the input of the block, by the columns that read a table alike."""
-    own = _alike(block.columns, joint)
-    return _all_known(rows_read(own, block.codes, block.nearest_to if block.nearest else None), joint)
+    return _all_known(block.read(_alike(block.columns, joint)), joint)
 
 
 def _alike(columns: tuple[Column, ...], joint: Joint) -> Integers:

@@ -75,23 +75,23 @@ def certify_plan(plan: Plan, notion: Notion) -> WideCertificate:
     """Check that the groups divide all weights, and that each of them keeps the promise."""
     weights = plan.weights
     if not notion.simple or notion.confidence is not None or "known" in notion.parameters():
-        return _refused("the promise is not one about the values of the secret to those who know nothing beforehand")
+        return refused("the promise is not one about the values of the secret to those who know nothing beforehand")
     if len(weights) < TWO or (weights < 0).any() or weights.sum(dtype=np.float64) >= MOST_WEIGHT:
-        return _refused("the weights are not those of two secrets or more")
+        return refused("the weights are not those of two secrets or more")
     totals = [int(row.sum()) for row in weights]
     if min(totals) == 0:
-        return _refused("a value of the secret has no weight")
+        return refused("a value of the secret has no weight")
     flaw = _flaw_in_division(plan)
     if flaw is not None:
-        return _refused(flaw)
+        return refused(flaw)
     if len(weights) > TWO or len(plan.listed):
         reached = several_reached(plan, notion.limits.granted(), totals)
-        return _refused(TOO_MUCH) if reached is None else _proven(notion, reached)
+        return refused(TOO_MUCH) if reached is None else _proven(notion, reached)
     prior = Fraction(totals[1], sum(totals))
     least, most = allowed_beliefs(notion.limits.granted(), prior)
     tightest = [kind(plan, least, most) for kind in (_pairs, _single_values, _everything)]
     if any(found is None for found in tightest):
-        return _refused(TOO_MUCH)
+        return refused(TOO_MUCH)
     beliefs = [float(prior), *(t for found in tightest if found is not None for t in found)]
     return _proven(notion, _reached(min(beliefs), max(beliefs), float(prior)))
 
@@ -192,5 +192,6 @@ def _reached(least: float, most: float, prior: float) -> Limits:
         return Limits.around(np.log(lifts).T, np.ones((2, 2), dtype=np.bool_))
 
 
-def _refused(reason: str) -> WideCertificate:
+def refused(reason: str) -> WideCertificate:
+    """Nothing is proven, and why not."""
     return WideCertificate(False, math.inf, reason)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column, values_of
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.nearest import nearest
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.distribution.nearest import read_as
+from privacyfunnel.distribution.refinement import codes_in
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.labels import assigned, likeliest, numbered
@@ -49,45 +49,21 @@ class Block:
         """values[x, j]: the value of attribute j that input x stands for."""
         return values_of(self.columns, self.codes)
 
+    def read(self, codes: Integers) -> Integers:
+        """For combinations codes[i, j] of values, the input as which each is read; −1 if there is none."""
+        return read_as(codes, self.codes, self.columns, self.nearest, self.exact)
+
     def inputs_of(self, joint: Joint) -> Integers:
-        """For every value of X in `joint`, the input that stands for the same values; −1 if none does."""
+        """The same for the values of X in `joint`, whose columns may be more and finer."""
         if self.columns == joint.columns and np.array_equal(self.codes, joint.codes):
             return np.arange(joint.n_x)
-        absent = [name for name in self.attributes if name not in joint.attributes]
-        if absent:
-            raise InvalidInput(f"the distribution has no column {absent[0]!r}, which the protocol is about")
-        places = [joint.attributes.index(name) for name in self.attributes]
-        known = {values: x for x, values in enumerate(map(tuple, self.values.tolist()))}
-        found = np.array([known.get(values, -1) for values in map(tuple, joint.values[:, places].tolist())])
-        strange = np.flatnonzero(found < 0)
-        if self.nearest and strange.size:
-            found[strange] = self.nearest_to(self._codes_in(joint, strange, places))
-        return found
-
-    def nearest_to(self, codes: Integers) -> Integers:
-        """For combinations codes[i, j] that are no inputs, the input as which each is read; −1 if a value is none."""
-        found = np.full(len(codes), -1, dtype=np.int64)
-        known = (codes >= 0).all(axis=1)
-        if known.any():
-            different, of = np.unique(codes[known], axis=0, return_inverse=True)
-            places = [j for j, name in enumerate(self.attributes) if name in self.exact]
-            found[known] = nearest(different, self.codes, self.columns, places)[of.ravel()]
-        return found
+        return self.read(codes_in(self.columns, joint))
 
     def stays_exact(self) -> bool:
         """Whether every output is written with the values of `exact` that all its inputs have."""
         places = [j for j, name in enumerate(self.attributes) if name in self.exact]
         own, told = self.codes[:, places], self.codes[self.labels][:, places]
         return bool((own[self.channel.inputs] == told[self.channel.outputs]).all())
-
-    def _codes_in(self, joint: Joint, x: Integers, places: list[int]) -> Integers:
-        """The numbers that values x of a joint have in this block's columns; −1 for labels that these do not have."""
-        codes = np.empty((len(x), len(places)), dtype=np.int64)
-        for j, (column, place) in enumerate(zip(self.columns, places, strict=True)):
-            number = {label: i for i, label in enumerate(column.labels)}
-            of = np.array([number.get(label, -1) for label in joint.columns[place].labels], dtype=np.int64)
-            codes[:, j] = of[joint.codes[x, place]]
-        return codes
 
 
 def block_of(joint: Joint, channel: Channel, shared: bool = False) -> Block:

@@ -35,16 +35,19 @@ class Emptied:
         """Plain data, for JSON."""
         return {"columns": list(self.columns), "kept_shares": self.shares}
 
-    def words(self) -> str:
-        """Which columns, in a line; nothing if there are none."""
+    def words(self, *, public: bool = False) -> str:
+        """Which columns, in a line, and to the steward what to do; nothing if there are none."""
         if not self.columns:
             return ""
         one = len(self.columns) == 1
-        return (
+        text = (
             f"Emptied: {', '.join(self.columns)}: {'its' if one else 'their'} released values say next to nothing of "
-            f"the original ones. Leave {'it' if one else 'them'} out, or allow more: a larger ε, or fewer or coarser "
-            "columns beside."
+            "the original ones."
         )
+        if public:
+            return text
+        left = "it" if one else "them"
+        return f"{text} Leave {left} out, or allow more: a larger ε, or fewer or coarser columns beside."
 
 
 def emptied(protocol: Protocol, joint: Joint | None = None) -> Emptied:

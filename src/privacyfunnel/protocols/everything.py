@@ -7,9 +7,11 @@ both together by e^(ε+ε₀) (docs/theory.md). A fit on exact counts bounds not
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.protocols.follow_up import earlier
 from privacyfunnel.protocols.protocol import Protocol
@@ -59,25 +61,36 @@ class Everything:
         if self.together is None:
             return f"{self._wider_words()}{self._not_protected()}"
         moves = "changes" if self.falls else "raises"
-        chance = f", but for a chance of {self.delta:g}" if self.delta else ""
         text = (
-            f"Everything that is published, this protocol and all released rows together, {moves} nobody's belief "
-            f"about a person's secret by more than a factor {factor(self.together)} (e^(ε+ε₀), ε₀ = {self.fit:g}"
-            f"{chance}), if all they know about this person is what the published statistics say about everyone"
-            f"{' or leave open' if self.robust else ''}. If they know all other columns of this person, it is a factor "
-            f"{factor(self.known_columns)} (e^ε₀). Both hold for those who know everybody else's record. {NOT_BOUNDED}"
+            f"Everything that is published, this protocol and all released rows together: {self._who()}, {moves} their "
+            f"belief about this person's secret by at most a factor {factor(self.together)} (e^(ε+ε₀), ε₀ = "
+            f"{self.fit:g}). {self._others()}"
         )
         return f"{text}{self._not_protected()}"
 
     def _wider_words(self) -> str:
         """By how much limits of several kinds grow."""
-        chance = f", but for a chance of {self.delta:g}" if self.delta else ""
         return (
             "Everything that is published, this protocol and all released rows together, widens each of these limits "
-            f"({', '.join(self.limits)}) by no more than a factor {factor(self.known_columns)} (e^ε₀, ε₀ = {self.fit:g}"
-            f"{chance}), for those who know about this person only what the published statistics say about everyone. "
-            "If they know all other columns of this person, their belief moves by no more than a factor "
-            f"{factor(self.known_columns)}. Both hold for those who know everybody else's record. {NOT_BOUNDED}"
+            f"({', '.join(self.limits)}) by at most a factor {factor(self.known_columns)} (e^ε₀, ε₀ = {self.fit:g}), "
+            f"for {self._who()}. {self._others()}"
+        )
+
+    def _who(self) -> str:
+        """Whom a promise about rows is made to, if they know others, too."""
+        return (
+            "somebody who knows everybody else's record, and about this person only what the published statistics say "
+            f"{'or leave open ' if self.robust else ''}about everyone"
+        )
+
+    def _others(self) -> str:
+        """What holds for those who know more of this person, for nobody else, and how seldom it may fail."""
+        chance = (
+            f" Both may fail with a chance of {self.delta:g} (δ₀), by bad luck with the noise." if self.delta else ""
+        )
+        return (
+            "Somebody who knows everybody else's record and all other columns of this person changes theirs by at most "
+            f"a factor {factor(self.known_columns)} (e^ε₀).{chance} {NOT_BOUNDED}"
         )
 
     def _not_protected(self) -> str:
@@ -87,26 +100,30 @@ class Everything:
 
     def faint_words(self) -> str:
         """What is not known of values of the secret that are too rare."""
-        which = f"{self.faint} of the {self.secrets} values of the secret are"
-        if self.faint == 1:
-            which = f"One of the {self.secrets} values of the secret is"
+        which = "One" if self.faint == 1 else f"{self.faint}"
         bounded = " With the confidence they are covered." if self.robust else ""
         return (
-            f"{which} too rare to show through the noise: how the columns go with it is not known, so that what a row "
-            f"tells about it is not limited by the promise about rows.{bounded}"
+            f"{which} of the {self.secrets} values of the secret {self._rare()}: how the columns go with it is not "
+            f"known, so that what a row tells about it is not limited by the promise about rows.{bounded}"
         )
 
     def whom(self) -> str:
         """For whom the promise about a row holds."""
         if self.fit is None:
-            return "It holds for who knows how the people of this table are distributed, and nothing else."
-        who = (
-            "It holds for everybody who knows no more than what is published, and takes the published counts as what "
-            "people are like"
+            return "It holds against anyone who knows only how the people of this table are distributed."
+        more = " or leave open" if self.robust else ""
+        but = ""
+        if self._uncovered:
+            which = "one" if self.faint == 1 else f"{self.faint}"
+            but = f" It does not cover {which} of the {self.secrets} values of the secret, which {self._rare()}."
+        return (
+            f"It holds against anyone who knows only the published statistics, and expects of a person what these say"
+            f"{more}. Anybody can check that with the protocol alone (funnel audit).{but}"
         )
-        more = ", or anything else that these leave open" if self.robust else ""
-        but = f" It does not cover {self.faint} of the {self.secrets} values: see below." if self._uncovered else ""
-        return f"{who}{more}: anybody can check that with the protocol alone (funnel audit).{but}"
+
+    def _rare(self) -> str:
+        """Why a value of the secret is not covered."""
+        return f"{'is' if self.faint == 1 else 'are'} too rare to show through the noise"
 
     @property
     def _uncovered(self) -> bool:
@@ -115,20 +132,20 @@ class Everything:
 
 
 EXACT_COUNTS = (
-    "On the exact counts of this table, which nobody else knows and the promise is not about. This is for you alone, "
-    "not for publication: it depends on single people's secrets."
+    "For you alone: on the exact counts of this table, which nobody else knows and the promise is not about. They "
+    "depend on single people's secrets."
 )
 NO_BOUND = (
     "Everything that is published: no bound. The protocol was fitted on exact counts, so that the file itself tells "
-    "secrets of people whose combination of values few share. It is for research and for use in the house."
+    "secrets of people whose combination of values few share. It is for research and for internal use only."
 )
 NOT_BOUNDED = (
-    "Other expectations are not bounded: somebody who knows everybody else's record and expects this person to be like "
-    "them may learn more from a row."
+    "For other expectations no factor is proven: somebody who knows everybody else's record, and expects this person "
+    "to be like them, may learn more from a row."
 )
 _STEWARDS_WORD = (
-    "Not proven: that noise of the stated size was added to the counts. That is the publisher's word; no file "
-    "can show it."
+    "Not proven: that noise of the stated size was added to the counts, and that everything else in the file was made "
+    "of these noisy counts alone. That is the publisher's word; no file can show it."
 )
 NOT_DECLARED = (
     "The lists of values and the ranges were read from the table and are not protected: a value that only one person "
@@ -155,6 +172,18 @@ def everything(protocol: Protocol) -> Everything | None:
         secrets=len(noise.counts) if noise is not None else 0,
         limits=() if protocol.notion.simple else tuple(" ".join(part) for part in protocol.notion.parts()),
     )
+
+
+def uncovered_words(noise: Noise | None, secrets: Sequence[Hashable]) -> str:
+    """To the steward, which of these values of the secret are too rare for the promise about a row; nothing if none is.
+
+    A file does not name them. A table at hand does, if all values that noisy counts have occur in it.
+    """
+    if noise is None or not noise.faint.size or len(noise.counts) != len(secrets):
+        return ""
+    rare = [secrets[s] for s in noise.faint.tolist()]
+    names = [f"{one:g}" if isinstance(one, float) else str(one) for one in rare]
+    return f"For you alone: too rare to show through the noise: {', '.join(names)}."
 
 
 def not_proven(private: bool) -> list[str]:

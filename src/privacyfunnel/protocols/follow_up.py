@@ -6,7 +6,7 @@ of its own for every history: its input is a pair, a value of X and a history, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.nearest import nearest
-from privacyfunnel.distribution.refinement import read_from
+from privacyfunnel.distribution.nearest import read_as
+from privacyfunnel.distribution.refinement import codes_in
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
@@ -45,6 +45,10 @@ class Read:
     """The value of X that combination i is, or the nearest of all values where that is allowed; −1 if there is none."""
     listed: NDArray[np.bool_]
     """Whether combination i is a value of X itself."""
+
+    def of(self, some: NDArray[np.bool_]) -> Read:
+        """Some of them."""
+        return Read(self.codes[some], self.values[some], self.listed[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +131,7 @@ class Steps:
 
     def read(self, codes: Integers) -> Read:
         """What combinations of values are taken for, before it is asked which history they have."""
-        values = rows_read(codes, self.codes, self.nearest_to if self.nearest else None)
+        values = read_as(codes, self.codes, self.columns, self.nearest)
         listed = (values >= 0) & (self.codes[values] == codes).all(axis=1)
         return Read(codes, values, listed)
 
@@ -149,12 +153,8 @@ class Steps:
         found = np.where(values[place] == read.values, a + place, -1)
         lost = (found < 0) & (read.values >= 0) & ~read.listed
         if lost.any():
-            found[lost] = a + nearest(read.codes[lost], self.codes[values], self.columns)
+            found[lost] = a + read_as(read.codes[lost], self.codes[values], self.columns, near=True)
         return found
-
-    def nearest_to(self, codes: Integers) -> Integers:
-        """The nearest of all values to each combination of known values."""
-        return nearest(codes, self.codes, self.columns)
 
 
 def _anything(outputs: int) -> Integers:
@@ -162,39 +162,6 @@ def _anything(outputs: int) -> Integers:
     marginal = np.zeros(outputs, dtype=np.int64)
     marginal[0] = UNIT
     return marginal
-
-
-def inputs_read(
-    columns: tuple[Column, ...], codes: Integers, near: Callable[[Integers], Integers] | None, joint: Joint
-) -> Integers:
-    """For every value of X in `joint`, whose columns may be more and finer, the row of `codes` it is read as, or −1.
-
-    `near` says which row a combination of known values that is none is read as; without it, none.
-    """
-    return rows_read(codes_in(columns, joint), codes, near)
-
-
-def codes_in(columns: tuple[Column, ...], joint: Joint) -> Integers:
-    """The values of X in `joint` by their numbers in these columns; −1 for values that these do not have."""
-    absent = [column.name for column in columns if column.name not in joint.attributes]
-    if absent:
-        raise InvalidInput(
-            f"column {absent[0]!r} was released before, so a follow-up needs it, too: name it among the attributes"
-        )
-    places = [joint.attributes.index(column.name) for column in columns]
-    read = [read_from(joint.columns[j], column)[joint.codes[:, j]] for j, column in zip(places, columns, strict=True)]
-    return np.stack(read, axis=1)
-
-
-def rows_read(own: Integers, codes: Integers, near: Callable[[Integers], Integers] | None) -> Integers:
-    """For every combination of values, the row of `codes` that it is, or that `near` says; −1 if there is none."""
-    known = {row: x for x, row in enumerate(map(tuple, codes.tolist()))}
-    found = np.array([known.get(row, -1) for row in map(tuple, own.tolist())], dtype=np.int64)
-    strange = np.flatnonzero((found < 0) & (own >= 0).all(axis=1))
-    if near is not None and strange.size:
-        different, of = np.unique(own[strange], axis=0, return_inverse=True)
-        found[strange] = near(different)[of.ravel()]
-    return found
 
 
 class FollowUp(Protocol):

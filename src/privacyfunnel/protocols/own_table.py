@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
@@ -14,10 +16,13 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.typing import Integers, Vector
 
+NO_ERROR = 1e-6
+"""Of a share: what the last digits of channels and counts add up to, which no table shows."""
+
 
 @dataclass(frozen=True)
 class OwnTable:
-    """Expected shares and errors in releases of one table; all shares are between 0 and 1."""
+    """Shares and errors in releases of one table, expected or of one of them; all shares are between 0 and 1."""
 
     cells_unchanged: float
     rows_unchanged: float
@@ -29,6 +34,8 @@ class OwnTable:
     worst_column: str
     vanished: dict[str, tuple[int, int]]
     """By column: how many values that people have are in no released row, and how many people have."""
+    with_chance: bool = False
+    """Whether these are figures of one release as it was drawn, rather than expected ones."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -37,13 +44,22 @@ class OwnTable:
 
     def words(self) -> str:
         """All of it, marked as the steward's."""
-        lost = [f"{gone} of {values} of {name}" for name, (gone, values) in self.vanished.items()]
-        vanish = f"Values that vanish: {', '.join(lost)}." if lost else "No value vanishes."
         return (
             f"For you alone: in your table {self.cells_unchanged:.1%} of cells and {self.rows_unchanged:.1%} of rows "
             f"are unchanged. {self.read_as_others:.1%} of the people are read as having another combination of values. "
+            f"{self.shares_words()}"
+        )
+
+    def shares_words(self) -> str:
+        """What becomes of shares and values."""
+        lost = [f"{gone} of {values} of {name}" for name, (gone, values) in self.vanished.items()]
+        vanish = f"Values that vanish: {', '.join(lost)}." if lost else "No value vanishes."
+        if self.worst_error <= NO_ERROR:
+            return f"Shares of single values are right, but for chance. {vanish}"
+        return (
             f"Shares of single values are off by {points(self.mean_error)} points on average and by "
-            f"{points(self.worst_error)} at worst ({self.worst_column}), beside chance. {vanish}"
+            f"{points(self.worst_error)} at worst ({self.worst_column}), {'with' if self.with_chance else 'beside'} "
+            f"chance. {vanish}"
         )
 
 
@@ -77,6 +93,44 @@ def own_table(protocol: Protocol, joint: Joint) -> OwnTable:
         column,
         vanished,
     )
+
+
+class OwnRows:
+    """Rows of a table as they are and as one release has them, counted batch by batch."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._names = [column.name for column in columns]
+        self._counts = [np.zeros((2, len(column)), dtype=np.int64) for column in columns]
+        self._rows = self._cells = self._whole = self._others = 0
+
+    def add(self, before: Integers, after: Integers, others: int = 0) -> None:
+        """Rows of codes, −1 for values that a column does not have; so many of them were read as other ones."""
+        same = before == after
+        self._rows += len(before)
+        self._cells += int(same.sum())
+        self._whole += int(same.all(axis=1).sum())
+        self._others += others
+        for j, counts in enumerate(self._counts):
+            for row, codes in zip(counts, (before[:, j], after[:, j]), strict=True):
+                row += np.bincount(codes[codes >= 0], minlength=len(row))
+
+    def own_table(self) -> OwnTable:
+        """What became of all of them."""
+        both = dict(zip(self._names, self._counts, strict=True))
+        errors = {name: np.abs(after - before)[before > 0] / self._rows for name, (before, after) in both.items()}
+        worst = {name: float(found.max(initial=0.0)) for name, found in errors.items()}
+        gone = {name: int(((before > 0) & (after == 0)).sum()) for name, (before, after) in both.items()}
+        column = max(worst, key=lambda name: worst[name])
+        return OwnTable(
+            self._cells / (self._rows * len(both)),
+            self._whole / self._rows,
+            self._others / self._rows,
+            float(np.concatenate(list(errors.values())).mean()),
+            worst[column],
+            column,
+            {name: (lost, int((both[name][0] > 0).sum())) for name, lost in gone.items() if lost},
+            with_chance=True,
+        )
 
 
 def _codes(block: Block, j: int, joint: Joint) -> Integers:

@@ -98,16 +98,17 @@ class RowsBefore:
                 raise InvalidInput(f"rows can stay what they were if column {name!r} is cut as it was before")
         place = {name: j for j, name in enumerate(names)}
         pairs = {today: _pair(columns[place[was]], columns[place[today]]) for today, was in todays.items()}
-        unchanged = np.ones(len(codes), dtype=bool)
-        for today, pair in pairs.items():
-            unchanged &= pair.unchanged(codes[:, place[todays[today]]], codes[:, place[today]])
         written = _written(before, histories)
         wanted = np.empty((len(histories), len(names)), dtype=np.int64)
         for name, j in place.items():
             wanted[:, j] = pairs[name].same[written[todays[name]]] if name in pairs else written[name]
         known = {value: x for x, value in enumerate(map(tuple, codes.tolist()))}
         row = np.array([known.get(value, -1) for value in map(tuple, wanted.tolist())], dtype=np.int64)
-        return cls(tuple(pairs.values()), unchanged, row)
+        return cls(tuple(pairs.values()), _same(tuple(pairs.values()), columns, codes), row)
+
+    def of_people(self, columns: Sequence[Column], codes: Integers) -> NDArray[np.bool_]:
+        """Whether combinations codes[i, :] of values are those of people who did not change."""
+        return _same(self.pairs, columns, codes)
 
     @classmethod
     def of_follow_up(cls, follow_up: FollowUp) -> RowsBefore | None:
@@ -117,6 +118,15 @@ class RowsBefore:
             return cls.of(follow_up.before, steps.columns, steps.codes, steps.histories)
         except InvalidInput:
             return None
+
+
+def _same(pairs: Sequence[Pair], columns: Sequence[Column], codes: Integers) -> NDArray[np.bool_]:
+    """Where today's value of each pair of columns is the one before."""
+    place = {column.name: codes[:, j] for j, column in enumerate(columns)}
+    found = np.ones(len(codes), dtype=bool)
+    for pair in pairs:
+        found &= pair.unchanged(place[pair.was.name], place[pair.today.name])
+    return found
 
 
 def _cut(column: Column) -> tuple[object, ...]:

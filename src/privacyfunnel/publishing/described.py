@@ -87,7 +87,10 @@ class Described:
     version: str
     """Of this package."""
     fitted: bool
-    """Whether these are the rows that the protocol was fitted on, as far as their number and their counts tell."""
+    """Whether these are the rows that the protocol was fitted on: by its owner's word, or as far as their number and
+    their counts tell."""
+    told: tuple[str, ...]
+    """The columns of which all shares can be worked back, if rows are not counted."""
 
     @property
     def description(self) -> str:
@@ -120,9 +123,23 @@ class Described:
             these = f"{self.rows:,}" if self.rows != self.protocol.people else "others"
             return (
                 f"The protocol was fitted on {self.protocol.people:,} rows, and these are {these}: counts lean "
-                "towards the fitted ones. funnel estimate works back the shares that these rows allow, with intervals."
+                f"towards the fitted ones. {self._worked_back}"
             )
-        return how_to_count(self.account)
+        counting = how_to_count(self.account)
+        return counting if self.fitted else f"{counting} {self._worked_back}"
+
+    @property
+    def _worked_back(self) -> str:
+        """Of which columns funnel estimate tells shares."""
+        others = [name for name in self.protocol.attributes if name not in self.told]
+        if not others:
+            return "funnel estimate works back the shares of every column, with intervals."
+        if not self.told:
+            return f"The promise is too strict for {self.rows:,} such rows to tell all shares of any column."
+        return (
+            f"funnel estimate works back the shares of {' and '.join(self.told)}, with intervals; those of "
+            f"{' and '.join(others)} cannot be told from these rows, or not all of them."
+        )
 
     @property
     def mind(self) -> tuple[str, ...]:
@@ -133,9 +150,9 @@ class Described:
     def personal(self) -> str:
         """What there is about people."""
         return (
-            f"Each row stands for one person. The column {self.protocol.secret} is not released; what a row tells "
-            f"about it is limited. The released columns are not protected, and who is in the table is not hidden. "
-            f"{self.promise}"
+            f"The promise takes each row for one person. The column {self.protocol.secret} is not released; what a row "
+            f"tells about it is limited. The released columns are not protected, and who is in the table is not "
+            f"hidden. {self.promise}"
         )
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.estimates.which_rows import can_be_fitted
+from privacyfunnel.estimates.expected import columns_told
+from privacyfunnel.estimates.which_rows import Rows, can_be_fitted, check_rows
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.publishing.belongs import belonging, check_promise, check_protocol
@@ -61,11 +62,17 @@ class Publication:
     rows: int
     columns: tuple[str, ...]
     files: tuple[File, ...]
+    fitted: bool
+    """Whether the folder says that these are the rows that the protocol was fitted on."""
+    counting: str
+    """What it says of counting them."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         names = {file.name: {"bytes": file.size, "sha256": file.sha256} for file in self.files}
-        return {"folder": str(self.folder), "rows": self.rows, "columns": list(self.columns), "files": names}
+        of = "fitted" if self.fitted else "other"
+        columns = list(self.columns)
+        return {"folder": str(self.folder), "rows": self.rows, "of": of, "columns": columns, "files": names}
 
 
 def publish(
@@ -74,10 +81,14 @@ def publish(
     folder: Path,
     details: Details,
     *,
+    rows: Rows | None = None,
     force: bool = False,
     doing: Doing = lambda _: None,
 ) -> Publication:
     """One folder with the released `table`, its protocol, what they mean, and how they are read.
+
+    The folder says whether these are the rows that the protocol was fitted on: as `rows` says, "fitted" or "other", or
+    else as far as their number and their counts tell.
 
     Refused: protocols fitted on exact counts, or whose promise is not kept; tables that a protocol did not release,
     that hold other columns, or that were drawn with a seed.
@@ -90,7 +101,7 @@ def publish(
     check_promise(about)
     with whole_folder(folder, force, OWN, PACKAGE) as part:
         doing("writing the table")
-        rows = _write_table(as_told, source, part)
+        written = _write_table(as_told, source, part)
         doing("drawing the report")
         from privacyfunnel.report.page import report_page  # its charts take a while to load
 
@@ -98,11 +109,20 @@ def publish(
         (part / REPORT).write_text(report_page(about, protocol_name=PROTOCOL), encoding="utf-8")
         told = tuple(File.of(part / name) for name in (TABLE, PARQUET, PROTOCOL, REPORT))
         fields = tuple(fields_of(as_told))
-        fitted = protocol.objective == "faithful" and can_be_fitted(as_told, tally(as_told, part / PARQUET))
-        described = Described(details, protocol, about, rows, fields, told, version("privacyfunnel"), fitted)
+        fitted = _fitted(as_told, part / PARQUET, rows)
+        shares = () if fitted else columns_told(as_told, written)
+        described = Described(details, protocol, about, written, fields, told, version("privacyfunnel"), fitted, shares)
         _describe(described, part)
-        written = tuple(File.of(path) for path in sorted(part.iterdir()))
-    return Publication(folder, rows, as_told.released_columns, written)
+        inside = tuple(File.of(path) for path in sorted(part.iterdir()))
+    return Publication(folder, written, as_told.released_columns, inside, described.fitted, described.counting)
+
+
+def _fitted(protocol: Protocol, table: Path, rows: Rows | None) -> bool:
+    """Whether these are the rows that the protocol was fitted on, and can be counted."""
+    check_rows(rows)
+    if protocol.objective != "faithful":
+        return False
+    return can_be_fitted(protocol, tally(protocol, table)) if rows is None else rows == "fitted"
 
 
 def _write_table(protocol: Protocol, source: Source, part: Path) -> int:

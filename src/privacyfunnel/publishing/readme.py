@@ -7,6 +7,7 @@ import json
 from privacyfunnel.publishing.croissant import cite_as
 from privacyfunnel.publishing.described import PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
 from privacyfunnel.publishing.details import Party
+from privacyfunnel.tables.published_folder import PACKAGE
 
 SHOWN = 12
 """Values of a column that are listed; the others are in datapackage.json."""
@@ -77,9 +78,22 @@ def _estimates(described: Described, with_r: bool) -> list[str]:
         "The errors of counted rows leave out how rows were drawn. The Python package privacyfunnel (version "
         f"{described.version}) has commands that hold it, and proves the promise from the protocol alone:",
         _code("sh", f"funnel audit {PROTOCOL}\nfunnel estimate {TABLE} --protocol {PROTOCOL}"),
+        f"They read in `{PACKAGE}` whether these are the rows that the protocol was fitted on. Of a data frame, and in "
+        f"R, you say it: {_text(rows)}.",
+        _code("python", _in_python(first)),
         f"The same in R, with the packages jsonlite and Matrix.{where}",
         _code("r", f"source({_text(R_FILE)})\nprotocol <- pf_read({_text(PROTOCOL)})\n{ask}"),
     ]
+
+
+def _in_python(name: str) -> str:
+    """The shares of a column."""
+    return (
+        "import privacyfunnel as pf\n\n"
+        f"found = pf.estimate({_text(TABLE)}, pf.Protocol.load({_text(PROTOCOL)}))\n"
+        f"for one in found.table({_text(name)}).estimates:\n"
+        "    print(one.values, one.share, one.low, one.high)"
+    )
 
 
 def _columns(fields: tuple[Field, ...]) -> str:

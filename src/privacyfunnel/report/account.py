@@ -140,7 +140,7 @@ class Account:
     def countable(self) -> bool:
         """Whether released rows can be counted as they stand: those of the table at hand, or of the fitted one."""
         if self.measured is None:
-            return self.objective == "faithful"
+            return self.objective == "faithful" and not self.merges
         error = self.measured.certificate.marginal_error
         return not self.merges and error is not None and error <= MARGINAL_ERROR
 
@@ -212,13 +212,18 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
     measured = measure(protocol, joint, certificate) if joint is not None else None
     protocol = protocol if measured is not None else published(protocol)
     faithful = protocol.likeness is not None
-    attributes = tuple(_attribute(protocol.block, j, joint, faithful) for j in range(len(protocol.columns)))
+    counts = public.joint if public is not None else None
+    block = protocol.block
+    attributes = tuple(_attribute(block, j, joint, faithful, counts) for j in range(len(block.columns)))
     encoders = tuple(encoder_of(column) for column in protocol.columns)
     return Account(protocol, digest_of(protocol), encoders, attributes, measured, public)
 
 
-def _attribute(block: Block, j: int, joint: Joint | None, faithful: bool) -> Attribute:
-    """What became of the attribute j of a block. Of a faithful one, its marginal is also that of the original rows."""
+def _attribute(block: Block, j: int, joint: Joint | None, faithful: bool, counts: Joint | None) -> Attribute:
+    """What became of the attribute j of a block. Of a faithful one, its marginal is also that of the original rows.
+
+    Without a table, but with published `counts`, cells are those of people as these tell them, before they are read.
+    """
     column, written = block.columns[j], block.codes[block.labels, j]
     marginal = block.marginal / UNIT
     labels = tuple(map(text_of, column.labels))
@@ -226,7 +231,12 @@ def _attribute(block: Block, j: int, joint: Joint | None, faithful: bool) -> Att
         after = np.bincount(written, weights=marginal, minlength=len(column)).astype(np.float64)
         inputs = np.arange(block.channel.n_inputs)
         pairs = _pairs(block, j, block.codes[:, j], inputs, marginal) if faithful else None
-        return Attribute(column.name, labels, after, unchanged=float(np.trace(pairs)) if pairs is not None else None)
+        unchanged = float(np.trace(pairs)) if pairs is not None else None
+        if counts is not None and counts.noise is not None and faithful:
+            people = counts.before_gathering or counts
+            pairs = _pairs(block, j, _numbers(column, people), block.inputs_of(people), people.p_x)
+            unchanged = counts.noise.share_told * float(np.trace(pairs))
+        return Attribute(column.name, labels, after, unchanged=unchanged)
     pairs = _pairs(block, j, _numbers(column, joint), block.inputs_of(joint), joint.p_x)
     before = pairs.sum(axis=1)
     return Attribute(

@@ -130,6 +130,8 @@ class FromFile:
     """What the promise comes to for the population, if it was made to it."""
     threshold: Threshold | None = None
     """What the frequency threshold did, if there is one."""
+    own: OwnTable | None = None
+    """What is left of a table with these counts."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -137,8 +139,14 @@ class FromFile:
             **_checked(self.findings, self.certificate),
             **_attacked(self.attack, self.remarks),
             "population": self.population.as_dict() if self.population else None,
+            "shares": self._shares(),
             "threshold": self.threshold.as_dict() if self.threshold else None,
         }
+
+    def _shares(self) -> dict[str, Any] | None:
+        """By how much shares of single values are off, and which vanish; how many cells stay, the file says."""
+        own = self.own.as_dict() if self.own is not None else {}
+        return {name: own[name] for name in ("mean_error", "worst_error", "worst_column", "vanished")} if own else None
 
 
 def _checked(found: Findings, certificate: Certificate) -> dict[str, Any]:
@@ -166,6 +174,7 @@ def measure_publicly(protocol: Protocol) -> FromFile | None:
         remarks,
         population_findings(protocol, joint) if _has_population(protocol) else None,
         of_noisy(joint),
+        own_table(protocol, joint.before_gathering or joint),
     )
 
 

@@ -77,8 +77,8 @@ def _linkability(found: ThreeRisks) -> str:
         most = f"; of single columns, {percent(min(shares))} to {percent(max(shares))} of cells" if shares else ""
         text += f"{most}."
     return (
-        f"{text} The promise about the secret does not lean on rows being unlinkable: it holds for who knows whose row "
-        "it is."
+        f"{text} The promise about the secret does not lean on rows being unlinkable: it holds against those who know "
+        "whose row it is."
     )
 
 
@@ -86,12 +86,12 @@ def _inference(account: Account, found: ThreeRisks) -> str:
     secret, falls = account.protocol.secret, _falls(account)
     moves = "changes" if falls else "raises"
     text = (
-        f"Limited for {secret}, which is not released. A released row {moves} nobody's belief about it by more than a "
-        f"factor {factor(found.one_row)}"
+        f"Limited for {secret}, which is not released. In the cases that the promise names above, a released row "
+        f"{moves} a belief about it by at most a factor {factor(found.one_row)}"
     )
     if found.everything is not None:
-        text += f", and everything that is published by no more than a factor {factor(found.everything)}"
-    text += ", in the cases that the promise names above."
+        text += f", and everything that is published by at most a factor {factor(found.everything)}"
+    text += "."
     if found.guess_before is not None and found.guess_after is not None:
         text += (
             f" The best guess of {secret} is right for {percent(found.guess_before)} of the people without the "
@@ -141,7 +141,10 @@ def not_promised(account: Account, secret: str) -> list[tuple[str, str]]:
         )
     elif told is not None and not told.declared:
         listed.append(
-            ("Lists of values and ranges.", "They were read from the table: who is the only one with a value shows.")
+            (
+                "Lists of values and ranges.",
+                "They were read from the table: a value that only one person has is visible.",
+            )
         )
     if told is not None and told.faint:
         listed.append(("Rare values of the secret.", told.faint_words()))

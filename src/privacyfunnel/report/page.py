@@ -43,7 +43,7 @@ def report_page(
         *([("choice", "Other promises, other ε", _choice(account, compared))] if compared else []),
         ("officers", "For data-protection officers", officers_part(account)),
         ("limits", "What is not promised", definitions(words.limit_words(account))),
-        ("again", "How to do it again", _again(account, name, protocol_name)),
+        ("again", "How to do it again" if measured else "How to check it", _again(account, name, protocol_name)),
     ]
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
     title = "Privacy report" if measured else "Privacy statement"
@@ -70,11 +70,14 @@ def _made(account: Account) -> str:
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
     text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(words.how_to_count(account))]
+    if account.public is not None and account.public.own is not None:
+        shares = account.public.own.shares_words()
+        text.append(paragraph(f"By the published counts: {shares[0].lower()}{shares[1:]}"))
     exact = words.exact_words(account)
     if exact is not None:
         text.append(paragraph(exact))
     if account.emptied.columns:
-        text.append(paragraph(account.emptied.words()))
+        text.append(paragraph(account.emptied.words(public=account.measured is None)))
     return "\n".join([*text, bars_part(account), columns_part(account)])
 
 
@@ -199,7 +202,8 @@ def side_channels_part(account: Account) -> str:
     if about is None:
         return text
     if about.attack is None:
-        return text + "".join(map(paragraph, about.remarks))
+        unknown = ("What attackers gain who know columns beforehand was too much to compute.",)
+        return text + "".join(map(paragraph, about.remarks if account.measured is not None else unknown))
     shown = words.shown_attackers(about.attack.attackers)
     headings = ("known beforehand", "promised to them", "belief moves at most", "guess before", "with the release")
     rows = [
@@ -214,7 +218,7 @@ def side_channels_part(account: Account) -> str:
     ]
     return (
         text
-        + paragraph(words.side_channel_words(shown))
+        + paragraph(words.side_channel_words(shown, public=account.measured is None))
         + table(
             "What somebody learns who knows columns beforehand"
             + (", by the published counts" if account.public is not None else ""),
@@ -250,10 +254,10 @@ def _again(account: Account, table_name: str, protocol_name: str) -> str:
     name = Path(table_name).name
     typed = steps(account.protocol, name, protocol_name)
     if account.measured is None:
+        if account.protocol.noise is None:
+            return paragraph(words.WHO_CHECKS)
         checked = "Anybody who has the file of the protocol can check the promise:"
-        needs = "Who has the original table can check the promise:"
-        text = paragraph(checked if account.protocol.noise is not None else needs)
-        return text + code(in_lines(typed.audit), "Command line")
+        return paragraph(checked) + code(in_lines(typed.audit), "Command line")
     commands = "\n".join(map(in_lines, (typed.fit, typed.sanitise, typed.audit)))
     return (
         paragraph("On the command line: find the protocol, make the release, prove the promise.")

@@ -28,9 +28,9 @@ PUBLISHED = "everybody who has the protocol computes the same weights from its n
 
 
 def glance_part(account: Account) -> str:
-    """The verdict and a few numbers."""
+    """The verdict, what becomes of the steward's own table if that is at hand, and a few numbers."""
     promise, about = account.protocol.notion, account.public or account.measured
-    numbers = [(f"×{factor(promise.epsilon)}", words.change_words(promise.limits))]
+    numbers = [(f"×{factor(promise.epsilon)}", f"{words.change_words(promise.limits)} by one row{_CASES}")]
     if not promise.simple:
         numbers = [(limit, f"{what}: the most that a row may say") for what, limit in promise.parts()]
     numbers += _everything_number(account)
@@ -39,7 +39,8 @@ def glance_part(account: Account) -> str:
         found = about.findings
         numbers.append((percent(found.released.best_guess), f"best guess right (blind: {percent(found.blind_guess)})"))
     items = "".join(f"<li><b>{escape(number)}</b><span>{escape(text)}</span></li>" for number, text in numbers)
-    return f'{_verdict(account)}\n<ul class="numbers">{items}</ul>'
+    own = account.measured.own if account.measured is not None else None
+    return f'{_verdict(account)}\n{paragraph(own.words()) if own is not None else ""}\n<ul class="numbers">{items}</ul>'
 
 
 def _verdict(account: Account) -> str:
@@ -67,11 +68,16 @@ def _everything_number(account: Account) -> list[tuple[str, str]]:
     return [(most, "the same for everything published together")]
 
 
+_CASES = ", in the cases that the promise names"
+"""A number by itself is no promise to everybody."""
+
+
 def _kept_numbers(account: Account) -> list[tuple[str, str]]:
     """What readers get, as numbers with a word each."""
+    by = ", by the published counts" if account.public is not None else ""
     if account.objective == "information":
-        return [(percent(account.kept_share), "of the information kept")]
-    cells = (percent(account.cells_unchanged or 0.0), "of all cells stay as they are")
+        return [(percent(account.kept_share), f"of the information kept{by}")]
+    cells = (percent(account.cells_unchanged or 0.0), f"of all cells stay as they are{by}")
     errors = account.measured.errors if account.measured is not None else None
     if errors is None or not account.countable:
         return [cells]

@@ -11,10 +11,12 @@ from privacyfunnel.distribution.similarity import ORDERED_KINDS
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
+from privacyfunnel.protocols.everything import uncovered_words
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.measured import MISSING, Belief
+from privacyfunnel.tables.release_note import OTHERS
 
 COMMON = 0.01
 """An example speaks of the rarest value of the secret that is not rarer than this."""
@@ -25,7 +27,7 @@ PEOPLE_COUNTED = "The people counted."
 LIMITS = (
     (
         "One release.",
-        "Releasing the same people twice with fresh randomness tells more than once. Make and publish one.",
+        "The promise is about this release alone. The same people released again with fresh randomness tell more.",
     ),
     (
         "The whole picture stays.",
@@ -85,10 +87,12 @@ def level_pairs(account: Account) -> list[tuple[str, str]]:
         return []
     exposed = account.measured.exposed if account.measured is not None else None
     people = f" {exposed.words()}" if exposed is not None and exposed.few else ""
+    if account.measured is not None:
+        people = " ".join([people, uncovered_words(account.protocol.noise, account.measured.joint.secret_values)])
     row = f"×{factor(promise.epsilon)} (e^ε) is {change_words(promise.limits)} by it."
     if not promise.simple:
         row = f"{promise.in_short()[0].upper()}{promise.in_short()[1:]}."
-    return [("One row", f"{row} {told.whom()}"), ("Everything published", f"{told.words()}{people}")]
+    return [("One row", f"{row} {told.whom()}"), ("Everything published", f"{told.words()}{people.rstrip()}")]
 
 
 WHO_CHECKS = (
@@ -100,7 +104,7 @@ CHECKED_BY_ANYBODY = (
 )
 LINKING = (
     "A release that is made to be counted leaves more rows as they were, so that rows are easier to link to people. "
-    "The promise does not lean on rows being unlinkable: it holds for who knows whose row it is."
+    "The promise does not lean on rows being unlinkable: it holds against those who know whose row it is."
 )
 FREQUENCY_THRESHOLD = (
     "Frequency threshold: no value in the protocol stands for fewer than {people} people; combinations that fewer have "
@@ -108,8 +112,8 @@ FREQUENCY_THRESHOLD = (
     "promise is."
 )
 ON_EXACT_COUNTS = (
-    "{own} {kept} of the information is kept. This is measured on the exact counts of this table and not for "
-    "publication; so are the charts below."
+    "For you alone: on the exact counts of this table {kept} of the information is kept. The charts below are measured "
+    "on these counts, too, and are not for publication."
 )
 
 
@@ -133,8 +137,7 @@ def aside_words(account: Account) -> str | None:
     measured = account.measured
     if measured is None or not measured.aside:
         return None
-    own = measured.own.words() if measured.own is not None else ""
-    return ON_EXACT_COUNTS.format(own=own, kept=percent(measured.findings.kept_share))
+    return ON_EXACT_COUNTS.format(kept=percent(measured.findings.kept_share))
 
 
 def again_words(account: Account) -> str:
@@ -149,29 +152,26 @@ def again_words(account: Account) -> str:
 
 
 COUNTABLE = (
-    "Released rows are random draws with the distribution of the original rows, all columns together. Count them as "
-    "they stand: every share, table and model of them is right on average. Errors that are reckoned as if they were "
-    "the original rows are too small, by a factor of √2 at most."
+    "Released rows are random draws with the distribution of the original rows, all columns together. Use them like "
+    "the original ones: every share, table and model of them is right on average. Standard errors computed as if these "
+    "were the original rows are too small, by a factor of √2 at most."
 )
 COUNTABLE_BUT_FOR_NOISE = (
-    "Released rows are random draws, made to be counted as they stand: on average they have the shares that the "
+    "Released rows are random draws. Use them like the original ones: on average they have the shares that the "
     "published counts give, which are those of the table up to noise and rare combinations that are read as "
-    "others. Errors that are reckoned as if they were the original rows leave out both, and the drawing."
+    "others. Standard errors computed as if these were the original rows leave out both, and the drawing."
 )
 COUNTABLE_BUT_FOR_RARE = (
-    "Released rows are random draws, made to be counted as they stand: on average they have the shares of the table "
-    "but for rare combinations, which are read as others. Shares of single values are off by up to {points} points on "
-    "average by that."
+    "Released rows are random draws. Use them like the original ones: on average they have the shares of the table but "
+    "for rare combinations, which are read as others.{points}"
 )
+OFF_BY = " Shares of single values are off by up to {} points on average by that."
 LEANING = (
     "Released rows are random draws, made to be counted as they stand where the rows are those that the protocol was "
     "fitted on. The rows at hand are others, and counts lean towards the fitted ones: shares of single values are off "
-    "by up to {points} points on average. funnel estimate undoes that, with intervals."
+    "by up to {points} points on average; " + OTHERS + "."
 )
-MISCOUNTED = (
-    "Released rows are random draws. Counting them does not give the original shares{off}; funnel estimate does, with "
-    "intervals, from the released table and the protocol."
-)
+MISCOUNTED = "Released rows are random draws. Counting them does not give the original shares{off}; " + OTHERS + "."
 
 
 def how_to_count(account: Account) -> str:
@@ -184,7 +184,7 @@ def how_to_count(account: Account) -> str:
         near = f" By drawing alone, {errors.words()}." if errors is not None else ""
         return COUNTABLE + near
     if account.objective == "faithful" and account.merges:
-        return COUNTABLE_BUT_FOR_RARE.format(points=points(worst or 0.0))
+        return COUNTABLE_BUT_FOR_RARE.format(points=OFF_BY.format(points(worst)) if worst is not None else "")
     if account.objective == "faithful":
         return LEANING.format(points=points(worst or 0.0))
     return MISCOUNTED.format(off=f" (single ones are off by up to {points(worst)} points)" if worst else "")
@@ -231,9 +231,9 @@ def example(beliefs: Sequence[Belief]) -> Belief:
 def example_words(secret: str, belief: Belief) -> str:
     """What the promise means for one value of the secret."""
     return (
-        f"For example: {percent(belief.prior)} of the people have {secret} = {belief.secret}, so that is anybody's "
-        f"estimate for somebody they know nothing of. After seeing a released row, nobody's estimate of that person "
-        f"having {secret} = {belief.secret} {_within(belief.prior, belief.lowest, belief.highest)}."
+        f"For example: {percent(belief.prior)} of the people have {secret} = {belief.secret}, so that is the estimate "
+        "of somebody who knows nothing else of a person. After seeing a released row, this estimate "
+        f"{_within(belief.prior, belief.lowest, belief.highest)}."
     )
 
 
@@ -241,8 +241,9 @@ def public_example_words(limits: Limits) -> str:
     """The same for a made-up share, which tells nothing of the table."""
     lowest, highest = limits.granted().belief_range(EXAMPLE_PRIOR)
     return (
-        f"For example, if {percent(EXAMPLE_PRIOR)} of the people had a certain value of the secret: after seeing a "
-        f"released row, nobody's estimate of that person having it {_within(EXAMPLE_PRIOR, lowest, highest)}."
+        f"For example, if {percent(EXAMPLE_PRIOR)} of the people had a certain value of the secret, that is the "
+        "estimate of somebody who knows nothing else of a person. After seeing a released row, this estimate "
+        f"{_within(EXAMPLE_PRIOR, lowest, highest)}."
     )
 
 
@@ -250,8 +251,8 @@ def _within(prior: float, lowest: float, highest: float) -> str:
     change = math.log(highest / prior)
     if lowest > 0:
         change = max(change, math.log(prior / lowest))
-        return f"changes by more than ×{factor(change)}: it stays between {percent(lowest)} and {percent(highest)}"
-    return f"grows by more than ×{factor(change)}, to {percent(highest)}; it may fall to nothing"
+        return f"changes by at most ×{factor(change)}: it stays between {percent(lowest)} and {percent(highest)}"
+    return f"grows by at most ×{factor(change)}, to {percent(highest)}; it may fall to nothing"
 
 
 def change_words(limits: Limits) -> str:
@@ -266,8 +267,9 @@ def kept_words(account: Account) -> str:
     kept = about.findings.kept_bits if about is not None else protocol.utility / math.log(2)
     most = about.findings.entropy_bits if about is not None else protocol.entropy / math.log(2)
     by = "By the published counts: " if account.public is not None else ""
+    read = ", as rows are read," if account.merges else ""
     text = (
-        f"{percent(account.kept_share)} of the information in the released columns is kept "
+        f"{percent(account.kept_share)} of the information in the released columns{read} is kept "
         f"({kept:.3f} of {most:.3f} bits for each row)."
     )
     if protocol.likeness is not None:
@@ -286,11 +288,12 @@ def unchanged_words(account: Account, likeness: Likeness) -> str:
     most = min(1.0, math.ceil(likeness.fidelity_bound * 1000 - NOISE) / 1000)
     ordered = any(encoder.kind in ORDERED_KINDS for encoder in account.encoders)
     counted = ["near values of ordered columns counted in part"] if ordered else []
+    counted += ["rare combinations as they are read"] if account.merges else []
     counted += [f"cells of {name} counted {weight:g} times" for name, weight in likeness.weights]
     if not counted:
         return f"{text} No release with this promise whose rows can be counted leaves more than {most:.1%} of cells."
     return (
-        f"{text} With {' and '.join(counted)}, the fidelity is {kept:.1%}; no release with this promise whose rows can "
+        f"{text} With {', '.join(counted)}, the fidelity is {kept:.1%}; no release with this promise whose rows can "
         f"be counted has more than {most:.1%}."
     )
 
@@ -330,12 +333,12 @@ def level_words(level: float) -> str:
     return f"×{factor(level)}" if math.isfinite(level) else "without limit"
 
 
-def side_channel_words(attackers: Sequence[Attacker]) -> str:
-    """Whether those who know something beforehand learn more than was promised to others."""
+def side_channel_words(attackers: Sequence[Attacker], *, public: bool) -> str:
+    """Whether those who know something beforehand learn more than was promised to others, and what may be done."""
     if all(attacker.within for attacker in attackers):
         return "None of these attackers learns more than the promise allows, whether it was made to them or not."
-    return (
+    text = (
         "Mind the lines that are marked: somebody who already knows these columns may learn more about the secret "
-        "than the promise says, because the promise of this protocol is not made to them. If such attackers matter, "
-        "choose a promise for side channels (srlip or srldp)."
+        "than the promise says, because the promise of this protocol is not made to them."
     )
+    return text if public else f"{text} If such attackers matter, choose a promise for side channels (srlip or srldp)."

@@ -27,7 +27,7 @@ from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start, recipe_text
 from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
 from privacyfunnel.studio.work import Follow
-from privacyfunnel.tables.counting import count_table
+from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.preview import Preview, preview
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.sources import open_source
@@ -75,7 +75,7 @@ class Solved:
     """A protocol for the table, and all that is shown of it."""
 
     account: Account
-    preview: Preview
+    preview: Preview | None
     protection: Protection
     asked: Notion
     """The promise as it was chosen; the protocol's own may say more about what it was made for."""
@@ -199,19 +199,19 @@ def grant(
 
 
 def _used(counts: Counts, protection: Protection, notion: Notion, follow: Follow) -> Joint:
-    """The counts to search with; refused before any time is spent if attackers may know too many sets of columns."""
-    exact = counts.exact.joint
-    sets = notion.sets_known(exact)
-    with _named_as_on_the_page():
-        if sets > MOST_FAMILIES:
+    """The counts to search with; refused before much time is spent if attackers may know too many sets of columns."""
+    sets = notion.sets_known(counts.exact.joint)  # by the names of its columns
+    if sets > MOST_FAMILIES:
+        with _named_as_on_the_page():
             raise TooManyAttackers(f"{sets:,} sets of columns that an attacker may know are too many", known=2)
-        if sets > 1 and sets * exact.n_x > MOST_MEASURED:
-            what = f"{sets:,} sets of columns that an attacker may know, with {exact.n_x:,} combinations of values"
-            fewer = 2 if sets > number_of_families(len(exact.attributes), 2) else 1
-            raise TooManyAttackers(f"{what}, are too many to be measured", known=fewer)
     follow(COUNTING)
     joint = counts.used(protection).joint
     unless_left()
+    if sets > 1 and sets * joint.n_x > MOST_MEASURED:
+        what = f"{sets:,} sets of columns that an attacker may know, with {joint.n_x:,} combinations of values"
+        fewer = 2 if sets > number_of_families(len(joint.attributes), 2) else 1
+        with _named_as_on_the_page():
+            raise TooManyAttackers(f"{what}, are too many to be measured", known=fewer)
     follow(SEARCHING)
     return joint
 
@@ -219,11 +219,17 @@ def _used(counts: Counts, protection: Protection, notion: Notion, follow: Follow
 def _measured(
     protocol: Protocol, counts: Counts, opened: Opened, asked: Notion, protection: Protection, follow: Follow
 ) -> Solved:
-    """A protocol that was found, and what it gives away."""
+    """A protocol that was found, and what it gives away; that a private one was found does not hang on the latter."""
     unless_left()
     follow(MEASURING)
-    about = account(protocol, counts.exact.joint)
-    return Solved(about, preview(protocol, open_source(opened.path)), protection, asked)
+
+    def on_the_table(exact: Counted) -> tuple[Account, Preview]:
+        return account(protocol, exact.joint), preview(protocol, open_source(opened.path))
+
+    if protection.private is None:
+        return Solved(*on_the_table(counts.exact), protection, asked)
+    about, rows = counts.steward.told(on_the_table) or (account(protocol), None)
+    return Solved(about, rows, protection, asked)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from privacyfunnel.report.page import aside_part, attack_part, columns_part, sid
 from privacyfunnel.report.promised import glance_part, promise_part
 from privacyfunnel.report.words import again_words, exact_words, how_to_count, kept_words, percent, threshold_words
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
+from privacyfunnel.tables.for_steward import NOT_MEASURED
 from privacyfunnel.tables.preview import Preview
 
 
@@ -150,8 +151,10 @@ def risk_part(shown: Account) -> str:
     return attack_part(shown.measured) + side_channels_part(shown) if shown.measured is not None else ""
 
 
-def preview_table(shown: Preview, unchanged: float | None) -> str:
+def preview_table(shown: Preview | None, unchanged: float | None) -> str:
     """Rows before and after; what changed is marked, and not by colour alone."""
+    if shown is None:
+        return paragraph(NOT_MEASURED)
     pairs = [pair for rows in zip(shown.before, shown.after, strict=True) for pair in zip(*rows, strict=True)]
     few = f"Changed: {sum(text_of(a) != text_of(b) for a, b in pairs)} of these {len(pairs)} cells"
     all_cells = f", {percent(1 - unchanged)} of all cells on average" if unchanged is not None else ""
@@ -164,7 +167,7 @@ def preview_table(shown: Preview, unchanged: float | None) -> str:
         '<div class="scroll" tabindex="0" role="region" aria-label="Rows before and after">'
         f'<table class="texts preview"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         + paragraph(
-            f"{few}{all_cells}. An example: the release is drawn anew, and shuffled. This is for your eyes only.",
+            f"{few}{all_cells}. An example: the release is drawn anew, and shuffled. This is for you alone.",
             "muted",
         )
     )

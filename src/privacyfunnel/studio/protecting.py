@@ -9,6 +9,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.fitting import Wishes
+from privacyfunnel.tables.for_steward import ForSteward
 from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.too_fine import fineness
@@ -55,9 +56,11 @@ class Counts:
 
     def __init__(self, exact: Counted, wishes: Wishes | None = None) -> None:
         self.exact = exact
+        self.steward = ForSteward(exact)
+        """For figures on exact counts, on which nothing depends."""
         self.wishes = Wishes() if wishes is None else wishes
         """How columns were to be cut."""
-        self.fineness = fineness(exact.joint)
+        self.fineness = self.steward.told(lambda counted: fineness(counted.joint))
         """Whether there are too many combinations of values for the people."""
         self._noisy: dict[float, Counted] = {}
         self._used: dict[Protection, Counted] = {}

@@ -19,7 +19,7 @@ from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.rows_before import base, generation_of, later
-from privacyfunnel.tables.database import clear_errors, hearing
+from privacyfunnel.tables.database import as_text, clear_errors, hearing
 from privacyfunnel.tables.internal_copy import packed
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer
@@ -91,12 +91,10 @@ def joined(now: Source, then: Sequence[Source], person: str, columns: Sequence[s
     bases = tuple(dict.fromkeys(map(base, names)))
     for source in (now, *then):
         source.require([person, *bases])
-    kinds = _read(now, then, person, bases)
-    own = f"CAST(a.c{now.columns.index(person)} AS VARCHAR)"
-    _check_people(now, now.view, own.replace("a.", ""), now.name)
+    values, own = _read(now, then, person, bases)
+    _check_people(now, f"{now.view} a", own, now.name)
     for i, source in enumerate(then):
         _check_people(now, f"{THEN}_{i}", "who", source.name)
-    values = {name: f"CAST(a.c{now.columns.index(name)} AS {kind})" for name, kind in zip(bases, kinds, strict=True)}
 
     def valued(name: str, generation: int) -> str:
         """The value of a column as the table of a generation has it."""
@@ -110,13 +108,13 @@ def joined(now: Source, then: Sequence[Source], person: str, columns: Sequence[s
     added = {name: old[name] for name in names if name not in now.columns}
     added |= {today: f"a.c{now.columns.index(base(today))}" for today in _todays(names)}
     listed += [f"{value} AS c{len(now.columns) + k}" for k, value in enumerate(added.values())]
-    known = " OR ".join(f"r{i}.who IS NOT NULL" for i in range(len(then)))
+    known, always = (word.join(f"r{i}.who IS NOT NULL" for i in range(len(then))) for word in (" OR ", " AND "))
     differ = " OR ".join(f"{values[name]} IS DISTINCT FROM {valued(name, len(then) - 1)}" for name in bases)
     joins = " ".join(f"LEFT JOIN {THEN}_{i} r{i} ON {own} = r{i}.who" for i in range(len(then)))
     _execute(
         now,
         f"CREATE OR REPLACE TEMP VIEW {BOTH} AS SELECT {', '.join(listed)}, NOT ({known}) AS is_new, "
-        f"({known}) AND ({differ}) AS is_changed "
+        f"({known}) AND ({differ}) AS is_changed, ({always}) AS is_known "
         f"FROM (SELECT *, row_number() OVER () AS place FROM {now.view}) a {joins} ORDER BY a.place",
     )
     counted = f"SELECT count(*), count(*) FILTER (is_new), count(*) FILTER (is_changed) FROM {BOTH}"
@@ -135,6 +133,16 @@ def as_it_was(
         raise InvalidInput("was is for a follow-up on what people were and are, and for people who are named (person)")
     then = [open_source(one, delimiter=delimiter, encoding=encoding) for one in tables_of(was)]
     return joined(now, then, person, protocol.before.attributes)
+
+
+def check_all_known(source: Source) -> None:
+    """Refuse people of whom something was released if a table of then lacks them: what they were is not known."""
+    ((unknown,),) = source.rows(f"SELECT count(*) FILTER (NOT is_known) FROM {BOTH}")
+    if unknown:
+        raise InvalidTable(
+            f"something was released before of {unknown:,} people in {source.name} who are not in every table of then: "
+            "give each as it was when it was released, and leave out people who were in none (--was)"
+        )
 
 
 def check_joined(source: Source, protocol: Protocol) -> None:
@@ -176,30 +184,38 @@ def _todays(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(later(name) for name in names if later(name) not in names))
 
 
-def _read(now: Source, then: Sequence[Source], person: str, names: Sequence[str]) -> list[str]:
-    """Have the old tables' values beside today's; of each column, as what all are compared.
+def _read(now: Source, then: Sequence[Source], person: str, names: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Have the old tables' values beside today's; SQL of today's values of the columns, and of who somebody is.
 
-    Its type if that is the same in all, and otherwise text: a number in one file may be a text in the other.
+    All values of a column are of its type if that is the same in all tables, and otherwise texts: a number in one file
+    may be a text in the other.
     """
-    kinds = _types(now, f"SELECT {', '.join(f'c{now.columns.index(name)}' for name in names)} FROM {now.view}")
-    listed = [f"t{k}" for k in range(len(names))]
-    for i, source in enumerate(then):
-        begun = False
-        for batch in source.batches([person, *names]):
-            whole = plain(batch, _plain(batch.schema))
-            now.connection.register(CHUNK, pa.table(whole.columns, names=["who", *listed]))
-            if not begun:
-                old = _types(now, f"SELECT {', '.join(listed)} FROM {CHUNK}")
-                columns = ", ".join(f"{name} {kind}" for name, kind in zip(listed, old, strict=True))
-                _execute(now, f"CREATE OR REPLACE TEMP TABLE {THEN}_{i} (who VARCHAR, {columns})")
-                kinds = [one if one == other else "VARCHAR" for one, other in zip(kinds, old, strict=True)]
-                begun = True
-            _execute(now, f"INSERT INTO {THEN}_{i} SELECT * FROM {CHUNK}")
-            now.connection.unregister(CHUNK)
-    for i in range(len(then)):
-        for name, kind in zip(listed, kinds, strict=True):
-            _execute(now, f"ALTER TABLE {THEN}_{i} ALTER {name} TYPE {kind}")
-    return kinds
+    today = [f"a.c{now.columns.index(name)}" for name in (*names, person)]
+    *kinds, who = _types(now, f"SELECT {', '.join(today)} FROM {now.view} a")
+    tables = [_held(now, f"{THEN}_{i}", source, person, names) for i, source in enumerate(then)]
+    values = dict(zip(names, today, strict=False))
+    for k, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        if any(types[k] != kind for types in tables):
+            values[name] = as_text(today[k], kind)
+            for i, types in enumerate(tables):
+                text = as_text(f"t{k}", types[k])
+                _execute(now, f"ALTER TABLE {THEN}_{i} ALTER t{k} TYPE VARCHAR USING {text}")
+    return values, as_text(today[-1], who)
+
+
+def _held(now: Source, table: str, source: Source, person: str, names: Sequence[str]) -> list[str]:
+    """Put the people and values of another table into one beside today's; the types of the values."""
+    listed, types = [f"t{k}" for k in range(len(names))], list[str]()
+    for batch in source.batches([person, *names]):
+        whole = plain(batch, _plain(batch.schema))
+        now.connection.register(CHUNK, pa.table(whole.columns, names=["person", *listed]))
+        if not types:
+            who, *types = _types(now, f"SELECT person, {', '.join(listed)} FROM {CHUNK}")
+            columns = ", ".join(f"{name} {kind}" for name, kind in zip(listed, types, strict=True))
+            _execute(now, f"CREATE OR REPLACE TEMP TABLE {table} (who VARCHAR, {columns})")
+        _execute(now, f"INSERT INTO {table} SELECT {as_text('person', who)}, {', '.join(listed)} FROM {CHUNK}")
+        now.connection.unregister(CHUNK)
+    return types
 
 
 def _types(source: Source, query: str) -> list[str]:

@@ -17,6 +17,7 @@ from typing import TypeVar
 import duckdb
 import pyarrow as pa
 
+from privacyfunnel.distribution.column import EXACT
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.numeric.stopping import waiting
 
@@ -53,6 +54,25 @@ def _spill_folder() -> str | None:
 def literal(text: str) -> str:
     """A text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def as_text(value: str, kind: str) -> str:
+    """SQL of a value of this type as text, as `raw.as_text` writes it: 17.0 is 17, a time of midnight is its date.
+
+    Not a number is a missing value.
+
+    >>> as_text("c1", "VARCHAR"), as_text("c1", "BIGINT")
+    ('CAST(c1 AS VARCHAR)', 'CAST(c1 AS VARCHAR)')
+    """
+    if kind in ("FLOAT", "DOUBLE"):
+        whole = f"{value} = trunc({value}) AND abs({value}) < {EXACT}"
+        return (
+            f"CASE WHEN isnan({value}) THEN NULL WHEN {whole} THEN CAST(CAST({value} AS BIGINT) AS VARCHAR) "
+            f"ELSE regexp_replace(CAST({value} AS VARCHAR), 'e([+-])0', 'e\\1') END"
+        )
+    if kind.startswith("TIMESTAMP"):
+        return f"regexp_replace(CAST(CAST({value} AS TIMESTAMP) AS VARCHAR), ' 00:00:00$', '')"
+    return f"CAST({value} AS VARCHAR)"
 
 
 def hearing(connection: duckdb.DuckDBPyConnection, query: Callable[[], Result]) -> Result:

@@ -88,7 +88,7 @@ class FromMemory(Draws):
 
 def merged(protocol: Protocol, shown: Protocol) -> Any:
     """merged[y]: the output that y becomes where outputs with the same values are not told apart; None if they are."""
-    if shown is protocol:
+    if protocol.variant is None or shown.variant is not None:
         return None
     _, output = np.unique(protocol.block.labels, return_inverse=True)
     return output.astype(np.int32)

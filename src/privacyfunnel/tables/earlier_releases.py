@@ -21,7 +21,7 @@ from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp, earlier
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.database import clear_errors, connect, hearing
+from privacyfunnel.tables.database import as_text, clear_errors, connect, hearing
 from privacyfunnel.tables.reading_back import released_outputs
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.typing import Integers
@@ -133,14 +133,15 @@ def with_histories(
     known = {name: steps.histories[:, j] for j, name in enumerate(names)}
     source.connection.register(KNOWN, pa.table({**known, "h": np.arange(len(steps.histories))}))
     own, number = f"c{source.columns.index(person)}", f"c{len(source.columns)}"
-    same = " AND ".join(f"k.{name} = r.{name}" for name in names)
+    ((kind,),) = source.rows(f"SELECT column_type FROM (DESCRIBE SELECT {own} FROM {source.view})")
+    text, same = as_text(f"a.{own}", kind), " AND ".join(f"k.{name} = r.{name}" for name in names)
     read.execute(
         f"CREATE OR REPLACE TEMP VIEW {JOINED} AS "
         f"SELECT a.* EXCLUDE (place), k.h AS {number}, r.person IS NOT NULL AS met "
         f"FROM (SELECT *, row_number() OVER () AS place FROM {source.view}) a "
-        f"LEFT JOIN {EARLIER} r ON CAST(a.{own} AS VARCHAR) = r.person LEFT JOIN {KNOWN} k ON {same} ORDER BY a.place"
+        f"LEFT JOIN {EARLIER} r ON {text} = r.person LEFT JOIN {KNOWN} k ON {same} ORDER BY a.place"
     )
-    _check_people(source, own, number)
+    _check_people(source, text, number)
     return replace(source, columns=(*source.columns, steps.history), view=JOINED, _held=set())
 
 
@@ -151,9 +152,9 @@ def check_no_history(columns: Sequence[str], follow_up: FollowUp) -> None:
 
 
 def _check_people(source: Source, own: str, number: str) -> None:
-    """Refuse a table in which some people cannot be followed."""
-    text = f"nullif(CAST({own} AS VARCHAR), '')"
-    counted = f"SELECT count(*), count({text}), count(DISTINCT {text}) FROM {source.view}"
+    """Refuse a table in which some people cannot be followed; `own` is SQL of who somebody is."""
+    text = f"nullif({own}, '')"
+    counted = f"SELECT count(*), count({text}), count(DISTINCT {text}) FROM {source.view} a"
     ((rows, named, different),) = source.rows(counted)
     if different < rows:
         raise InvalidTable(

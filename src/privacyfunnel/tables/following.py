@@ -9,7 +9,7 @@ from typing import Any
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
-from privacyfunnel.tables.changes import as_it_was, check_joined
+from privacyfunnel.tables.changes import as_it_was, check_all_known, check_joined
 from privacyfunnel.tables.earlier_releases import tables_of, with_histories
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.pairs import PairSanitiser
@@ -60,6 +60,8 @@ def sanitise_following(
     check_joined(source, follow_up)
     source.require(follow_up.attributes)
     joined = with_histories(source, follow_up, tables_of(released), person, delimiter, encoding)
+    if was is not None:
+        check_all_known(source)
     digest = digest_of(follow_up) if output is not None or kept is not None else None
     return release_rows(
         PairSanitiser(follow_up), joined, table, output, keep_order, seed, force, progress, kept, digest

@@ -7,10 +7,12 @@ as that, once.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
+from privacyfunnel.distribution.raw import is_text
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.database import clear_errors
 
@@ -86,7 +88,27 @@ def like(table: Any, released: pa.Table) -> Any:
 
     frame = narwhals.from_native(table, pass_through=True)
     if isinstance(frame, narwhals.DataFrame):
-        return narwhals.from_arrow(released, backend=frame.implementation).to_native()
+        found = narwhals.from_arrow(released, backend=frame.implementation)
+        return _typed_alike(found, frame, released).to_native()
     if isinstance(frame, narwhals.LazyFrame):
         return narwhals.from_arrow(released, backend="pyarrow").lazy(backend=frame.implementation).to_native()
     return released
+
+
+def _typed_alike(found: Any, frame: Any, released: pa.Table) -> Any:
+    """The rows with the very types of `frame`: a library may have several for one of Arrow, such as categories."""
+    from narwhals.exceptions import NarwhalsError
+
+    for name in released.column_names:
+        own = frame.get_column(name) if name in frame.columns else None
+        if own is None or own.dtype == found.schema[name] or not _same_values(own.to_arrow().type, released[name].type):
+            continue
+        with suppress(NarwhalsError, TypeError, ValueError):
+            found = found.with_columns(found.get_column(name).cast(own.dtype))
+    return found
+
+
+def _same_values(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Whether two types of Arrow hold the same values."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(kind == other or (is_text(kind) and is_text(other)))

@@ -84,8 +84,11 @@ class Threshold:
         )
         if not self.at_least:
             least = "only counts that stand out from the noise are told"
+        kept = f"Of {self.combinations:,} combinations {self.kept:,} are kept"
+        if self.combinations == self.kept:  # of those that are told
+            kept = f"{self.kept:,} combinations are kept"
         return (
-            f"Frequency threshold: {least}. Of {self.combinations:,} combinations {self.kept:,} are kept. "
+            f"Frequency threshold: {least}. {kept}. "
             f"{self._others_words()} are read as the nearest of these{self._cost_words()}. This is no cure for class "
             "disclosure (groups that all share one secret): the promise is."
         )

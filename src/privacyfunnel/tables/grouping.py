@@ -20,6 +20,8 @@ class Grouping(ABC):
     """For messages."""
     unusable: Mapping[str, str] = field(default_factory=dict)
     """Columns that cannot be read, and why."""
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    """Of columns, in a table that says so. Text files do not."""
 
     def require(self, columns: Sequence[str]) -> None:
         """Refuse names that are not columns of the table, or are columns that cannot be read."""

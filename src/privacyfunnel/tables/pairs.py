@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privacyfunnel.distribution.column import UNSEEN
+from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import UnseenValues
+from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, Unseen
@@ -28,12 +29,13 @@ class PairSanitiser(Sanitiser):
 
     def _read(self, codes: Integers) -> Integers:
         """The inputs of rows of codes, the last of which is the number of their history, as `Steps.inputs` says."""
-        different, of = np.unique(codes, axis=0, return_inverse=True)
+        different, of = unique_rows(codes)
+        read, histories = self._steps.read(different[:, :-1]), different[:, -1]
         found = np.full(len(different), UNSEEN, dtype=np.int64)
-        for h in np.unique(different[different[:, -1] >= 0, -1]).tolist():
-            rows = different[:, -1] == h
-            found[rows] = self._steps.inputs(self._steps.read(different[rows, :-1]), h)
-        return found[of.ravel()]
+        for h in np.unique(histories[histories >= 0]).tolist():
+            rows = histories == h
+            found[rows] = self._steps.inputs(read.of(rows), h)
+        return found[of]
 
     def finish(self) -> None:
         """Refuse people whose values changed since, and values never seen."""
@@ -44,6 +46,20 @@ class PairSanitiser(Sanitiser):
                 "changed since, or this is not their table; leave them out, or give their old values, too"
             )
         super().finish()
+
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are released, as they are read."""
+        return super().own_columns[:-1]
+
+    def codes_after(self, y: NDArray[np.int32]) -> Integers:
+        """The numbers of released values."""
+        return super().codes_after(y)[:, :-1]
+
+    def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
+        """Which rows with these codes have a combination of known values that is read as another one."""
+        known = (codes != UNSEEN).all(axis=1)
+        return np.asarray(known & ~self._steps.read(codes).listed)
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         """Released rows as values."""

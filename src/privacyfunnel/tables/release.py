@@ -19,6 +19,7 @@ from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.own_table import OwnRows
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.changes import as_it_was, check_joined
@@ -116,6 +117,7 @@ def release_rows(
 
     Rows are drawn by the sanitiser itself, with fresh randomness, unless there are `draws`.
     """
+    sanitiser.keep_types(source.types)
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     draws = draws or Fresh(sanitiser, randomness)
     if output is None:
@@ -130,20 +132,21 @@ def release_rows(
     release = replace(_summary(draws, sanitiser, source, 0, keep_order, seed), protocol=digest)
     if note is not None and release.warns:
         check_output(note, force)
-    rows = 0
+    rows, own = 0, OwnRows(sanitiser.own_columns)
     with (
         kept_inside(internal, sanitiser, source, digest) as kept,
         _noted(note, release),
         table_writer(target, sanitiser.schema(), release.metadata(), force) as write,
     ):
-        for y in _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal, kept):
+        for y in _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal, kept, own):
             write(sanitiser.release(y))
             rows += len(y)
         if not rows:
             raise InvalidTable(f"{source.name} has a header but no rows")
         kept.finish()
         draws.commit()
-    return replace(_summary(draws, sanitiser, source, rows, keep_order, seed), protocol=digest)
+    summary = _summary(draws, sanitiser, source, rows, keep_order, seed)
+    return replace(summary, protocol=digest, own=own.own_table())
 
 
 def check_target(table: Any, output: str | Path, force: bool) -> Path:
@@ -199,6 +202,7 @@ def _released_codes(
     progress: Callable[[int], None] | None,
     internal: Internal | None,
     kept: Kept,
+    own: OwnRows | None = None,
 ) -> Iterator[NDArray[np.int32]]:
     """The outputs of all rows, in batches; refused as a whole if some rows must be."""
     names = [*draws.columns, *([internal.person] if internal is not None else [])]
@@ -209,6 +213,9 @@ def _released_codes(
             batch, y = draws.outputs(read)
             done += read.num_rows
             kept.add(batch, y)
+            if own is not None:
+                before = sanitiser.codes_before(batch)
+                own.add(before, sanitiser.codes_after(y), int(sanitiser.read_as_others(before).sum()))
             held.append(y)
             if sum(map(len, held)) >= WRITE_ROWS:
                 yield np.concatenate(held)

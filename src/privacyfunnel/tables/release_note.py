@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from privacyfunnel.protocols.own_table import OwnTable
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.tables.remembered.memory import Remembered
 
@@ -18,6 +19,8 @@ LEANING = (
     "towards the published model"
 )
 """The same where rows are redrawn by a model of the table."""
+OTHERS = "funnel estimate works back the shares that these rows allow, with intervals; a strict promise may allow none"
+"""What is said of rows that cannot be counted."""
 VARIANT = "the column {} is no attribute: it tells apart rows that were drawn in different ways, for funnel estimate"
 """What a released file says of a column that the original table does not have."""
 MIND = (
@@ -41,6 +44,9 @@ MIND_FOLLOWING = (
     MIND[2],
 )
 """The same for a follow-up."""
+
+STEWARD_ONLY = ("own", "drawn", "remembered")
+"""What of a release is for the steward alone."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ class Release:
     """Whether rows were redrawn by a model of the table."""
     following: bool = False
     """Whether rows were drawn from earlier ones of the same people, too."""
+    own: OwnTable | None = None
+    """What became of the rows of the table; of a release on a cluster that is not known."""
 
     @property
     def mind(self) -> tuple[str, ...]:
@@ -80,6 +88,18 @@ class Release:
     def counting(self) -> str:
         """What to know before rows are counted."""
         return LEANING if self.leaning else COUNTING[self.objective]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON; what follows from the rows of the table, and not from the released ones, is apart."""
+        content = asdict(self)
+        for name in STEWARD_ONLY:
+            content.pop(name)
+        own = {
+            "own_table": self.own.as_dict() if self.own is not None else None,
+            "drawn": self.drawn,
+            "remembered": self.remembered.as_dict() if self.remembered is not None else None,
+        }
+        return {**content, **self.metadata(), "steward_only": own}
 
     def metadata(self) -> dict[str, Any]:
         """What is written into the released file about its making, and about reading it."""

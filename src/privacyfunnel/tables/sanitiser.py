@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from privacyfunnel.distribution import raw
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.raw import is_text
 from privacyfunnel.drawing.kernel import AliasTables, sample, sample_keyed
@@ -46,6 +47,24 @@ class Sanitiser:
         """The attributes that are released."""
         return self.protocol.attributes
 
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are released, as they are read."""
+        return self.protocol.columns
+
+    def codes_before(self, batch: pa.RecordBatch) -> Integers:
+        """codes[i, j]: the number of the value that row i has in the released column j; UNSEEN if it has none."""
+        return np.stack(codes_of(self.own_columns, batch), axis=1)
+
+    def codes_after(self, y: NDArray[np.int32]) -> Integers:
+        """The same of released rows."""
+        block = self.protocol.block
+        return block.codes[block.labels[y[:, 0]]]
+
+    def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
+        """Which rows with these codes have a combination of known values that is read as another one."""
+        return np.asarray((self._inputs.look_up(list(codes.T)) == UNSEEN) & (codes != UNSEEN).all(axis=1))
+
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, 0]: the input of row i; one past the last stands for strangers, who are drawn if at all."""
         codes = codes_of(self.protocol.block.columns, batch)
@@ -60,8 +79,7 @@ class Sanitiser:
 
     def _read(self, codes: Integers) -> Integers:
         """The inputs as which combinations of codes are read that are none as they stand; −1 if there is none."""
-        block = self.protocol.block
-        return block.nearest_to(codes) if block.nearest else np.full(len(codes), UNSEEN, dtype=np.int64)
+        return self.protocol.block.read(codes)
 
     def outputs(self, x: NDArray[np.int32], randomness: Randomness, threads: int | None = None) -> NDArray[np.int32]:
         """y[i, 0]: the output of row i, drawn for its input x[i, 0]."""
@@ -85,6 +103,15 @@ class Sanitiser:
     def finish(self) -> None:
         """Refuse the whole table if it had strangers and they were not to be drawn."""
         refuse_strangers(self.strangers, self.unseen)
+
+    def keep_types(self, types: Mapping[str, pa.DataType]) -> None:
+        """Write columns in the types that a table has them in, where no value is lost by that."""
+        columns = {column.name: column for column in self.protocol.columns}
+        names = self.protocol.released_columns
+        self._faces = [
+            (indices, gone, values_as(columns[name], types[name]) if name in columns and name in types else values)
+            for name, (indices, gone, values) in zip(names, self._faces, strict=True)
+        ]
 
     def release(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         """Released rows as values, one dictionary column for each attribute."""
@@ -172,6 +199,24 @@ def _faces(block: Block) -> list[tuple[NDArray[np.int32], NDArray[np.bool_] | No
     if block.variants is not None:
         faces.append((block.variants.astype(np.int32), None, pa.array(np.arange(block.variants.max() + 1))))
     return faces
+
+
+def values_as(column: Column, kind: pa.DataType) -> pa.Array:
+    """The released values of a column in another type, if they are read from that as what they are.
+
+    >>> zone = Column(name="zone", kind="integer", labels=(1, 2, None))
+    >>> values_as(zone, pa.string()).to_pylist(), values_as(zone, pa.date32()).to_pylist()
+    (['1', '2'], [1, 2])
+    """
+    values, kind = column.released_values, kind.value_type if pa.types.is_dictionary(kind) else kind
+    try:
+        found = values.cast(kind)
+    except pa.ArrowException:  # of no value that somebody could see
+        return values
+    if is_text(values.type) and is_text(kind):
+        return found
+    codes = [code for code, label in enumerate(column.labels) if label is not None]
+    return found if not raw.unusable(kind) and column.encode(found).tolist() == codes else values
 
 
 def places_of(column: Column, codes: Integers) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:

@@ -192,6 +192,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
     kind = suffixes[-2] if packed and len(suffixes) > 1 else "".join(suffixes[-1:])
     options = {"hive_partitioning": "false"}
     unusable: dict[str, str] = {}
+    types: dict[str, pa.DataType] = {}
     connection = connect()
     if packed:
         check_gzip(path)
@@ -199,6 +200,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
         reader = "read_parquet"
         with clear_errors(str(path)), pq.ParquetFile(path) as file:
             names = list(file.schema_arrow.names)
+            types = {column.name: column.type for column in file.schema_arrow}
             unusable = {f.name: raw.unusable(f.type) for f in file.schema_arrow if raw.unusable(f.type)}
     elif kind in (".jsonl", ".ndjson", ".json"):
         reader = "read_json"
@@ -228,6 +230,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
         parquet=reader == "read_parquet",
         stamp=stamp,
         unusable=unusable,
+        types=types,
     )
 
 
@@ -302,7 +305,8 @@ def _open_object(table: Any) -> Source:
     connection = connect()
     if held:
         connection.register(VIEW, pa.table(held))
-    return Source(connection=connection, columns=tuple(names), name="the table", unusable=unusable)
+    types = {name: array.type for name, array in zip(names, arrays, strict=True)}
+    return Source(connection=connection, columns=tuple(names), name="the table", unusable=unusable, types=types)
 
 
 def _call(reader: str, path: Path, options: Mapping[str, str]) -> str:

@@ -54,7 +54,7 @@ def fitted(table, notion, objective="faithful", **how):
 def drawn(protocol, table, rng):
     """The tally of a release of the table."""
     columns = [column.encode(pa.array(table[column.name])) for column in protocol.columns]
-    inputs = protocol.block.nearest_to(np.column_stack(columns))
+    inputs = protocol.block.read(np.column_stack(columns))
     cumulative = protocol.channel[:, inputs].cumsum(axis=0)
     outputs, numbers = np.unique((rng.random(len(table)) > cumulative).sum(axis=0), return_counts=True)
     return Tally(outputs[:, None], numbers)

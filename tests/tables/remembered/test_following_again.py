@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.ciphers.algorithms import AES128
 from cryptography.hazmat.primitives.cmac import CMAC
@@ -15,6 +16,9 @@ from privacyfunnel.errors import InvalidInput, OverLimit, UnseenValues
 from privacyfunnel.protocols.drawn import drawing_digest
 from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.remembered.ledger import read_ledger
+from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
+from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.spark.workers import Drawing
 
 ROWS = 2000
 
@@ -69,6 +73,25 @@ def mac(key, purpose, x, person):
     found = CMAC(AES128(derived))
     found.update(struct.pack("<II", 0, x) + str(person).encode())
     return int.from_bytes(found.finalize()[8:], "little")
+
+
+@pytest.mark.parametrize("at_least", [0, 10])
+def test_a_task_of_a_cluster_gives_people_the_rows_that_they_are_given_here(again, at_least):
+    """Spark's tasks write outputs as values by themselves, here without Spark; after a release of the same columns."""
+    table = people(seed=3).assign(town=lambda rows: rows.town.where(rows.index % 40 > 0, "E"))
+    joint = pf.Joint.from_table(table, "ill", ["town", "sex"], at_least=at_least)
+    protocol = pf.optimise(joint, pf.LIP(0.05))
+    for epsilon in (None, 0.2, 0.4):
+        if epsilon is not None:
+            protocol = pf.optimise(joint, pf.LIP(epsilon), after=protocol)
+        source = open_source(table)
+        asked = Remember(again["remember"], again["person"])
+        given = people_of_table(protocol, asked, source, "refuse", in_batches(source)).given
+        task = Drawing(protocol, b"", keep_order=True, unseen="refuse", given=given)
+        columns = [*(pa.array(table[name]) for name in task.columns), pa.array(np.zeros(ROWS, dtype=np.int64))]
+        rows = pa.RecordBatch.from_arrays(columns, [*task.columns, ""])
+        released = pa.Table.from_batches(task(iter([rows]))).to_pandas().set_axis(protocol.released_columns, axis=1)
+        assert released.equals(protocol.sanitise(table, **again))
 
 
 def test_a_draw_is_a_function_of_key_person_values_and_earlier_outputs(chain, again):

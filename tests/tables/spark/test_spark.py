@@ -196,6 +196,18 @@ def test_every_type_of_column_means_the_same_in_spark_and_in_duckdb(session, tmp
     assert same(pf.Joint.from_spark(frame, "the Secret", chosen, **asked), other)
 
 
+def test_columns_come_back_in_their_types(session):
+    frame = session.range(0, 4_000, 1, 2).selectExpr(
+        "cast(pmod(hash(id), 3) AS string) AS district",
+        "cast(pmod(hash(id, 1), 3) AS tinyint) AS size",
+        "IF(pmod(hash(id, 2), 10) < 2 + pmod(hash(id), 3), 'yes', 'no') AS ill",
+    )
+    joint = pf.Joint.from_spark(frame, "ill", ["district", "size"])
+    released = pf.optimise(joint, pf.LIP(0.1), objective="faithful").sanitise_spark(frame)
+    assert [item.dataType.simpleString() for item in released.schema.fields] == ["string", "tinyint"]
+    assert {row["district"] for row in released.collect()} == {"0", "1", "2"}
+
+
 def test_what_is_too_much_for_one_piece_is_fetched_in_several(session, table, joint, monkeypatch):
     numbers = table.selectExpr("ill", "town", "id % 1000 AS number")
     whole = pf.Joint.from_spark(numbers, "ill", ["town", "number"])
@@ -369,23 +381,6 @@ def test_no_task_hands_over_released_rows_in_the_order_of_their_inputs(session, 
     rows = pa.RecordBatch.from_pydict({"c0": ["town 0", "town 1"] * 500, "c1": [True] * 1_000, "p": [0] * 1_000})
     (out,) = Drawing(identity, b"K" * 32, False, "refuse")(iter([rows]))
     assert runs(out.column("c0").to_pylist()) > 400
-
-
-def test_a_protocol_of_several_blocks_draws_each_from_its_own_channel(session, table, joint):
-    town = pf.Joint.from_spark(table, "ill", ["town"])
-    smoker = pf.Joint.from_spark(table, "ill", ["smoker"])
-    turn = np.roll(np.eye(town.n_x, dtype=np.int64), 1, axis=0) * UNIT
-    coin = np.full((2, 2), UNIT // 2)
-    blocks = (block_of(town, Channel.from_numerators(turn)), block_of(smoker, Channel.from_numerators(coin)))
-    both = Protocol(pf.LIP(50), blocks, 0.0, 0.0, 0.0, "by hand", "S")
-    released = both.sanitise_spark(table, seed=1)
-    assert released.columns == ["town", "smoker"]
-    drawn = Counter(town for town, _ in released.collect())
-    assert drawn == Counter(both.sanitise(table.toArrow())["town"].to_pylist())
-    smokers = sum(smoker for _, smoker in released.collect())
-    assert abs(smokers - 10_000) < 6 * np.sqrt(20_000) / 2
-    backwards = table.sortWithinPartitions("id", ascending=False)
-    assert counts(both.sanitise_spark(backwards, seed=1)) == counts(released)
 
 
 # --- work that is done twice -------------------------------------------------------------------------

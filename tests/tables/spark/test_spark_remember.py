@@ -1,9 +1,12 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import privacyfunnel as pf
+from drawn_law import law, plausibility, rows_with
 from privacyfunnel.errors import InvalidInput, InvalidTable, UnseenValues
+from privacyfunnel.tables.reading_back import outputs_of_rows
 from privacyfunnel.tables.remembered.ledger import read_ledger
 from spark_parts import spark
 
@@ -105,3 +108,25 @@ def test_who_keeps_their_row_is_counted_alike_on_spark(session, table, protocol,
     assert (stay.unchanged, stay.changed) == ((today.town == table.town).sum(), (today.town != table.town).sum())
     assert stay.unchanged_kept > stay.unchanged / 2
     assert pd.read_parquet(tmp_path / "open.parquet").equals(second.sanitise(today, was=table, **again))
+
+
+def test_rare_combinations_are_drawn_on_spark_from_the_certified_column(session, table, tmp_path):
+    """With a key they are drawn as here, where every column is compared; afresh they have the law, and no other."""
+    again = {"remember": tmp_path / "people.key", "person": "id", "keep_order": True}
+    jobs = np.random.default_rng(2).choice(list("abcd"), ROWS, p=[0.6, 0.3, 0.09, 0.01])
+    whole = table.assign(job=jobs)
+    joint = pf.Joint.from_table(whole, "ill", ["town", "job"], at_least=10)
+    first = pf.optimise(joint, pf.LIP(0.1), gap=1e-3)
+    second = pf.optimise(joint, pf.LIP(0.4), after=first, gap=1e-3)
+    assert joint.n_x < joint.before_gathering.n_x
+    frame = session.createDataFrame(whole).coalesce(1)
+    for protocol in (first, second):
+        released = collected(protocol.sanitise_spark(frame, **again))
+        assert released.equals(protocol.sanitise(whole, **again))
+    columns = joint.before_gathering.columns
+    codes = np.stack([column.encode(pa.array(whole[column.name])) for column in columns], axis=1)
+    different, x = np.unique(codes, axis=0, return_inverse=True)
+    found, nothing = law(first, rows_with(columns, different)), [()] * ROWS
+    y = outputs_of_rows(first, collected(first.sanitise_spark(frame, keep_order=True)))[:, 0]
+    assert plausibility(found, x.ravel().tolist(), nothing, y.tolist(), np.random.default_rng(9)) > 1e-9
+    assert plausibility(found, x.ravel().tolist(), nothing, y[::-1].tolist(), np.random.default_rng(9)) < 1e-9

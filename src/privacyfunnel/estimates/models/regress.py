@@ -24,7 +24,7 @@ from privacyfunnel.estimates.models.families import Family, FamilyName, family_n
 from privacyfunnel.estimates.models.formula import Formula, listed
 from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
 from privacyfunnel.estimates.questions import Asker
-from privacyfunnel.estimates.which_rows import Rows, way_of
+from privacyfunnel.estimates.which_rows import Rows, check_contrasts, way_of
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.protocol import WideProtocol
@@ -161,6 +161,8 @@ def regress(
     Asker(protocol).require(model.columns)
     counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
     way, why = way_of(protocol, counts, rows)
+    if way == "channel":
+        check_contrasts(protocol, counts.rows)
     return regression(protocol, counts, model, kind, way=way, why=why, confidence=confidence)
 
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.frequencies import Presentation, Reader
 from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
-from privacyfunnel.estimates.which_rows import HIDDEN, Rows
+from privacyfunnel.estimates.which_rows import HIDDEN, Rows, check_rows
 from privacyfunnel.estimates.wide.leaning import leaning
 from privacyfunnel.estimates.wide.worked_back import StandingMeter, WorkedBackMeter
 from privacyfunnel.protocols.block import Block
@@ -72,16 +72,13 @@ class WideMeters:
 
     def check(self, rows: Rows | None) -> None:
         """Refuse rows of which the file does not tell how far they lean."""
-        if rows is not None and rows not in get_args(Rows):
-            raise InvalidInput(f"the rows are {' or '.join(map(repr, get_args(Rows)))}; got {rows!r}")
+        check_rows(rows)
         if rows == "other":
             raise InvalidTable(f"these are said to be other rows than the protocol was fitted on: {NOT_TOLD}")
         if self.rows != self.protocol.people:
             raise InvalidTable(
                 f"the protocol was fitted on {self.protocol.people:,} rows, and these are {self.rows:,}: {NOT_TOLD}"
             )
-        if not self.protocol.counts:
-            raise InvalidTable(f"the protocol's file has no counts of its columns: {NOT_TOLD}")
         off, noise, _, _ = self._singles
         if rows is None and (np.abs(off) - FAR * np.sqrt(noise)).max() > HIDDEN:
             raise InvalidTable(

@@ -39,12 +39,18 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
 
 
 def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
-    """The protocol with the cells that stay counted on combinations as people have them, not as they are read."""
+    """The protocol with the cells that stay counted on combinations as people have them, not as they are read.
+
+    Where only large counts are told, all cells of the other people count as changed.
+    """
     before, likeness = joints[0].before_gathering, protocol.likeness
-    if before is None or likeness is None:
+    if likeness is None:
         return protocol
-    cells, rows = unchanged(protocol.block, before)
-    return replace(protocol, likeness=replace(likeness, cells_unchanged=cells, rows_unchanged=rows))
+    cells, rows = likeness.cells_unchanged, likeness.rows_unchanged
+    if before is not None:
+        cells, rows = unchanged(protocol.block, before)
+    told = joints[0].noise.share_told if joints[0].noise is not None else 1.0
+    return replace(protocol, likeness=replace(likeness, cells_unchanged=told * cells, rows_unchanged=told * rows))
 
 
 def _with_origin(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:

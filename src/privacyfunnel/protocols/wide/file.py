@@ -1,4 +1,4 @@
-"""The file of a wide protocol: columns, the model's tables, the rule or the list, and the digest of what follows."""
+"""The file of a wide protocol: columns, noisy tables, the model, rule or list, and the digest of what follows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.gaussian import LEAST_SIGMA, MOST_SIGMA, MOST_TABLES, GaussianNoise
+from privacyfunnel.distribution.laplace_split import LaplaceNoise
+from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE
 from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import InvalidProtocol
@@ -37,11 +39,12 @@ from privacyfunnel.protocols.wide.mixing_rule import (
     MixingRule,
     Mixture,
 )
-from privacyfunnel.protocols.wide.protocol import ColumnCounts, Kept, WideProtocol
+from privacyfunnel.protocols.wide.noisy_tables import TableNoise, check_drawn, variances
+from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule
+from privacyfunnel.typing import Integers
 
-SCHEMA, GAUSSIAN_SCHEMA = "privacyfunnel-wide/2", "privacyfunnel-wide/3"
-"""The second states Gaussian noise, and is written where there is some."""
+SCHEMA = "privacyfunnel-wide/4"
 MOST_CLASSES = 10_000
 """Of P(s|x): ours are some sixty, and a hundred with more than two secrets."""
 MOST_STAGES = 20
@@ -50,8 +53,8 @@ MOST_LIFT = 1e18
 """Of a centre: no secret is rarer than one part of all weights. Of a proportion, too."""
 LEAST_PRIOR = 1e-18
 """Of a value of the secret: one part of all weights."""
-MOST_COUNT = 2**50
-"""Of people, with noise: far beyond what there can be."""
+MOST_COUNT = 2**35
+"""Of people, with noise: more than there can be, and sums over all cells of a table fit 64 bits."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
@@ -97,30 +100,14 @@ class _ListRule(BaseModel):
     weights: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
 
 
-class _Kept(BaseModel):
-    model_config = STRICT
-
-    entropy: float = Field(ge=0, allow_inf_nan=False)
-    information: float = Field(ge=0, allow_inf_nan=False)
-    rows: float = Field(ge=0, le=1)
-    columns: tuple[float, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
-
-
-class _Counts(BaseModel):
-    model_config = STRICT
-
-    people: tuple[Annotated[int, Field(ge=-MOST_COUNT, le=MOST_COUNT)], ...] = Field(min_length=1)
-    variance: float = Field(ge=0, allow_inf_nan=False)
-
-
 class _Table(BaseModel):
     model_config = STRICT
 
     columns: tuple[int, ...] = Field(min_length=1, max_length=2)
-    entries: tuple[int, ...] = Field(min_length=1)
+    people: tuple[Annotated[int, Field(ge=-MOST_COUNT, le=MOST_COUNT)], ...] = Field(min_length=1)
 
 
-class _Noise(BaseModel):
+class _Gaussian(BaseModel):
     model_config = STRICT
 
     kind: Literal["discrete Gaussian"]
@@ -130,50 +117,54 @@ class _Noise(BaseModel):
     choosing: float = Field(ge=0, le=MOST_EPSILON)
 
 
+class _Laplace(BaseModel):
+    model_config = STRICT
+
+    kind: Literal["discrete Laplace"]
+    choosing: float = Field(ge=0, le=MOST_EPSILON)
+
+
 class _File(BaseModel):
     model_config = STRICT
 
-    schema_: Literal["privacyfunnel-wide/2", "privacyfunnel-wide/3"] = Field(alias="schema")
+    schema_: Literal["privacyfunnel-wide/4"] = Field(alias="schema")
     guarantee: str = Field(max_length=LONGEST_TEXT)
     promise: dict[str, Any]
     secret: str = Field(max_length=LONGEST_TEXT)
     secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
     people: int = Field(ge=1, le=MOST_PEOPLE)
     epsilon: float | None = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
-    noise: _Noise | None = None
+    noise: Annotated[_Gaussian | _Laplace, Field(discriminator="kind")] | None
     declared: bool
     columns: tuple[Column, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+    tables: tuple[_Table, ...] = Field(max_length=MOST_TABLES)
     exponent: int
-    tables: tuple[_Table, ...] = Field(min_length=1)
+    factors: tuple[tuple[int, ...], ...]
     rule: _Rule | _MixingRule | _ListRule
-    kept: _Kept
     groups: str = Field(max_length=LONGEST_DIGEST)
-    counts: tuple[_Counts, ...] = Field(max_length=MOST_COLUMNS)
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
 def to_text(protocol: WideProtocol) -> str:
     """The protocol as the text of its file."""
     content: dict[str, Any] = {
-        "schema": SCHEMA if protocol.noise is None else GAUSSIAN_SCHEMA,
+        "schema": SCHEMA,
         "guarantee": protocol.notion.words(),
         "promise": protocol.notion.as_dict(),
         "secret": protocol.secret,
         "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
         "people": protocol.people,
         "epsilon": protocol.epsilon,
-        **({} if protocol.noise is None else {"noise": protocol.noise_stated()}),
+        "noise": protocol.noise_stated(),
         "declared": protocol.declared,
         "columns": [column.model_dump() for column in protocol.columns],
-        "exponent": protocol.model.exponent,
         "tables": [
-            {"columns": list(own), "entries": table.ravel().tolist()}
-            for own, table in zip(protocol.model.sets, protocol.model.tables, strict=True)
+            {"columns": list(own), "people": table.ravel().tolist()} for own, table in protocol.tables.drawn.items()
         ],
+        "exponent": protocol.model.exponent,
+        "factors": [table.ravel().tolist() for table in protocol.model.tables],
         "rule": asdict(protocol.rule),
-        "kept": asdict(protocol.kept),
         "groups": protocol.groups,
-        "counts": [{"people": list(own.people), "variance": own.variance} for own in protocol.counts],
     }
     return written({**content, "digest": digest_of_content(content)})
 
@@ -186,9 +177,10 @@ def load_wide(path: str | Path) -> WideProtocol:
 def from_text(text: str, name: str = "the protocol") -> WideProtocol:
     """The protocol that `to_text` wrote."""
     content = parsed(text, name)
-    if content["schema"] not in (SCHEMA, GAUSSIAN_SCHEMA):
-        schemas = f"{SCHEMA} and {GAUSSIAN_SCHEMA}"
-        raise InvalidProtocol(f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {schemas}")
+    if content["schema"] != SCHEMA:
+        raise InvalidProtocol(
+            f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA}: fit again"
+        )
     check_unchanged(content, text, name)
     return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
 
@@ -199,39 +191,55 @@ def _to_protocol(file: _File) -> WideProtocol:
         raise InvalidProtocol("the guarantee in words is not that of the promise")
     if file.secret != " and ".join(reading.name for reading in file.secret_readings):
         raise InvalidProtocol("the secret that is named is not the one that is read")
-    if (file.noise is None) != (file.schema_ == SCHEMA):
-        raise InvalidProtocol("the noise that is stated is not that of the schema")
-    if len(set(names)) < len(names) or len(file.kept.columns) != len(names):
-        raise InvalidProtocol("an attribute is released twice, or too much is said of them")
+    if len(set(names)) < len(names):
+        raise InvalidProtocol("an attribute is released twice")
     sizes = tuple(len(column) for column in file.columns)
     rule = _any_rule(file.rule, sizes)
+    noise = _noise(file)
+    tables = _tables(file, noise, sizes, _secrets(rule))
     return WideProtocol(
         notion,
         file.columns,
-        _model(file, sizes, _secrets(rule)),
+        tables,
+        _model(file, tables, _secrets(rule)),
         rule,
-        Kept(file.kept.entropy, file.kept.information, file.kept.rows, file.kept.columns),
         file.secret,
         file.secret_readings,
-        file.people,
         file.epsilon,
+        noise,
         file.declared,
         file.groups,
-        tuple(ColumnCounts(own.people, own.variance) for own in file.counts),
-        None if file.noise is None else GaussianNoise(**file.noise.model_dump(exclude={"kind"})),
     )
 
 
-def _model(file: _File, sizes: tuple[int, ...], secrets: int) -> PairModel:
-    tables = []
-    for table in file.tables:
-        if any(not 0 <= j < len(sizes) for j in table.columns):
-            raise InvalidProtocol("a table of the model is about a column that there is not")
-        shape = (secrets, *(sizes[j] for j in table.columns))
-        if len(table.entries) != int(np.prod(shape)) or not all(0 < entry < 2**32 for entry in table.entries):
-            raise InvalidProtocol("a table of the model does not fit its columns")
-        tables.append(np.array(table.entries, dtype=np.int64).reshape(shape))
-    return PairModel(sizes, tuple(table.columns for table in file.tables), tuple(tables), file.exponent)
+def _noise(file: _File) -> TableNoise:
+    if file.noise is None:
+        return None
+    stated = file.noise.model_dump(exclude={"kind"})
+    return GaussianNoise(**stated) if isinstance(file.noise, _Gaussian) else LaplaceNoise(**stated)
+
+
+def _tables(file: _File, noise: TableNoise, sizes: tuple[int, ...], secrets: int) -> Marginals:
+    """The noisy tables as they were drawn, and what follows from them."""
+    check_drawn([table.columns for table in file.tables], noise, file.epsilon, len(sizes))
+    drawn = {own.columns: _shaped(own.people, secrets, sizes, own.columns) for own in file.tables}
+    return Marginals.of(file.people, sizes, drawn, *variances(noise, file.epsilon, len(sizes)))
+
+
+def _model(file: _File, tables: Marginals, secrets: int) -> PairModel:
+    """Its factors: of every column, and of every pair that was counted."""
+    sizes, sets = tables.sizes, (*((j,) for j in range(len(tables.sizes))), *tables.pairs)
+    if len(file.factors) != len(sets) or not all(0 < factor < 2**32 for own in file.factors for factor in own):
+        raise InvalidProtocol("the model does not have factors of every column and of every pair that was counted")
+    factors = [_shaped(own, secrets, sizes, columns) for own, columns in zip(file.factors, sets, strict=True)]
+    return PairModel(sizes, sets, tuple(factors), file.exponent)
+
+
+def _shaped(entries: tuple[int, ...], secrets: int, sizes: tuple[int, ...], columns: tuple[int, ...]) -> Integers:
+    shape = (secrets, *(sizes[j] for j in columns))
+    if len(entries) != math.prod(shape):
+        raise InvalidProtocol("a table does not fit its columns")
+    return np.array(entries, dtype=np.int64).reshape(shape)
 
 
 def _any_rule(rule: _Rule | _MixingRule | _ListRule, sizes: tuple[int, ...]) -> Rule | MixingRule | ListRule:

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from privacyfunnel.protocols.wide.groups import Groups
-from privacyfunnel.protocols.wide.protocol import Kept
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.typing import Integers, Vector
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is left of rows that are distributed as the model says."""
+
+    entropy: float
+    """H(X) of the model, nats."""
+    information: float
+    """At least so much of it I(X;X′) is, X′ the released row."""
+    rows: float
+    """The share of rows that stay as they are."""
+    columns: tuple[float, ...]
+    """The same for each column."""
+
+    @property
+    def cells(self) -> float:
+        """The share of cells that stay as they are."""
+        return sum(self.columns) / len(self.columns)
 
 
 def kept_by(plan: Plan, sizes: tuple[int, ...]) -> Kept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,12 +12,16 @@ from typing import Any, ClassVar, Literal
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.gaussian import GaussianNoise
+from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import ExactFit, InvalidProtocol
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.everything import NO_BOUND, NOT_BOUNDED, NOT_DECLARED
+from privacyfunnel.protocols.wide.column_counts import ColumnCounts, column_counts
+from privacyfunnel.protocols.wide.kept import Kept, kept_by
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
+from privacyfunnel.protocols.wide.noisy_tables import TableNoise, check_tables
 from privacyfunnel.protocols.wide.rule import Plan, Rule, listed_plan, plan_of
 from privacyfunnel.typing import Integers
 
@@ -27,39 +32,11 @@ CHANCES = 100
 """At most so many times δ₀ is the chance of a lift that is 2% beyond a factor: 1/(1 − 1/1.02) = 51 (docs/wide.md)."""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What is left of rows that are distributed as the model says."""
-
-    entropy: float
-    """H(X) of the model, nats."""
-    information: float
-    """At least so much of it I(X;X′) is, X′ the released row."""
-    rows: float
-    """The share of rows that stay as they are."""
-    columns: tuple[float, ...]
-    """The same for each column."""
-
-    @property
-    def cells(self) -> float:
-        """The share of cells that stay as they are."""
-        return sum(self.columns) / len(self.columns)
-
-
 def plan_by(rule: Rule | MixingRule | ListRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
     """The groups that a rule of any kind makes of a model's weights."""
     if isinstance(rule, ListRule):
         return listed_plan(rule.listed(), weights)
     return mixed_plan_of(rule, weights, sizes) if isinstance(rule, MixingRule) else plan_of(rule, weights, sizes)
-
-
-@dataclass(frozen=True)
-class ColumnCounts:
-    """About how many of the people that a model was fitted on have each value of a column, and the noise in that."""
-
-    people: tuple[int, ...]
-    variance: float
-    """Of the noise of each of these numbers; 0 if there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,43 +45,46 @@ class WideProtocol:
 
     notion: Notion
     columns: tuple[Column, ...]
+    tables: Marginals
+    """The noisy tables that were drawn: model and counts follow from them."""
     model: PairModel
     rule: Rule | MixingRule | ListRule
     """With two secrets, with more, and with as few combinations that the file can list how each is released."""
-    kept: Kept
     secret: str
     secret_readings: tuple[Reading, ...]
-    people: int
     epsilon: float | None
-    """ε₀ of the model; None if it was fitted without noise."""
+    """ε₀ of the tables; None if they have no noise."""
+    noise: TableNoise
     declared: bool
     """Whether values and ranges were declared beforehand."""
     groups: str
     """The digest of the plan that the rule makes of the model."""
-    counts: tuple[ColumnCounts, ...] = ()
-    """Of every column, by the noisy tables: what tells readers by how much released rows lean towards the model."""
-    noise: GaussianNoise | None = None
-    """Of the model's tables, if it is Gaussian. If there is none, noise with ε₀ is Laplace noise, and δ₀ is 0."""
 
     objective: ClassVar[Literal["faithful"]] = "faithful"
     variant: ClassVar[None] = None
     draw: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        if self.counts and [len(own.people) for own in self.counts] != [len(column) for column in self.columns]:
-            raise InvalidProtocol("the counts of the columns do not fit their values")
-        if self.noise is not None:
-            counted = max(1, sum(len(own) > 1 for own in self.model.sets))
-            if self.epsilon is None or self.noise.tables != counted:
-                raise InvalidProtocol(
-                    "the noise that is stated is not on as many tables as the model has, or has no ε₀"
-                )
-            if not self.noise.kept(self.epsilon, self.notion.epsilon):
-                raise InvalidProtocol("noise as small as is stated does not have the ε₀ and δ₀ that are stated")
+        check_tables(self.tables, self.noise, self.epsilon, self.notion.epsilon)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent to workers: not the groups, which are large, and which each recomputes and checks."""
         return {name: value for name, value in self.__dict__.items() if name != "plan"}
+
+    @property
+    def people(self) -> int:
+        """How many people were counted, which is public."""
+        return self.tables.people
+
+    @cached_property
+    def counts(self) -> tuple[ColumnCounts, ...]:
+        """Of every column, by the noisy tables: what tells readers by how much released rows lean towards the model."""
+        return column_counts(self.tables)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What is left of rows that are distributed as the model says."""
+        return kept_by(self.plan, self.model.sizes)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -192,37 +172,43 @@ class WideProtocol:
     def noise_stated(self) -> dict[str, Any] | None:
         """What noise the tables have that the model was made of, as plain data."""
         if self.noise is None:
-            return None if self.epsilon is None else {"kind": "discrete Laplace"}
-        return {"kind": "discrete Gaussian", **asdict(self.noise)}
+            return None
+        kind = "discrete Gaussian" if isinstance(self.noise, GaussianNoise) else "discrete Laplace"
+        return {"kind": kind, **asdict(self.noise)}
 
     def everything(self) -> str:
         """What the file and all released rows together tell about one person, in a few sentences."""
         if self.epsilon is None:
             return NO_BOUND
         together, alone = factor(self.notion.epsilon + self.epsilon), factor(self.epsilon)
+        who = "if they expect of this person what the published model says of everyone"
+        if isinstance(self.noise, GaussianNoise):
+            more = self.noise.whatever_expected(self.model.n_s * math.prod(self.model.sizes))
+            who = (
+                "if what they expected of this person was fixed before the model was made, and is a distribution for "
+                f"which the promise about rows holds; by at most a factor {factor(self.notion.epsilon + more)} "
+                f"(e^(ε+ε₁), ε₁ = {more:.3g}), {who}"
+            )
         text = (
-            "Everything that is published, this protocol and all released rows together, changes nobody's belief about "
-            f"a person's secret by more than a factor {together} (e^(ε+ε₀), ε₀ = {self.epsilon:g}, "
-            f"δ₀ = {self.delta:g}), "
-            "if what they expected of this person beforehand is a distribution for which the promise about rows holds. "
-            f"If they know all other columns of this person, it is a factor {alone} (e^ε₀). Both hold for those who "
-            f"know everybody else's record. {NOT_BOUNDED}"
+            "Everything that is published, this protocol and all released rows together: somebody who knows everybody "
+            f"else's record changes their belief about this person's secret by at most a factor {together} (e^(ε+ε₀), "
+            f"ε₀ = {self.epsilon:g}, δ₀ = {self.delta:g}), {who}; and by at most a factor {alone} (e^ε₀), if they "
+            f"know all other columns of this person. {NOT_BOUNDED}"
         )
-        text = f"{text} {self._chance()}" if self.noise is not None else text
+        text = f"{text} {self._chance()}" if self.delta else text
         return text if self.declared else f"{text} {NOT_DECLARED}"
 
     def _chance(self) -> str:
         """What δ₀ means."""
         return (
-            f"δ₀ is by how much both may fail: whatever is looked for is at most so many times as likely, plus "
-            f"{self.delta:g}, and a belief moves by more than 2% beyond them with a chance of at most "
-            f"{CHANCES * self.delta:g}."
+            f"δ₀ is by how much this may fail: a belief moves by more than 2% beyond these factors with a chance of at "
+            f"most {CHANCES * self.delta:g}."
         )
 
     def whom(self) -> str:
         """For whom the promise about a row holds."""
         return (
-            "It holds for everybody who knows no more than the published model of how columns go with the secret: "
-            "anybody can check that with the protocol alone (funnel audit). Who knows better than the model, from "
-            "other data, may learn more."
+            "It holds against anyone who knows only the published model of how columns go with the secret. Anybody can "
+            "check that with the protocol alone (funnel audit). Somebody who knows more than the model, from other "
+            "data, may learn more from a row."
         )

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -111,7 +112,8 @@ def _open_csv(session: Any, place: str, delimiter: str | None, encoding: str) ->
         enforceSchema=True,
     )
     frame = reader.schema(", ".join(f"c{i} STRING" for i in range(len(names)))).csv(place)
-    return SparkSource.of(frame.toDF(*names), place, strict_text=encoding == "utf-8")
+    source = SparkSource.of(frame.toDF(*names), place, strict_text=encoding == "utf-8")
+    return replace(source, types={})  # what a text file holds is text only for want of types
 
 
 def _first_line(session: Any, place: str, encoding: str) -> str:

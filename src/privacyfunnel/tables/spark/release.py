@@ -135,7 +135,8 @@ def _sanitised(
     release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed, objective, column)
     release = replace(release, leaning=isinstance(protocol, WideProtocol))
     memory = _memory(*asked, source, unseen) if asked is not None else None
-    drawing = Drawing(protocol, _release_key(seed), keep_order, unseen, memory.given if memory is not None else None)
+    given = memory.given if memory is not None else None
+    drawing = Drawing(protocol, _release_key(seed), keep_order, unseen, given, source.types)
     release = replace(release, remembered=memory.summary if memory is not None else None)
     commit = memory.commit if memory is not None else _nothing
     told_apart = source.frame.select(*(f"c{source.columns.index(name)}" for name in drawing.columns))

@@ -51,12 +51,20 @@ class SparkSource(Grouping):
     def of(cls, frame: Any, name: str = "the DataFrame", strict_text: bool = False) -> SparkSource:
         """Open a DataFrame of Spark."""
         check_frame(frame)
+        from pyspark.sql.pandas.types import to_arrow_type
+
         kinds = {item.name: item.dataType for item in frame.schema.fields}
         if len(kinds) < len(frame.columns):
             raise InvalidTable(f"{name} has column names twice; rename them")
         unusable = {column: trouble for column, kind in kinds.items() if (trouble := _trouble(kind))}
+        types = {column: to_arrow_type(kind) for column, kind in kinds.items() if column not in unusable}
         return cls(
-            frame=plain_columns(frame), columns=tuple(kinds), name=name, unusable=unusable, strict_text=strict_text
+            frame=plain_columns(frame),
+            columns=tuple(kinds),
+            name=name,
+            unusable=unusable,
+            types=types,
+            strict_text=strict_text,
         )
 
     def groups(self, columns: Sequence[str], most: int | None = None) -> Iterator[pa.RecordBatch]:

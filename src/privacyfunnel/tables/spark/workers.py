@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -28,7 +28,11 @@ WRITE_ROWS = 1 << 16
 """Handed back to Spark at a time, so that a task holds few texts at once."""
 PLACE = ""
 """The column that tells the partition; attributes have names."""
-SPARK_TYPES = {"string": "string", "int64": "bigint", "double": "double", "bool": "boolean"}
+SPARK_TYPES = {
+    **{"string": "string", "bool": "boolean", "double": "double", "float": "float", "date32[day]": "date"},
+    **{"int64": "bigint", "int32": "int", "int16": "smallint", "int8": "tinyint"},
+}
+"""Of columns that are released: those of protocols, and those that a table has them in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,8 @@ class Drawing:
     unseen: Unseen
     given: Given | None = None
     """What people are given who are known again: then rows are drawn with their keys, and only shuffled with this."""
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    """Of the columns of the table."""
 
     @property
     def columns(self) -> list[str]:
@@ -51,7 +57,7 @@ class Drawing:
         return [*self.protocol.attributes, *([self.given.look.person] if self.given is not None else [])]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sanitiser = sanitiser_for(self.protocol, self.unseen)
+        sanitiser = self._sanitiser()
         read = sanitiser.inputs if self.given is None else self._given(self.given)
         parts, partition = [], 0
         for batch in _larger(batches, (*self.columns, PLACE)):
@@ -64,7 +70,7 @@ class Drawing:
     def _given(self, given: Given) -> Callable[[pa.RecordBatch], NDArray[np.int32]]:
         """The outputs of people who are known again, as this protocol shows them."""
         giver = given.opened()
-        shown = merged(giver.sanitiser.protocol, cast(Protocol, self.protocol))  # of a model, nobody is known again
+        shown = merged(given.look.today, cast(Protocol, self.protocol))  # of a model, nobody is known again
 
         def outputs(batch: pa.RecordBatch) -> NDArray[np.int32]:
             y = giver.outputs(batch, threads=1)
@@ -93,9 +99,15 @@ class Drawing:
                 columns.append(pa.array(ranks[start : start + WRITE_ROWS]))
             yield pa.RecordBatch.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
 
+    def _sanitiser(self) -> Sanitiser:
+        """What draws the rows, and writes them in the types of the table."""
+        sanitiser = sanitiser_for(self.protocol, self.unseen)
+        sanitiser.keep_types({name: kind for name, kind in self.types.items() if str(kind) in SPARK_TYPES})
+        return sanitiser
+
     def schema(self) -> str:
         """What a task gives back: the attributes as c0, c1, … and, last, the rank."""
-        types = [SPARK_TYPES[str(kind)] for kind in sanitiser_for(self.protocol).schema().types]
+        types = [SPARK_TYPES[str(kind)] for kind in self._sanitiser().schema().types]
         return ", ".join(f"c{i} {kind}" for i, kind in enumerate(types + ([] if self.keep_order else ["bigint"])))
 
 

@@ -6,16 +6,12 @@ to these. Proof of ε₀ and δ₀: docs/wide.md.
 
 from __future__ import annotations
 
-import itertools
-import math
-
-import numpy as np
-
 from privacyfunnel.distribution.gaussian import GaussianNoise, noise_for
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.laplace_split import LaplaceSplit
+from privacyfunnel.distribution.marginals import Marginals, all_tables
 from privacyfunnel.drawing.gaussian import gaussian_noised
-from privacyfunnel.tables.wide.marginals import Marginals, Pair, counted, laplace_variance_of_pairs
-from privacyfunnel.typing import Integers
+from privacyfunnel.tables.wide.marginals import counted
 
 USUAL_DELTA = 1e-6
 """δ₀, unless another is asked for."""
@@ -30,29 +26,21 @@ def noise_on_pairs(
     """
     if delta == 0:
         return None
-    tables = max(1, math.comb(columns, 2))
+    tables = len(all_tables(columns))
     if delta is not None:
         return noise_for(tables, epsilon, delta, level, spent)
     usual = noise_for(tables, epsilon, USUAL_DELTA, level, spent)
-    return usual if usual.variance < laplace_variance_of_pairs(columns, epsilon - spent) else None
+    return usual if usual.variance < _laplace_variance(columns, epsilon - spent) else None
 
 
 def gaussian_marginals(joint: Joint, noise: GaussianNoise) -> Marginals:
     """The tables of all pairs with this noise, and those of single columns that follow from them."""
     sizes = tuple(len(column) for column in joint.columns)
-    if len(sizes) == 1:
-        only = gaussian_noised(counted(joint, (0,)), noise.sigma)
-        return Marginals(joint.total, sizes, (only,), {}, (noise.variance,), 0.0)
-    every = itertools.combinations(range(len(sizes)), 2)
-    pairs = {pair: gaussian_noised(counted(joint, pair), noise.sigma) for pair in every}
-    singles, variances = zip(*(_summed(pairs, j, noise.variance) for j in range(len(sizes))), strict=True)
-    return Marginals(joint.total, sizes, singles, pairs, variances, noise.variance, summed=True)
+    drawn = {own: gaussian_noised(counted(joint, own), noise.sigma) for own in all_tables(len(sizes))}
+    return Marginals.of(joint.total, sizes, drawn, noise.variance, noise.variance)
 
 
-def _summed(pairs: dict[Pair, Integers], j: int, variance: float) -> tuple[Integers, float]:
-    """The table (s, x_j): the mean of its pairs' sums over the other column, each weighted by 1 / its variance."""
-    axes = {pair: 2 - pair.index(j) for pair in pairs if j in pair}  # of the other column, after that of the secret
-    weights = {pair: 1 / (pairs[pair].shape[axis] * variance) for pair, axis in axes.items()}
-    whole = math.fsum(weights.values())
-    mean = np.sum([weights[pair] * pairs[pair].sum(axis=axis) for pair, axis in axes.items()], axis=0) / whole
-    return np.rint(mean).astype(np.int64), 1 / whole
+def _laplace_variance(columns: int, epsilon: float) -> float:
+    """Of Laplace noise in what says most of so many columns: tables of pairs, or that of the only column."""
+    single, pair = LaplaceSplit.of(columns, epsilon).variances
+    return pair or single

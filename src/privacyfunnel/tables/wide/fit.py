@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 from privacyfunnel.distribution.column import Column
-from privacyfunnel.distribution.gaussian import GaussianNoise
+from privacyfunnel.distribution.fitting import fitted_model
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.laplace_split import LaplaceNoise
+from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.distribution.noise import MOST_PEOPLE
 from privacyfunnel.drawing.gaussian import checked_model_delta
@@ -19,17 +21,15 @@ from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
-from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
+from privacyfunnel.protocols.wide.noisy_tables import TableNoise
 from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
 from privacyfunnel.protocols.wide.rule import Plan, Rule
 from privacyfunnel.tables.public_part import PublicPart
 from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
 from privacyfunnel.tables.wide.choosing import too_many
-from privacyfunnel.tables.wide.column_counts import column_counts
-from privacyfunnel.tables.wide.fitting import fitted_model
-from privacyfunnel.tables.wide.marginals import ROUNDINGS, Marginals, exact_marginals, private_marginals
+from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
 from privacyfunnel.typing import Integers
 
 TWO = 2
@@ -60,7 +60,7 @@ def fit_wide(
 
 def _follows(
     marginals: Marginals,
-    noise: GaussianNoise | None,
+    noise: TableNoise,
     public: PublicPart,
     notion: Notion,
     epsilon: float | None,
@@ -72,31 +72,30 @@ def _follows(
     return WideProtocol(
         notion,
         public.columns,
+        marginals,
         model,
         rule,
-        kept_by(plan, model.sizes),
         public.secret,
         public.secret_readings,
-        public.people,
         epsilon,
+        noise,
         public.declared,
         plan.digest(),
-        column_counts(marginals),
-        noise,
     )
 
 
 def noisy_marginals(
     joint: Joint, notion: Notion, epsilon: float | None, spent: float, delta: float | None
-) -> tuple[Marginals, GaussianNoise | None]:
-    """The tables that the model is made of, and their noise if it is Gaussian."""
+) -> tuple[Marginals, TableNoise]:
+    """The tables that the model is made of, and their noise."""
     if epsilon is None:
         return exact_marginals(joint), None
     epsilon, delta = checked_epsilon(epsilon), None if delta is None else checked_model_delta(delta)
-    noise = noise_on_pairs(len(joint.columns), epsilon, delta, notion.epsilon, spent)
-    if noise is not None:
-        return gaussian_marginals(joint, noise), noise
-    return private_marginals(joint, checked_epsilon(epsilon * (1 - ROUNDINGS) - spent)), None
+    gaussian = noise_on_pairs(len(joint.columns), epsilon, delta, notion.epsilon, spent)
+    if gaussian is not None:
+        return gaussian_marginals(joint, gaussian), gaussian
+    laplace = LaplaceNoise(spent)
+    return private_marginals(joint, checked_epsilon(laplace.left(epsilon))), laplace
 
 
 def _redrawing_for(

@@ -10,41 +10,16 @@ Three measurements, each ε-private for one changed row, whose ε add up to ε�
 
 from __future__ import annotations
 
-import itertools
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.distribution.laplace_split import LaplaceSplit
+from privacyfunnel.distribution.marginals import Marginals, Own, Pair, all_pairs, all_tables
 from privacyfunnel.drawing.laplace import noised_in_part
 from privacyfunnel.tables.public_part import secret_numbers, secret_values
 from privacyfunnel.typing import Integers, Matrix
-
-Pair = tuple[int, int]
-FOR_COLUMNS = 0.3
-"""Of ε₀, for the tables of single columns: with 0.1, noise hid who of a rare value has the secret (docs/wide.md)."""
-FOR_CHOICE = 0.05
-"""Of ε₀, for choosing pairs, where there are more than are counted."""
-ROUNDINGS = 1e-12
-"""Of ε₀, left unspent: far more than adding up its parts in float64 can be off."""
-PAIRS_EACH = 1.75
-"""Chosen pairs for each column. Measured on Adult with eight columns at ε₀ = 1: docs/wide.md."""
-
-
-@dataclass(frozen=True, eq=False)
-class Marginals:
-    """Counts singles[j][s, a] and pairs[i, j][s, a, b], and the variances of the noise of their cells."""
-
-    people: int
-    sizes: tuple[int, ...]
-    singles: tuple[Integers, ...]
-    pairs: dict[Pair, Integers]
-    single_variances: tuple[float, ...]
-    """Of each column's own table."""
-    pair_variance: float
-    summed: bool = False
-    """Whether the tables of single columns are sums of those of pairs, and have no noise of their own."""
 
 
 def counted(joint: Joint, columns: tuple[int, ...]) -> Integers:
@@ -58,42 +33,25 @@ def counted(joint: Joint, columns: tuple[int, ...]) -> Integers:
 
 
 def exact_marginals(joint: Joint) -> Marginals:
-    """All of them without noise: for research."""
+    """All pairs without noise: for research."""
     sizes = tuple(len(column) for column in joint.columns)
-    singles = tuple(counted(joint, (j,)) for j in range(len(sizes)))
-    pairs = {pair: counted(joint, pair) for pair in itertools.combinations(range(len(sizes)), 2)}
-    return Marginals(joint.total, sizes, singles, pairs, (0.0,) * len(sizes), 0.0)
+    return Marginals.of(joint.total, sizes, {own: counted(joint, own) for own in all_tables(len(sizes))}, 0.0, 0.0)
 
 
 def private_marginals(joint: Joint, epsilon: float) -> Marginals:
     """The three measurements, together ε-differentially private for one changed row."""
-    sizes, epsilon = tuple(len(column) for column in joint.columns), epsilon * (1 - ROUNDINGS)
-    every = list(itertools.combinations(range(len(sizes)), 2))
-    number, each, for_choice, for_pair = _parts(len(sizes), epsilon)
-    singles = tuple(noised_in_part(counted(joint, (j,)), each) for j in range(len(sizes)))
-    chosen = every if not for_choice else chosen_pairs(joint, singles, every, number, for_choice)
-    pairs = {pair: noised_in_part(counted(joint, pair), for_pair) for pair in sorted(chosen)}
-    variances = (laplace_variance(each),) * len(sizes), laplace_variance(for_pair) if pairs else 0.0
-    return Marginals(joint.total, sizes, singles, pairs, *variances)
-
-
-def laplace_variance_of_pairs(columns: int, epsilon: float) -> float:
-    """Of the noise of what says most of so many columns: tables of pairs, or that of the only column."""
-    number, each, _, for_pair = _parts(columns, epsilon)
-    return laplace_variance(for_pair if number else each)
-
-
-def _parts(columns: int, epsilon: float) -> tuple[int, float, float, float]:
-    """How many pairs are counted; and ε of each single column's table, of choosing pairs, and of each pair's table."""
-    every = math.comb(columns, 2)
-    number = min(every, round(PAIRS_EACH * columns))
-    for_columns = FOR_COLUMNS * epsilon if every else epsilon
-    for_choice = FOR_CHOICE * epsilon if number < every else 0.0
-    return number, for_columns / columns, for_choice, (epsilon - for_columns - for_choice) / max(1, number)
+    sizes = tuple(len(column) for column in joint.columns)
+    every, split = all_pairs(len(sizes)), LaplaceSplit.of(len(sizes), epsilon)
+    singles = [noised_in_part(counted(joint, (j,)), split.for_single) for j in range(len(sizes))]
+    chosen = every if not split.for_choice else chosen_pairs(joint, singles, every, split.pairs, split.for_choice)
+    drawn: dict[Own, Integers] = {(j,): table for j, table in enumerate(singles)}
+    for pair in sorted(chosen):
+        drawn[pair] = noised_in_part(counted(joint, pair), split.for_pair)
+    return Marginals.of(joint.total, sizes, drawn, *split.variances)
 
 
 def chosen_pairs(
-    joint: Joint, singles: tuple[Integers, ...], every: list[Pair], number: int, epsilon: float
+    joint: Joint, singles: Sequence[Integers], every: list[Pair], number: int, epsilon: float
 ) -> list[Pair]:
     """The pairs that the tables of single columns describe worst, by noisy maxima; ε-private in all.
 
@@ -108,7 +66,7 @@ def chosen_pairs(
     return chosen
 
 
-def distance_from_independence(joint: Joint, singles: tuple[Integers, ...], pair: Pair) -> int:
+def distance_from_independence(joint: Joint, singles: Sequence[Integers], pair: Pair) -> int:
     """Σ |N(s, a, b) − N̂(s, a, b)|, N̂ the whole numbers that noisy tables of single columns give by chance."""
     return int(np.abs(counted(joint, pair) - independent(singles[pair[0]], singles[pair[1]])).sum())
 
@@ -119,9 +77,3 @@ def independent(first: Integers, second: Integers) -> Integers:
     totals = (a.sum(axis=1) + b.sum(axis=1)) / 2
     expected: Matrix = (a / a.sum(axis=1, keepdims=True))[:, :, None] * (b / b.sum(axis=1, keepdims=True))[:, None, :]
     return np.asarray(np.rint(totals[:, None, None] * expected), dtype=np.int64)
-
-
-def laplace_variance(epsilon: float) -> float:
-    """Of discrete Laplace noise of the scale 2/ε: 2q/(1 − q)² with q = e^(−ε/2)."""
-    q = float(np.exp(-epsilon / 2))
-    return 2 * q / (1 - q) ** 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privacyfunnel.distribution.column import UNSEEN
+from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import UnseenValues
@@ -18,7 +19,7 @@ from privacyfunnel.protocols.wide.file import from_text, to_text
 from privacyfunnel.protocols.wide.groups import Groups
 from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import Plan
-from privacyfunnel.tables.sanitiser import Sanitiser, codes_of, places_of
+from privacyfunnel.tables.sanitiser import Sanitiser, codes_of, places_of, values_as
 from privacyfunnel.typing import Integers
 
 
@@ -106,10 +107,29 @@ class WideSanitiser(Sanitiser):
         self.unseen = "refuse"
         self.strangers: Counter[str] = Counter()
         self._sizes, self._columns = protocol.model.sizes, protocol.columns
+        self._values = {column.name: column.released_values for column in protocol.columns}
+
+    def keep_types(self, types: Mapping[str, pa.DataType]) -> None:
+        """Write columns in the types that a table has them in, where no value is lost by that."""
+        known = [column for column in self._columns if column.name in types]
+        self._values |= {column.name: values_as(column, types[column.name]) for column in known}
 
     @cached_property
     def _redrawing(self) -> Redrawing:
         return Redrawing(self._wide.plan)
+
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that are released, as they are read."""
+        return self._columns
+
+    def codes_after(self, y: NDArray[np.int32]) -> Integers:
+        """The numbers of released values."""
+        return np.stack(np.unravel_index(y[:, 0], self._sizes), axis=1)
+
+    def read_as_others(self, codes: Integers) -> NDArray[np.bool_]:
+        """None: a model has all combinations of values."""
+        return np.zeros(len(codes), dtype=bool)
 
     def inputs(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """x[i, 0]: the number of the combination that row i has; 0 for rows that will be refused."""
@@ -135,12 +155,12 @@ class WideSanitiser(Sanitiser):
         for column, code in zip(self._columns, np.unravel_index(y[:, 0], self._sizes), strict=True):
             indices, gone = places_of(column, code)
             mask: Any = gone if gone.any() else None
-            columns.append(pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), column.released_values))
+            columns.append(pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), self._values[column.name]))
         return pa.RecordBatch.from_arrays(columns, names=list(self.protocol.attributes))
 
     def schema(self) -> pa.Schema:
         """The schema of released tables, in plain types."""
-        return pa.schema([(column.name, column.released_values.type) for column in self._columns])
+        return pa.schema([(name, values.type) for name, values in self._values.items()])
 
 
 class WorkersSanitiser(WideSanitiser):

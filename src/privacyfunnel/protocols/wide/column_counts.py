@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.protocols.wide.protocol import ColumnCounts
-from privacyfunnel.tables.wide.marginals import Marginals
+from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.typing import Vector
 
 ROUNDED = 1 / 12
 """The variance that rounding to whole numbers adds."""
+
+
+@dataclass(frozen=True)
+class ColumnCounts:
+    """About how many of the people that a model was fitted on have each value of a column, and the noise in that."""
+
+    people: tuple[int, ...]
+    variance: float
+    """Of the noise of each of these numbers; 0 if there is none."""
 
 
 def column_counts(marginals: Marginals) -> tuple[ColumnCounts, ...]:

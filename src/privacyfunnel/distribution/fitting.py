@@ -15,14 +15,16 @@ noise is taken out of a rare value's share of the secret as well as out of a pai
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.model import product_size
+from privacyfunnel.distribution.noise import FAINT
 from privacyfunnel.distribution.pair_model import PairModel, pair_model
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.tables.wide.marginals import Marginals
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 SWEEPS = 10
@@ -63,17 +65,23 @@ class _Table:
         return cls(columns, y, max(variance, LEAST_VARIANCE), np.zeros_like(y), alpha, COMMON)
 
     def improve(self, expected: Matrix) -> Matrix:
-        """Steps from the factors so far, at which `expected` people are in each cell; returns by how much θ grew."""
+        """Steps from the factors so far, at which `expected` people are in each cell; returns by how much θ grew.
+
+        With θ = m + d, m their mean over the secrets, the ridge's gradient is d/β + m/(β + n_s α). Its inverse in a
+        step is by Sherman and Morrison's formula, in a form in which nothing large is taken from something as large.
+        """
         before, n_s = self.theta.copy(), len(self.y)
-        coupling = self.alpha / (self.beta * (self.beta + n_s * self.alpha))  # (β·1 + α·11ᵀ)⁻¹ = 1/β − coupling·11ᵀ
         for _ in range(STEPS):
             e = expected * np.exp(self.theta - before)
-            D = e * e / self.v + 1 / self.beta
-            gradient = (self.y - e) * e / self.v - self.theta / self.beta + coupling * self.theta.sum(axis=0)
-            spare = 1 - coupling * (1 / D).sum(axis=0)  # of Sherman and Morrison's formula
-            step = (gradient + coupling * (gradient / D).sum(axis=0) / spare) / D
+            told = e * e / self.v
+            own = self.beta / (1 + self.beta * told)
+            shared = self.alpha / (self.beta * (self.beta + self.alpha * (own * told).sum(axis=0)))
+            mean = self.theta.mean(axis=0)
+            ridge = (self.theta - mean) / self.beta + mean / (self.beta + n_s * self.alpha)
+            gradient = (self.y - e) * e / self.v - ridge
+            step = own * (gradient + shared * (own * gradient).sum(axis=0))
             self.theta += step / np.maximum(1.0, np.abs(step).max(axis=0) / LONGEST_STEP)
-        self._learn(1 / D, coupling / spare)
+        self._learn(own, shared)
         return np.asarray(self.theta - before)
 
     def _learn(self, own: Matrix, shared: Vector) -> None:
@@ -81,8 +89,8 @@ class _Table:
         n_s, mean = len(self.y), self.theta.mean(axis=0)
         together = own.sum(axis=0)
         whole = together + shared * together**2
-        trace = together + shared * (own**2).sum(axis=0)
-        b = ((self.theta - mean) ** 2).sum(axis=0) + trace - whole / n_s
+        apart = together * (1 - 1 / n_s) + shared * ((own - together / n_s) ** 2).sum(axis=0)
+        b = ((self.theta - mean) ** 2).sum(axis=0) + apart
         self.scatter = max(LEAST_COMMON, float(b.mean()) / (n_s - 1))
         if len(self.columns) > 1:
             self.beta = self.scatter
@@ -113,9 +121,15 @@ def fitted_model(marginals: Marginals) -> PairModel:
 def _shares(marginals: Marginals) -> Vector:
     """For each value of the secret, people in a combination, all of them being as likely as each other."""
     totals = np.mean([table.sum(axis=1) for table in marginals.singles], axis=0)
-    if (totals <= 0).any():
+    if (np.minimum(totals, marginals.people) <= FAINT * _deviation(marginals)).any():
         raise InvalidInput("a value of the secret is too rare to show through the noise; use a larger --private")
     return np.asarray(totals * (marginals.people / totals.sum() / product_size(marginals.sizes)))
+
+
+def _deviation(marginals: Marginals) -> float:
+    """The standard deviation of the noise in how many people have a value of the secret, by all tables together."""
+    variances = [table[0].size * marginals.variance(own) for own, table in marginals.drawn.items()]
+    return 0.0 if min(variances) == 0 else math.fsum(1 / variance for variance in variances) ** -0.5
 
 
 def _improve(whole: Matrix, table: _Table) -> None:

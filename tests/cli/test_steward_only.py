@@ -1,0 +1,224 @@
+"""What is for the steward alone: two tables that differ everywhere, and share their noisy counts, are told alike.
+
+All that differs stands under `steward_only` in the JSON of every command, and on marked lines and in marked tables of
+a terminal.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from privacyfunnel.cli import show
+from privacyfunnel.cli.app import run
+from privacyfunnel.cli.steward import MARK
+
+PEOPLE = 900
+DOMAIN = {"ill": ["no", "yes"], "town": ["a", "b", "c", "d"], "job": ["v", "w", "x"]}
+OF_THE_RUN = {"seconds", "files", "at", "report", "output", "protocol_seconds"}
+"""Times, and files with rows that are drawn afresh."""
+ENDS = "└"
+"""Of a table on a terminal."""
+
+
+def write(path, seed):
+    """As many people in every table, and all values in each; nothing else is alike."""
+    rng = np.random.default_rng(seed)
+    town, job = rng.choice(4, PEOPLE, p=rng.dirichlet([3] * 4)), rng.choice(3, PEOPLE, p=rng.dirichlet([3] * 3))
+    ill = rng.random(PEOPLE) < rng.random((4, 3))[town, job]
+    rows = [
+        (DOMAIN["town"][t], DOMAIN["job"][j], DOMAIN["ill"][int(s)]) for t, j, s in zip(town, job, ill, strict=True)
+    ]
+    rows[:12] = [(t, j, DOMAIN["ill"][i % 2]) for i, (t, j) in enumerate((t, j) for t in "abcd" for j in "vwx")]
+    lines = [f"{i},{','.join(row)}" for i, row in enumerate(rows)]
+    path.write_text("\n".join(["id,town,job,ill", *lines]) + "\n", encoding="utf-8")
+
+
+NOISY = np.random.default_rng(8).integers(20, 60, (2, 12))
+NOISY[:, 5] = 2  # a combination that is read as another
+NOISY[0, 0] += PEOPLE - NOISY.sum()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two tables, and a protocol of noisy counts that may be those of either."""
+    folder = tmp_path_factory.mktemp("steward")
+    for seed in (1, 2):
+        write(folder / f"{seed}.csv", seed)
+    columns = [{"name": name, "kind": "text", "values": values} for name, values in DOMAIN.items()]
+    domain = {"schema": "privacyfunnel-domain/1", "columns": columns}
+    (folder / "domain.json").write_text(json.dumps(domain), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def shared_noise(monkeypatch):
+    """What is drawn of any table: the same noisy counts."""
+    monkeypatch.setattr("privacyfunnel.tables.private_counts.noised", lambda counts, _: NOISY.reshape(counts.shape))
+    drawn = {}
+
+    def tables(counts, _):
+        return drawn.setdefault(counts.shape, np.random.default_rng(4).integers(20, 200, counts.shape))
+
+    monkeypatch.setattr("privacyfunnel.tables.wide.all_pairs.gaussian_noised", tables)
+    monkeypatch.setattr("privacyfunnel.tables.wide.marginals.noised_in_part", tables)
+    monkeypatch.setattr(show, "LINE_LETTERS", 10_000)  # a line is a line
+
+
+@pytest.fixture(scope="module")
+def protocol(folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("privacyfunnel.tables.private_counts.noised", lambda counts, _: NOISY.reshape(counts.shape))
+        assert run(fit(folder, 1, folder / "p.json")) == 0
+    return folder / "p.json"
+
+
+def fit(folder, table, output, *more):
+    asked = ["--secret", "ill", "--attributes", "town,job", "--epsilon", "0.3", "--time-limit", "5"]
+    domain = ["--domain", str(folder / "domain.json")]
+    return ["fit", str(folder / f"{table}.csv"), *asked, *domain, "-o", str(output), "--force", "--insist", *more]
+
+
+RECIPE = """recipe = 1
+table = "{table}"
+output = "out"
+[fit]
+secret = "ill"
+attributes = ["town", "job"]
+epsilon = 0.3
+domain = "domain.json"
+insist = true
+[audit]
+attack = true
+[report]
+curves = false
+"""
+
+
+def commands(folder, protocol, table, out):
+    """Everything that is said of a private fit, by name."""
+    own, made = str(folder / f"{table}.csv"), str(protocol)
+    recipe = folder / f"{table}.toml"
+    recipe.write_text(RECIPE.format(table=f"{table}.csv"), encoding="utf-8")
+    again = ["--remember", str(out / "people.key"), "--person", "id"]
+    return {
+        "fit": fit(folder, table, out / "p.json"),
+        "fit --model": [*fit(folder, table, out / "w.json")[:-2], "--force", "--model"],
+        "sanitise": ["sanitise", own, "--protocol", made, "-o", str(out / "open.csv"), "--force"],
+        "sanitise --remember": ["sanitise", own, "--protocol", made, "-o", str(out / "o.csv"), "--force", *again],
+        "audit": ["audit", made, "--table", own],
+        "audit --attack": ["audit", made, "--table", own, "--attack"],
+        "report": ["report", made, "--table", own, "--no-curves", "-o", str(out / "r.html"), "--force"],
+        "tradeoff": ["tradeoff", own, "--secret", "ill", "--attributes", "town,job", "--epsilons", "0.5"],
+        "run": ["run", str(recipe), "--force"],
+        "ledger": ["ledger", "show", str(out / "people.key")],
+    }
+
+
+COMMANDS = (
+    *("fit", "fit --model", "sanitise", "sanitise --remember", "audit", "audit --attack", "report", "tradeoff", "run"),
+    "ledger",
+)
+
+
+def public(found):
+    """Without what is the steward's, and what no two runs have in common."""
+    if isinstance(found, dict):
+        return {key: public(value) for key, value in found.items() if key != "steward_only" and key not in OF_THE_RUN}
+    return [public(value) for value in found] if isinstance(found, list) else found
+
+
+def unmarked(text):
+    """The lines that are not the steward's; tables go by their titles."""
+    kept, table = [], False
+    for line in text.splitlines():
+        if line.startswith(MARK):
+            table = None
+        elif table is None and line[:1] in "┏┃┡│":
+            continue
+        elif table is None and line.startswith(ENDS):
+            table = False
+        else:
+            table = False
+            kept.append(line.rstrip())
+    return kept
+
+
+def said(folder, protocol, tmp_path, capsys, name, *more):
+    """What a command says of each of the tables."""
+    found = []
+    for table in (1, 2):
+        out = tmp_path / str(table)
+        out.mkdir(exist_ok=True)
+        asked = commands(folder, protocol, table, out)
+        if name == "ledger" and not (out / "people.key").exists():
+            assert run(asked["sanitise --remember"]) == 0
+            capsys.readouterr()
+        assert run([*asked[name], *more]) == 0
+        text = capsys.readouterr().out.replace(str(out), "OUT").replace(str(folder / f"{table}."), "TABLE.")
+        found.append(text.replace(f"{table}.toml", "RECIPE").replace(f"{table}.csv", "TABLE.csv"))
+    return found
+
+
+HEAD = {"ledger": {"head", "lines"}}
+"""The digest of the last line, which is a function of a random key."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_differs_between_tables_with_the_same_noisy_counts_is_under_one_key(
+    folder, protocol, tmp_path, capsys, name
+):
+    one, other = (json.loads(text) for text in said(folder, protocol, tmp_path, capsys, name, "--json"))
+    assert one["steward_only"] != other["steward_only"]
+    for found in (one, other):
+        for key in HEAD.get(name, ()):
+            found.pop(key)
+    assert public(one) == public(other)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_differs_between_tables_with_the_same_noisy_counts_is_marked_on_every_line(
+    folder, protocol, tmp_path, capsys, name
+):
+    one, other = said(folder, protocol, tmp_path, capsys, name)
+    assert one != other
+    assert MARK in one
+    drop = "Head:" if name == "ledger" else "\0"
+    first, second = ([line for line in unmarked(text) if drop not in line] for text in (one, other))
+    assert first == second
+
+
+def test_an_exact_number_outside_would_be_noticed(folder, protocol, tmp_path, capsys, monkeypatch):
+    """The tests above must be able to fail."""
+    monkeypatch.setattr("privacyfunnel.tables.private_counts.noised", lambda counts, _: counts.copy())
+    one, other = (json.loads(text) for text in said(folder, protocol, tmp_path, capsys, "fit", "--json"))
+    assert public(one) != public(other)
+    one, other = said(folder, protocol, tmp_path, capsys, "fit")
+    assert unmarked(one) != unmarked(other)
+
+
+def test_values_of_the_secret_that_are_not_covered_are_named_to_the_steward_wherever_the_table_is(tmp_path, capsys):
+    """And nowhere else: the file does not have their names."""
+    rng = np.random.default_rng(2)
+    state = np.where(np.arange(PEOPLE) < 2, "gout", np.where(rng.random(PEOPLE) < 0.4, "flu", "none"))
+    rows = [f"{t},{s}" for t, s in zip(rng.choice(list("abc"), PEOPLE), state, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["town,state", *rows]) + "\n", encoding="utf-8")
+    counts = np.array([[120, 110, 130], [1, 0, 1], [180, 180, 178]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("privacyfunnel.tables.private_counts.noised", lambda own, _: counts.copy())
+        made, own = str(tmp_path / "p.json"), str(tmp_path / "t.csv")
+        asked = ["--secret", "state", "--attributes", "town", "--epsilon", "0.3", "-o", made]
+        assert run(["fit", own, *asked]) == 0
+    said = [capsys.readouterr().out]
+    for command in (["audit", made, "--table", own], ["report", made, "--table", own, "-o", str(tmp_path / "r.html")]):
+        assert run(command) == 0
+        said.append(capsys.readouterr().out)
+    said[-1] = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for text in said:
+        assert "It does not cover one of the 3 values of the secret, which is too rare to show through" in text
+        assert f"{MARK}too rare to show through the noise: gout." in text
+    for command in (["audit", made], ["report", made, "--public", "-o", str(tmp_path / "public.html")]):
+        assert run(command) == 0
+    public = capsys.readouterr().out + (tmp_path / "public.html").read_text(encoding="utf-8")
+    assert "It does not cover one of the 3 values" in public
+    assert "gout" not in public
