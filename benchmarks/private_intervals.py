@@ -1,0 +1,309 @@
+"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits.
+
+Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
+combinations of fewer than 10 people read as others, refused where these are more than 5% of the people), rows are
+released, and everything is asked that `estimate` answers: shares, tables, shares and means in groups, differences,
+ratios, odds ratios, Cramér's V, correlations. Rows are those of the fitted table, counted; the same, worked back; and
+those of other people from the same population. What is refused counts as no interval.
+
+Intervals of one table depend on each other, so the error of a coverage is that of means over tables. PRIVATE_FITS says
+how many fits of each case, PRIVATE_CASES which of them, joined by semicolons. A line says NO where coverage is below
+94% by more than chance explains (99%), for all questions of a kind together or for one of them alone.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import privacyfunnel as pf
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.errors import PrivacyFunnelError
+from privacyfunnel.estimates.associate import association
+from privacyfunnel.estimates.compare import comparison
+from privacyfunnel.estimates.contrasts import Figure
+from privacyfunnel.estimates.frequencies import Presentation, frequencies
+from privacyfunnel.estimates.meters import Meters, Opened
+from privacyfunnel.estimates.questions import Asker
+from privacyfunnel.estimates.summaries import summary
+from privacyfunnel.estimates.which_rows import check_contrasts, way_of
+from privacyfunnel.tables.frequency_threshold import of_noisy
+from privacyfunnel.tables.private_counts import private
+from privacyfunnel.tables.reading_back import Tally
+
+NAMES = ("a", "b", "c", "d", "e")
+SECRETS = tuple("uvwxyz")
+LEAST, ONE_PERCENT = 0.94, 2.33
+"""What must hold, and the standard errors that chance exceeds in 1% of all cases, to one side."""
+FEWEST = 50
+"""Intervals of a question of which the coverage is looked at by itself."""
+SECONDS = 20.0
+MOST_TIMES = 1e6
+"""A larger ratio is no answer."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A population, how many people are drawn from it, and how they are protected."""
+
+    population: str
+    sizes: tuple[int, ...]
+    people: int
+    epsilon: float = 0.3
+    noise: float = 1.0
+    secrets: int = 2
+    insist: bool = False
+    objective: str = "faithful"
+
+
+CASES = {
+    "two columns, 500": Case("even", (2, 3), 500),
+    "two columns, 500, uneven": Case("uneven", (3, 4), 500),
+    "three columns, 500, three secrets": Case("uneven", (2, 3, 3), 500, secrets=3, insist=True),
+    "two columns, 500, dependent": Case("dependent", (3, 3), 500, 1.0),
+    "three columns, 2,000, dependent": Case("uneven, dependent", (3, 4, 2), 2_000),
+    "two columns, 2,000, three secrets": Case("dependent", (3, 4), 2_000, secrets=3),
+    "values of 1%, 2,000": Case("rare", (3, 4), 2_000),
+    "two columns, 10,000, dependent": Case("uneven, dependent", (4, 5), 10_000),
+    "20 values, 10,000": Case("uneven", (20, 3), 10_000),
+    "values of 1%, 10,000, three secrets": Case("rare", (2, 5), 10_000, 0.5, secrets=3),
+    "most cells rare, 10,000": Case("sparse", (5, 6), 10_000),
+    "for information, 2,000": Case("uneven, dependent", (3, 4), 2_000, objective="information"),
+    "much noise, 2,000": Case("uneven, dependent", (3, 4), 2_000, noise=0.3, insist=True),
+}
+
+
+def population(case: Case, seed: int = 1) -> np.ndarray:
+    """p[s, a, b, …]."""
+    rng, sizes = np.random.default_rng(seed), case.sizes
+    if case.population in ("dependent", "sparse"):
+        thin = 1.0 if case.population == "dependent" else 0.3
+        p = rng.dirichlet(np.full(int(np.prod(sizes)), thin)).reshape(sizes)
+    else:
+        p = np.ones(())
+        for k in sizes:
+            own = {
+                "even": rng.dirichlet(np.full(k, 10.0)),
+                "rare": np.append(np.full(k - 1, 0.99 / (k - 1)), 0.01),
+            }.get(case.population, 1 / np.arange(1, k + 1))
+            p = np.multiply.outer(p, own / own.sum())
+        if case.population == "uneven, dependent":
+            p = p * np.exp(rng.normal(0, 0.7, sizes))
+    secret = np.exp(rng.normal(0, 1, (case.secrets, *sizes)))
+    return p / p.sum() * secret / secret.sum(axis=0)
+
+
+def joint_of(counts: np.ndarray) -> pf.Joint:
+    """The table of as many people, every value of the columns declared."""
+    weights = counts.reshape(len(counts), -1)
+    seen = np.flatnonzero(weights.any(axis=0))
+    codes = np.stack(np.unravel_index(seen, counts.shape[1:]), axis=1).astype(np.int64)
+    columns = tuple(
+        Column(name=name, kind="integer", labels=tuple(range(k)))
+        for name, k in zip(NAMES, counts.shape[1:], strict=False)
+    )
+    secret = Column(name="ill", kind="text", labels=SECRETS[: len(counts)])
+    return pf.Joint.from_codes(weights[:, seen], codes, columns, "ill", list(secret.labels), (secret,))
+
+
+def released(protocol: pf.Protocol, joint: pf.Joint, rng: np.random.Generator) -> Tally:
+    """How often each output is drawn for these people."""
+    (block,) = protocol.blocks
+    people = np.bincount(block.inputs_of(joint), joint.weights.sum(axis=0).astype(float), block.channel.n_inputs)
+    Q = block.channel.dense()
+    counts = sum(rng.multinomial(int(n), q / q.sum()) for n, q in zip(people, Q.T, strict=True))
+    return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
+
+
+def opened(protocol: pf.Protocol, tally: Tally, rows: str) -> Opened:
+    """A release that can be asked, whose rows are known to be these."""
+    way, why = way_of(protocol, tally, None if protocol.objective == "information" else rows)
+    asker = Asker(protocol)
+    meters = Meters(protocol, tally, way, asker)
+    return Opened(tally.rows, way, why, asker, {}, meters, Presentation(model=False))
+
+
+@dataclass
+class Found:
+    """Which intervals held, of one kind of question."""
+
+    tables: list[float]
+    """The share of them that held, for each table."""
+    each: dict[object, list[bool]]
+    """For each question."""
+    untold: int = 0
+    absurd: int = 0
+
+
+def run() -> list[dict[str, object]]:
+    wanted = os.environ.get("PRIVATE_CASES", ";".join(CASES)).split(";")
+    fits = int(os.environ.get("PRIVATE_FITS", "300"))
+    return [row for name in wanted for row in measured(name, CASES[name], fits)]
+
+
+def measured(name: str, case: Case, fits: int) -> list[dict[str, object]]:
+    rng, p = np.random.default_rng(0), population(case)
+    found: dict[tuple[str, str], Found] = defaultdict(lambda: Found([], defaultdict(list)))
+    begun, fitted = time.process_time(), 0
+    for _ in range(fits):
+        joint = joint_of(rng.multinomial(case.people, p.ravel()).reshape(p.shape))
+        others = joint_of(rng.multinomial(case.people, p.ravel()).reshape(p.shape))
+        try:
+            protocol = fit(joint, case)
+        except PrivacyFunnelError:  # nothing is published, and nothing is asked
+            continue
+        fitted += 1
+        tally = released(protocol, joint, rng)
+        ways = {"fitted, counted": (tally, "fitted"), "fitted, worked back": (tally, "other")}
+        ways |= {"others, worked back": (released(protocol, others, rng), "other")}
+        for way, (rows, said) in ways.items():
+            if case.objective == "faithful" or said == "other":
+                ask(opened(protocol, rows, said), protocol, p.sum(axis=0), found, way)
+    lines = []
+    for (way, kind), one in found.items():
+        line = summed_up(one)
+        lines.append({"case": name, "fits": fitted, "rows": way, "question": kind, **line})
+        print(*(f"{v:.3f}" if isinstance(v, float) else v for v in lines[-1].values()), sep=" | ", flush=True)
+    print(f"{name}: {(time.process_time() - begun) / max(fitted, 1):.2f} CPU s a fit", flush=True)
+    return lines
+
+
+def fit(joint: pf.Joint, case: Case) -> pf.Protocol:
+    """By the defaults of the command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        noisy = private(joint, case.noise, at_least=10)
+        threshold = of_noisy(noisy)
+        if threshold is not None and not case.insist:
+            threshold.refuse_many()
+        return pf.optimise(noisy, pf.LIP(case.epsilon), objective=case.objective, time_limit=SECONDS)
+
+
+def summed_up(one: Found) -> dict[str, object]:
+    tables = np.array(one.tables)
+    if not len(tables):
+        return {"told": 0, "untold": one.untold}
+    error = float(tables.std(ddof=1) / math.sqrt(len(tables))) if len(tables) > 1 else 1.0
+    each = [(float(np.mean(held)), len(held)) for held in one.each.values() if len(held) >= FEWEST]
+    low = [share + ONE_PERCENT * math.sqrt(LEAST * (1 - LEAST) / n) < LEAST for share, n in each]
+    enough = tables.mean() + ONE_PERCENT * error >= LEAST
+    return {
+        "told": sum(map(len, one.each.values())), "untold": one.untold, "held": float(tables.mean()), "±": error,
+        "of questions, the least": min(each)[0] if each else math.nan, "at least 94%": "yes" if enough else "NO",
+        "questions below": sum(low), "of": len(each), "absurd": one.absurd,
+    }  # fmt: skip
+
+
+def ask(table: Opened, protocol: pf.Protocol, p: np.ndarray, found: dict, way: str) -> None:
+    """Everything of one release."""
+    held: dict[str, list[bool]] = defaultdict(list)
+
+    def put(kind: str, question: object, figure: Figure | None, true: float, ends: tuple[float, float]) -> None:
+        own = found[way, kind]
+        if figure is None or (figure.low is None and figure.high is None):
+            own.untold += 1
+            return
+        low, high = (
+            end if number is None else number for number, end in zip((figure.low, figure.high), ends, strict=True)
+        )
+        own.absurd += not ends[0] <= low <= high <= ends[1] or not all(map(sensible, (figure.value, figure.error)))
+        holds = bool(low - 1e-12 <= true <= high + 1e-12)
+        own.each[question].append(holds)
+        held[kind].append(holds)
+
+    for question in (shares, groups, means, differences, associations):
+        try:
+            if question in (differences, associations) and table.way == "channel":
+                check_contrasts(protocol, table.rows)
+            question(table, p, put)
+        except PrivacyFunnelError:
+            found[way, question.__name__].untold += 1
+    for kind, some in held.items():
+        found[way, kind].tables.append(float(np.mean(some)))
+
+
+def sensible(number: float | None) -> bool:
+    return number is None or (math.isfinite(number) and abs(number) <= MOST_TIMES)
+
+
+Put = Callable[[str, object, Figure | None, float, tuple[float, float]], None]
+
+
+def marginal(p: np.ndarray, *columns: int) -> np.ndarray:
+    return p.sum(axis=tuple(j for j in range(p.ndim) if j not in columns))
+
+
+def shares(table: Opened, p: np.ndarray, put: Put) -> None:
+    """Of single columns, of the first two, and of all."""
+    columns = list(range(p.ndim))
+    asked = [("shares", [j]) for j in columns] + [("tables", columns[:2])]
+    for kind, own in asked + ([("tables", columns)] if p.ndim > 2 else []):
+        exact = marginal(p, *own)
+        for one in frequencies(table.reader([NAMES[j] for j in own]), [NAMES[j] for j in own]).estimates:
+            true = float(sum(exact[values] for values in one.values))
+            put(kind, (tuple(own), one.values), Figure(one.share, one.error, one.low, one.high), true, (0.0, 1.0))
+
+
+def groups(table: Opened, p: np.ndarray, put: Put) -> None:
+    """Shares of the first column in groups of the second."""
+    exact = marginal(p, 0, 1)
+    for group in range(p.shape[1]):
+        try:
+            found = frequencies(table.reader(["a"], {"b": [group]}), ["a"]).estimates
+        except PrivacyFunnelError:
+            put("in groups", group, None, 0.0, (0.0, 1.0))
+            continue
+        for one in found:
+            true = float(sum(exact[values[0], group] for values in one.values) / exact[:, group].sum())
+            figure = Figure(one.share, one.error, one.low, one.high)
+            put("in groups", (group, one.values), figure, true, (0.0, 1.0))
+
+
+def means(table: Opened, p: np.ndarray, put: Put) -> None:
+    for j in range(p.ndim):
+        one, own = summary(table.reader([NAMES[j]]), NAMES[j]), marginal(p, j)
+        true = float(own @ np.arange(len(own)))
+        put("means", j, Figure(one.mean, one.error, one.low, one.high), true, (0.0, len(own) - 1.0))
+
+
+def differences(table: Opened, p: np.ndarray, put: Put) -> None:
+    within = marginal(p, 0, 1) / marginal(p, 0, 1).sum(axis=0)
+    most = float(p.shape[0] - 1)
+    for one in comparison(table, "a", "b").contrasts:
+        key = (one.value, one.group, one.against)
+        if one.mean:
+            first, second = np.arange(p.shape[0]) @ within[:, [one.group, one.against]]
+            put("differences of means", key, one.difference, float(first - second), (-most, most))
+            continue
+        first, second = within[one.value, [one.group, one.against]].tolist()
+        put("differences", key, one.difference, first - second, (-1.0, 1.0))
+        put("ratios", key, one.ratio, first / second, (0.0, math.inf))
+
+
+def associations(table: Opened, p: np.ndarray, put: Put) -> None:
+    exact = marginal(p, 0, 1)
+    found = association(table, "a", "b")
+    every = not any("other values of" in note for note in found.notes)
+    expected = np.outer(exact.sum(axis=1), exact.sum(axis=0))
+    v = math.sqrt(((exact - expected) ** 2 / expected).sum() / (min(exact.shape) - 1))
+    put("Cramér's V", 0, found.cramers_v if every else None, v, (0.0, 1.0))
+    for one in found.odds_ratios:
+        odds = [exact[g, one.value] / exact[g, one.reference] for g in (one.group, one.group_reference)]
+        put("odds ratios", (one.group, one.value), one.ratio, odds[0] / odds[1], (0.0, math.inf))
+    numbers = [np.arange(k) for k in exact.shape]
+    ranks = [np.cumsum(own) - own / 2 for own in (exact.sum(axis=1), exact.sum(axis=0))]
+    put("correlations", "Pearson", found.pearson, correlation(exact, *numbers), (-1.0, 1.0))
+    put("correlations", "Spearman", found.spearman, correlation(exact, *ranks), (-1.0, 1.0))
+
+
+def correlation(p: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
+    a, b = p.sum(axis=1), p.sum(axis=0)
+    x, y = x - a @ x, y - b @ y
+    return float(x @ p @ y / math.sqrt((a @ x**2) * (b @ y**2)))
