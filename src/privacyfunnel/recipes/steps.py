@@ -21,7 +21,7 @@ RUN_SAYS: Mapping[str, frozenset[str]] = {
     "sanitise": frozenset({"table", "protocol", *READING, "engine", "master", "force", "json"}),
     "audit": frozenset({"protocol", "table", *READING, "json"}),
     "report": frozenset({"protocol", "output", "table", *READING, "force", "json"}),
-    "publish": frozenset({"released", "protocol", "output", "template", "force", "json"}),
+    "publish": frozenset({"released", "protocol", "output", "template", "rows", "force", "json"}),
 }
 """Options that a part of a recipe does not have: they are said once for all, or are not for runs."""
 NEGATED = frozenset({"curves"})
