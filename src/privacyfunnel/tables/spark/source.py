@@ -52,12 +52,15 @@ class SparkSource(Grouping):
         """Open a DataFrame of Spark."""
         check_frame(frame)
         from pyspark.sql.pandas.types import to_arrow_type
+        from pyspark.sql.types import TimestampType
 
         kinds = {item.name: item.dataType for item in frame.schema.fields}
         if len(kinds) < len(frame.columns):
             raise InvalidTable(f"{name} has column names twice; rename them")
         unusable = {column: trouble for column, kind in kinds.items() if (trouble := _trouble(kind))}
-        types = {column: to_arrow_type(kind) for column, kind in kinds.items() if column not in unusable}
+        # Moments are released as days, months or years, never as what they were.
+        plain = {column: kind for column, kind in kinds.items() if not isinstance(kind, TimestampType)}
+        types = {column: to_arrow_type(kind) for column, kind in plain.items() if column not in unusable}
         return cls(
             frame=plain_columns(frame),
             columns=tuple(kinds),
