@@ -65,7 +65,7 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert own < words.index("By the model,")  # the own table first
     assert told["steward_only"]["own_table"]["vanished"] == {}
     assert 0.5 < told["steward_only"]["own_table"]["cells_unchanged"] <= 1
-    assert "Of twentieths of the people" in words
+    assert "twentieths of the people, by what the model says of them" in words
     assert len(told["steward_only"]["on_the_table"]["calibration"]) == 20
     assert 1 <= told["steward_only"]["calibration_off"] < 1.16
 
