@@ -28,6 +28,7 @@ $(TRIED): pyproject.toml
 
 $(READY): $(TRIED)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m tools.compiling
 	touch $(READY)
 
 demo: $(TRIED)
