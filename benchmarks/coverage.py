@@ -1,43 +1,36 @@
 """Coverage: how often 95% intervals of `estimate` hold the true share, and what that costs in width.
 
 Random protocols: optimal ones, randomised response, random channels from nearly the identity to nearly constant,
-products of two blocks, and shares within a group. Rows come from the fitted distribution, and from another one that the
+and shares within a group. Rows come from the fitted distribution, and from another one that the
 protocol knows nothing of. A cell is a protocol, a distribution, a number of rows and a share from 0.001 to 0.5 that is
 told, which the rows themselves do not decide. Its coverage is counted over SAMPLES releases.
 
 A cell's count has a standard error of about half a percent, so that of thousands of cells with a true coverage of 94%
 some come out below 93%. Hence two stages: every group's lowest cells are released again, AGAIN times, and this
 second coverage, which no selection touches, must be at least 94% up to 3 of its standard errors.
-
-"before" is the interval that was used until then: Wilson's, with the protocol's noise as estimated from the rows and 4
-pseudo-rows, where its half-width came out below 0.5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 import privacyfunnel as pf
-from privacyfunnel.estimates.frequencies import SMALLEST_GROUP, VAGUE
+from privacyfunnel.estimates.frequencies import SMALLEST_GROUP
 from privacyfunnel.estimates.intervals import Scored, quantile, tail
-from privacyfunnel.estimates.measuring import Meter, contract
-from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.protocols.block import Block, block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.tables.reading_back import Tally
 
 PROTOCOLS, SAMPLES, AGAIN = 240, 2_000, 40_000
 ROWS = (30, 100, 300, 1_000, 10_000)
 SHARES = (1e-3, 0.5)
 MEASURED = 40
-"""Samples of each cell whose intervals are computed in full, for their width and as a check of the counts."""
+"""Samples of each cell whose intervals are computed in full, as a check of the counts."""
 LOWEST = 4
 """Cells of each group that are released again."""
 CONFIDENCE, LEAST = 0.95, 0.94
-KINDS = ("optimal", "randomised response", "random channel", "product", "group")
+KINDS = ("optimal", "randomised response", "random channel", "group")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +50,7 @@ class Cell:
 
 def run(protocols: int = PROTOCOLS, samples: int = SAMPLES, again: int = AGAIN) -> list[dict[str, object]]:
     rng = np.random.default_rng(17)
-    found = [(cell, *held(cell, samples, rng)) for cell in cells(protocols, rng)]
+    found = [(cell, held(cell, samples, rng)) for cell in cells(protocols, rng)]
     groups: dict[tuple[str, str], list] = {}
     for row in found:
         for key in ((row[0].kind, "all"), ("all", f"{row[0].rows:,}"), ("all", "all")):
@@ -76,10 +69,8 @@ def _order(item: tuple[tuple[str, str], list]) -> tuple[bool, bool, int]:
 
 def summary(kind: str, n: str, rows: list, again: int, rng: np.random.Generator) -> dict[str, object]:
     coverage = np.array([row[1] for row in rows])
-    before = np.array([row[2] for row in rows])
     lowest = np.argsort(coverage)[:LOWEST]
-    second = [held(rows[i][0], again, rng, widths=False)[0] for i in lowest]
-    width = np.array([row[3] for row in rows])
+    second = [held(rows[i][0], again, rng, ends=False) for i in lowest]
     noise = 3 * np.sqrt(LEAST * (1 - LEAST) / again)
     return {
         "protocols": kind,
@@ -90,33 +81,23 @@ def summary(kind: str, n: str, rows: list, again: int, rng: np.random.Generator)
         "lowest": f"{coverage.min():.1%}",
         "lowest, again": f"{min(second):.1%}",
         "at least 94%": "yes" if min(second) >= LEAST - noise else "NO",
-        "before: mean": f"{np.nanmean(before):.1%}",
-        "before: lowest": f"{np.nanmin(before):.1%}",
-        "before: cells < 92.5%": f"{np.nanmean(before < 0.925):.1%}",
-        "width / before: median": float(np.nanmedian(width)),
-        "width / before: 90%": float(np.nanquantile(width, 0.9)),
     }
 
 
-def held(cell: Cell, samples: int, rng: np.random.Generator, widths: bool = True) -> tuple[float, float, float]:
-    """The coverage, that of the interval before where it was told, and the quotient of widths."""
+def held(cell: Cell, samples: int, rng: np.random.Generator, ends: bool = True) -> float:
+    """The coverage; some intervals are computed as a check of it."""
     N = rng.multinomial(cell.rows, cell.r, size=samples).astype(np.float64)
     z = quantile(tail(CONFIDENCE))
     scored = _scored(cell, N)
     truth = np.full(samples, cell.truth)
     refused = _refused(cell, N)
     holds = refused | (np.minimum(scored.surprise(truth, 1), scored.surprise(truth, -1)) >= -z)
-    if not widths:
-        return float(holds.mean()), np.nan, np.nan
-    low, high = _scored(cell, N[:MEASURED]).intervals(tail(CONFIDENCE))
-    inside = (low <= cell.truth) & (cell.truth <= high)
-    if (inside | refused[:MEASURED] != holds[:MEASURED]).any():
-        raise AssertionError("an interval is not what its test accepts")
-    old_low, old_high, told = _before(cell, N, z)
-    old = (old_low <= cell.truth) & (cell.truth <= old_high)
-    both = told[:MEASURED] & ~refused[:MEASURED]
-    width = (high - low)[both].sum() / max((old_high - old_low)[:MEASURED][both].sum(), 1e-12) if both.any() else np.nan
-    return float(holds.mean()), float(old[told].mean()) if told.any() else np.nan, float(width)
+    if ends:
+        low, high = _scored(cell, N[:MEASURED]).intervals(tail(CONFIDENCE))
+        inside = (low <= cell.truth) & (cell.truth <= high)
+        if (inside | refused[:MEASURED] != holds[:MEASURED]).any():
+            raise AssertionError("an interval is not what its test accepts")
+    return float(holds.mean())
 
 
 def _scored(cell: Cell, N: np.ndarray) -> Scored:
@@ -134,67 +115,35 @@ def _refused(cell: Cell, N: np.ndarray) -> np.ndarray:
     return size.surprise(np.zeros(len(N)), -1) >= -SMALLEST_GROUP
 
 
-def _before(cell: Cell, N: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Intervals as they were: those of the rows' own standard errors, with 4 pseudo-rows."""
-    n = cell.rows
-    size = N @ cell.d / n
-    with np.errstate(all="ignore"):
-        share = N @ cell.a / n / size
-        mixed = (N + 4 * cell.q) / (n + 4)
-        spread = mixed @ cell.a**2 - 2 * share * (mixed @ (cell.a * cell.d)) + share**2 * (mixed @ cell.d**2)
-        error = np.sqrt(np.maximum(spread, 0) / n) / np.abs(size)
-        members = n * size
-        noise = np.maximum(0, members * error**2 - share * (1 - share))
-        b = z**2 / members
-        half = np.sqrt(np.maximum(0, (share + b / 2) ** 2 - (1 + b) * (share**2 - b * noise)))
-        ends = [np.clip((share + b / 2 + side * half) / (1 + b), 0, 1) for side in (-1, 1)]
-        return ends[0], ends[1], (z * error <= VAGUE) & (size > 0)
-
-
 def cells(protocols: int, rng: np.random.Generator) -> Iterator[Cell]:
     """All cells of so many random protocols."""
     for i in range(protocols):
         kind = KINDS[i % len(KINDS)]
-        made = [random_block(rng, k) for k in (KINDS[:2] if kind == "product" else [kind])]
-        scorers = [Scorer(block) for block, _ in made]
-        sizes = [scorer.n_inputs for scorer in scorers]
-        fitted = _flat([p for _, p in made]).reshape(sizes)
-        other = rng.dirichlet(np.full(np.prod(sizes), 0.5)).reshape(sizes)
+        block, fitted = random_block(rng, kind)
+        other = rng.dirichlet(np.full(len(fitted), 0.5))
         for p in (fitted, other):
             for rows in ROWS:
-                yield from told(kind, rows, scorers, p)
+                yield from told(kind, rows, Scorer(block), p)
 
 
-def told(kind: str, rows: int, scorers: list[Scorer], p: np.ndarray) -> Iterator[Cell]:
-    """The shares of single values (in products, of pairs; in groups, among the first half of the values)."""
-    meter = Meter(Tally(np.zeros((1, len(scorers)), dtype=np.int64), np.array([rows])), scorers)
-    targets = {k: np.eye(scorer.n_inputs) for k, scorer in enumerate(scorers)}
-    given = None
+def told(kind: str, rows: int, scorer: Scorer, p: np.ndarray) -> Iterator[Cell]:
+    """The shares of single values (in groups, among the first half of the values)."""
+    meter = Meter(Tally(np.zeros(1, dtype=np.int64), np.array([rows])), scorer)
+    targets, given = np.eye(scorer.n_inputs), None
     if kind == "group":
-        half = (np.arange(scorers[0].n_inputs) < (scorers[0].n_inputs + 1) // 2).astype(float)[None, :]
-        given, targets = {0: half}, {0: targets[0][half[0] > 0]}
+        given = (np.arange(scorer.n_inputs) < (scorer.n_inputs + 1) // 2).astype(float)[None, :]
+        targets = targets[given[0] > 0]
         group = meter.measure(given)
         if not group.identified.all() or group.plan.values.item() < group.plan.reach(1.35e-3).item():
             return
     with np.errstate(all="ignore"):  # only the plan is asked for; the one row that stands for all may be no member
         measured = meter.measure(targets, given)
     good = measured.identified & (measured.plan.reach(tail(CONFIDENCE)) <= VAGUE)
-    G = [scorer.scores(targets[k]) for k, scorer in enumerate(scorers)]
-    whole = contract(p, [given[0]]).item() if given else 1.0
-    truth = contract(p, [targets[k] for k in range(len(scorers))]) / max(whole, 1e-12)
-    r = contract(p, [scorer.Q.toarray() for scorer in scorers]).ravel()
-    q = _flat([scorer.marginal for scorer in scorers])
-    d = scorers[0].scores(given[0])[0] if given else np.ones(len(r))
-    for place in np.argwhere(good & (truth >= SHARES[0]) & (truth <= SHARES[1])):
-        a = _flat([g[t] for g, t in zip(G, place, strict=True)])
-        yield Cell(kind, rows, float(truth[tuple(place)]), r / r.sum(), q, a, d)
-
-
-def _flat(vectors: list[np.ndarray]) -> np.ndarray:
-    found = np.ones(1)
-    for vector in vectors:
-        found = np.multiply.outer(found, vector).ravel()
-    return found
+    truth = targets @ p / max((given @ p).item() if given is not None else 1.0, 1e-12)
+    A, r, q = scorer.scores(targets), scorer.Q @ p, scorer.marginal
+    d = np.ones(len(r)) if given is None else scorer.scores(given)[0]
+    for t in np.flatnonzero(good & (truth >= SHARES[0]) & (truth <= SHARES[1])):
+        yield Cell(kind, rows, float(truth[t]), r / r.sum(), q, A[t], d)
 
 
 def random_block(rng: np.random.Generator, kind: str) -> tuple[Block, np.ndarray]:

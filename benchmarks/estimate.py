@@ -110,7 +110,7 @@ def compare(name: str, joint: pf.Joint, protocol: Protocol, repeats: int) -> lis
     rng = np.random.default_rng(1)
     people = np.repeat(np.arange(joint.n_x), joint.weights.sum(axis=0).astype(np.int64))
     inputs = inputs_on(protocol.block, joint)[people]
-    scorers, asker = [Scorer(protocol.block)], Asker(protocol)
+    scorer, asker = Scorer(protocol.block), Asker(protocol)
     true = {a: {v: float(joint.p_x[joint.values[:, j] == v].sum()) for v in asker.columns[a].labels}
             for j, a in enumerate(joint.attributes)}  # fmt: skip
     inverse = np.linalg.pinv(protocol.channel)
@@ -118,7 +118,7 @@ def compare(name: str, joint: pf.Joint, protocol: Protocol, repeats: int) -> lis
     kept: list[bool] = []
     for _ in range(repeats):
         different, counts = np.unique(draw(protocol.block, inputs, rng), return_counts=True)
-        meter = Meter(Tally(different[:, None], counts), scorers)
+        meter = Meter(Tally(different, counts), scorer)
         others = peers(protocol, meter, inverse)
         for attribute, shares in true.items():
             table = frequencies(Reader(meter, asker, {}, Presentation()), [attribute])
@@ -151,7 +151,7 @@ def peers(protocol: Protocol, meter: Meter, inverse: np.ndarray) -> dict[str, np
     """P̂(x) by plain inversion and by multi-freq-ldpy."""
     from multi_freq_ldpy.estimators.Histogram_estimator import IBU, MI
 
-    Q, f = protocol.channel, meter.shares([0])
+    Q, f = protocol.channel, meter.shares()
     found: dict[str, np.ndarray] = {"plain inversion": inverse @ f}
     square = Q.shape[0] == Q.shape[1]
     symmetric = square and np.array_equal(Q, Q.T)

@@ -206,7 +206,7 @@ def _release(protocol, joint, people, rng):
     inputs = block.read(joint.codes[there])
     Q = block.channel.dense()[:, inputs]
     counts = sum(rng.multinomial(n, q / q.sum()) for n, q in zip(people[there], Q.T, strict=True))
-    return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
+    return Tally(np.flatnonzero(counts), counts[counts > 0])
 
 
 def _model(protocol, tally, formula: str, family: str, way: str):
@@ -223,7 +223,7 @@ def _naive(protocol, tally, formula: str, family: str) -> np.ndarray:
 
     block, model = protocol.block, _formula(formula)
     own = [block.attributes.index(name) for name in model.columns]
-    codes, place = np.unique(block.codes[block.labels[tally.outputs[:, 0]]][:, own], axis=0, return_inverse=True)
+    codes, place = np.unique(block.codes[block.labels[tally.outputs]][:, own], axis=0, return_inverse=True)
     w = np.bincount(place.ravel(), tally.counts) / tally.rows
     equations = Equations(
         model.design({c.name: c for c in block.columns}, codes, family == "binomial"), family_named(family)

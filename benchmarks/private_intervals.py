@@ -119,7 +119,7 @@ def released(protocol: pf.Protocol, joint: pf.Joint, rng: np.random.Generator) -
     people = np.bincount(block.inputs_of(joint), joint.weights.sum(axis=0).astype(float), block.channel.n_inputs)
     Q = block.channel.dense()
     counts = sum(rng.multinomial(int(n), q / q.sum()) for n, q in zip(people, Q.T, strict=True))
-    return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
+    return Tally(np.flatnonzero(counts), counts[counts > 0])
 
 
 def opened(protocol: pf.Protocol, tally: Tally, rows: str) -> Opened:

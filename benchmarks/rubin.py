@@ -96,7 +96,7 @@ def _released(y: np.ndarray) -> Iterator[None]:
 
     with (
         patch.object(replicates, "as_published", lambda protocol, *_, **__: protocol),
-        patch.object(replicates, "outputs_of_rows", lambda *_, **__: y[:, None]),
+        patch.object(replicates, "outputs_of_rows", lambda *_, **__: y),
         patch.object(replicates, "Scorer", _scorer),
     ):
         yield

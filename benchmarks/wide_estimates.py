@@ -188,7 +188,7 @@ def asked(meters, back, truth, case):
             reader = meters.reader([names[j] for j in own], {}, Presentation(model=False))
             found = frequencies(reader, [names[j] for j in own]).estimates
             reader.meter.leaning = 1.0
-            drawn = CountingMeter.measure(reader.meter, {0: np.eye(len(exact))}).errors
+            drawn = CountingMeter.measure(reader.meter, np.eye(len(exact))).errors
             reader.meter.leaning = meters.leaning
             for place, (f, one) in enumerate(zip(exact, found, strict=True)):
                 if f * case.rows < FEWEST or f > 1 - 1e-9:

@@ -361,7 +361,7 @@ MUTATIONS = {
     ),
     "models that forget how rows were drawn": Mutation(
         "_Counted.covariance",
-        "/ min(meter.rows, meter.people) + _drawing(meter, self._k, h)",
+        "/ min(meter.rows, meter.people) + _drawing(meter, h)",
         "/ min(meter.rows, meter.people)",
         ("estimates/models/test_regress.py::test_errors_that_forget_the_drawing_are_too_small",),
     ),
@@ -590,8 +590,8 @@ MUTATIONS = {
     ),
     "a most likely distribution from the transposed channel": Mutation(
         "_Model.__init__",
-        "self._back = [Q.T.tocsr() for Q in channels]",
-        "self._back = list(channels)",
+        "self._Q, self._back = f, f > 0, Q, Q.T.tocsr()",
+        "self._Q, self._back = f, f > 0, Q, Q",
         ("estimates/test_estimates.py::test_the_transposed_channel_would_not_do",),
     ),
     "a published marginal that can be solved for the counts": Mutation(

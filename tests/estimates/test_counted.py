@@ -50,7 +50,7 @@ def drawn(protocol, joint, rng):
     block, rows = protocol.block, joint.weights.sum(axis=0)
     columns = block.channel.dense()[:, block.inputs_of(joint)].T
     counts = sum(rng.multinomial(n, q) for n, q in zip(rows, columns, strict=True))
-    return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
+    return Tally(np.flatnonzero(counts), counts[counts > 0])
 
 
 def counts_of(protocol, table, releases):
@@ -58,7 +58,7 @@ def counts_of(protocol, table, releases):
     block, together = protocol.block, max(1, ROWS_AT_ONCE // len(table))
     for first in range(0, releases, together):
         copies = pd.concat([table] * min(together, releases - first))
-        y = outputs_of_rows(protocol, protocol.sanitise(copies, keep_order=True, seed=first))[:, 0]
+        y = outputs_of_rows(protocol, protocol.sanitise(copies, keep_order=True, seed=first))
         for part in block.labels[y].reshape(-1, len(table)):
             yield np.bincount(part, minlength=len(block.codes))
 
@@ -68,7 +68,7 @@ def largest_bias(protocol, joint, table, releases):
     names = joint.attributes
     asked = [[name] for name in names] + [list(pair) for pair in itertools.combinations(names, 2)]
     asker = Asker(protocol)
-    sets = np.concatenate([asker.cells(each, {})[0].rows for each in asked])
+    sets = np.concatenate([asker.cells(each).rows for each in asked])
     true = sets @ np.bincount(protocol.block.inputs_of(joint), joint.weights.sum(axis=0))
     found = np.stack([sets @ counts for counts in counts_of(protocol, table, releases)])
     spread = found.std(axis=0, ddof=1) / math.sqrt(releases)
@@ -148,7 +148,7 @@ def tables():
 
 
 def meter_of(protocol, tally):
-    return CountingMeter(tally, [Scorer(protocol.block)], protocol.people)
+    return CountingMeter(tally, Scorer(protocol.block), protocol.people)
 
 
 def true_share(names, values, where=None):
@@ -228,8 +228,8 @@ def test_drawing_at_most_doubles_the_variance_and_is_that_of_the_theorem(joint, 
     half = (np.arange(n) % 2)[None, :].astype(float)
     whole = np.ones((1, n))
     counts = np.maximum(1, np.rint(1000 * scorer.marginal)).astype(np.int64)
-    meter = CountingMeter(Tally(np.arange(n)[:, None], counts), [scorer], None)
-    found = meter.excess(0, np.concatenate([half, np.eye(n)]), whole)
+    meter = CountingMeter(Tally(np.arange(n), counts), scorer, None)
+    found = meter.excess(np.concatenate([half, np.eye(n)]), whole)
     assert ((found >= 1 - 1e-9) & (found <= 2 + 1e-9)).all()
     e, p = (half @ scorer.Q)[0], scorer.marginal / scorer.marginal.sum()
     f = e @ p
@@ -261,7 +261,7 @@ def test_parts_of_a_release_and_several_releases_have_their_own_errors():
 def test_rows_that_were_fitted_on_are_recognised(joint, epsilon, seed):
     protocol = pf.optimise(joint, pf.LIP(epsilon), objective="faithful")
     tally = drawn(protocol, joint, np.random.default_rng(seed))
-    counts = np.bincount(tally.outputs[:, 0], tally.counts, joint.n_x)
+    counts = np.bincount(tally.outputs, tally.counts, joint.n_x)
     assert fits(protocol.block, counts, joint.total)
 
 
@@ -276,7 +276,7 @@ def test_many_values_with_few_people_each_are_recognised_too(n):
     protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
     for _ in range(20):
         tally = drawn(protocol, joint, rng)
-        assert fits(protocol.block, np.bincount(tally.outputs[:, 0], tally.counts, joint.n_x), joint.total)
+        assert fits(protocol.block, np.bincount(tally.outputs, tally.counts, joint.n_x), joint.total)
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ FEWER = protocol_of(cells(["town"], (5,), [0.3, 0.2, 0.1, 0.25, 0.15]), dyadic(_
 
 
 def reader_of(protocol, tally):
-    return Reader(Meter(tally, [Scorer(protocol.block)]), Asker(protocol), {}, Presentation())
+    return Reader(Meter(tally, Scorer(protocol.block)), Asker(protocol), {}, Presentation())
 
 
 def draws(protocol, p, rows, repetitions, seed, channel=None):
@@ -78,15 +78,15 @@ def draws(protocol, p, rows, repetitions, seed, channel=None):
     rng = np.random.default_rng(seed)
     q = (protocol.channel if channel is None else channel) @ np.asarray(p)
     for counts in rng.multinomial(rows, q / q.sum(), size=repetitions):
-        yield Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
+        yield Tally(np.flatnonzero(counts), counts[counts > 0])
 
 
 def simulate(protocol, p, names, *, fixed=None, wish=None, channel=None, seed=1, rows=ROWS):
     """(values, share, error, low, high) of every told estimate, over many releases; as arrays over repetitions."""
-    scorers, asker, wish = [Scorer(protocol.block)], Asker(protocol), wish or Presentation(model=False)
+    scorer, asker, wish = Scorer(protocol.block), Asker(protocol), wish or Presentation(model=False)
     found = []
     for tally in draws(protocol, p, rows, REPETITIONS, seed, channel):
-        table = frequencies(Reader(Meter(tally, scorers), asker, fixed or {}, wish), names)
+        table = frequencies(Reader(Meter(tally, scorer), asker, fixed or {}, wish), names)
         found.append([(e.share, e.error, e.low, e.high) for e in table.told])
         keys = [e.values for e in table.told]
     return keys, np.array(found)
@@ -232,11 +232,11 @@ RARE = {
 
 def told_and_held(protocol, p, rows, repetitions=REPETITIONS, names=None, seed=1):
     """For every value: in how many samples it was told, and in how many of all the interval held the truth."""
-    scorers, asker = [Scorer(protocol.block)], Asker(protocol)
+    scorer, asker = Scorer(protocol.block), Asker(protocol)
     names = names or list(protocol.attributes)
     told, held = {}, {}
     for tally in draws(protocol, p, rows, repetitions, seed):
-        table = frequencies(Reader(Meter(tally, scorers), asker, {}, Presentation(model=False)), names)
+        table = frequencies(Reader(Meter(tally, scorer), asker, {}, Presentation(model=False)), names)
         for e in table.estimates:
             told[e.values] = told.get(e.values, 0) + e.told
             held.setdefault(e.values, []).append((e.low, e.high) if e.told else None)
@@ -290,11 +290,11 @@ def test_intervals_of_three_columns_and_of_small_groups_hold():
     """The group is a tenth of 300 rows; where it may be empty there is no interval, which is as good as any."""
     p = np.array([[0.3, 0.2, 0.02, 0.03], [0.2, 0.1, 0.02, 0.01], [0.05, 0.05, 0.01, 0.01]])
     assert_intervals_hold(*told_and_held(THREE, p.ravel(), 300, 400, ["age", "sex", "smoker"]), 400)
-    scorers, asker, held, some = [Scorer(THREE.block)], Asker(THREE), [], 0
+    scorer, asker, held, some = Scorer(THREE.block), Asker(THREE), [], 0
     true = p[:, 2:].sum(axis=1) / p[:, 2:].sum()
     for tally in draws(THREE, p.ravel(), 300, 400, seed=5):
         try:
-            table = frequencies(Reader(Meter(tally, scorers), asker, {"sex": [1]}, Presentation(model=False)), ["age"])
+            table = frequencies(Reader(Meter(tally, scorer), asker, {"sex": [1]}, Presentation(model=False)), ["age"])
         except InvalidTable:
             held.append([True] * 3)
             continue
@@ -333,10 +333,10 @@ def test_mean_and_quantiles_of_ranges_are_covered():
     N = dyadic(np.eye(4) * 0.7 + 0.3 / 4)
     protocol = protocol_of(joint, N)
     p = np.array([0.1, 0.35, 0.35, 0.2])
-    scorers, asker = [Scorer(protocol.block)], Asker(protocol)
+    scorer, asker = Scorer(protocol.block), Asker(protocol)
     hits, medians = [], []
     for tally in draws(protocol, p, ROWS, REPETITIONS, seed=4):
-        found = summary(Reader(Meter(tally, scorers), asker, {}, Presentation()), "age")
+        found = summary(Reader(Meter(tally, scorer), asker, {}, Presentation()), "age")
         hits.append(found.low <= p @ [5, 15, 30, 60] <= found.high)
         half = found.quantiles[1]
         medians.append(half.low <= 20 + 20 * (0.05 / 0.35) <= half.high)
@@ -416,7 +416,7 @@ def test_shares_of_a_pair_are_those_that_the_inverse_of_the_channel_gives():
     found = frequencies(reader_of(THREE, tally), ["age", "sex"])
     Q, codes = THREE.channel, THREE.block.codes
     f = np.zeros(len(Q))
-    f[tally.outputs[:, 0]] = tally.counts / tally.rows
+    f[tally.outputs] = tally.counts / tally.rows
     p = np.linalg.solve(Q, f)
     for e in found.estimates:
         pick = (codes[:, :2] == e.values[0]).all(axis=1).astype(float)
@@ -431,7 +431,7 @@ def test_shares_of_a_pair_are_those_that_the_inverse_of_the_channel_gives():
 def test_the_most_likely_distribution_is_most_likely(seed, n):
     rng = np.random.default_rng(seed)
     Q, f = rng.dirichlet(np.ones(n), size=n + 1).T, rng.dirichlet(np.ones(n))
-    p = most_likely(f, [csr_array(Q)])
+    p = most_likely(f, csr_array(Q))
     assert p.sum() == pytest.approx(1)
     # The likelihood is concave: no distribution is better by more than max Qᵀ(f/Qp) − 1 nats for each row. The search
     # usually ends at 1e-8; where the likelihood is flat it stops after so many rounds, still close to the best.
@@ -441,7 +441,7 @@ def test_the_most_likely_distribution_is_most_likely(seed, n):
 def test_the_transposed_channel_would_not_do():
     """A shortcut for symmetric channels, p ∘ Q(f/Qp), misses by far on an asymmetric one."""
     Q = ASYMMETRIC.channel
-    p = most_likely(Q @ P_TOWN, [csr_array(Q)])
+    p = most_likely(Q @ P_TOWN, csr_array(Q))
     assert p == pytest.approx(P_TOWN, abs=1e-3)
     shortcut = np.full(5, 0.2)
     for _ in range(2_000):
@@ -463,12 +463,12 @@ def test_the_projection_is_the_nearest_distribution(values):
 def test_projection_is_said_and_intervals_stay():
     p = np.zeros(12)
     p[:4] = 0.25  # nobody has another age, so that some estimates fall below 0
-    scorers, asker = [Scorer(THREE.block)], Asker(THREE)
+    scorer, asker = Scorer(THREE.block), Asker(THREE)
     for tally in draws(THREE, p, 500, 20, seed=3):
-        plain = frequencies(Reader(Meter(tally, scorers), asker, {}, Presentation()), ["age"])
+        plain = frequencies(Reader(Meter(tally, scorer), asker, {}, Presentation()), ["age"])
         if min(e.share for e in plain.estimates) < 0:
             break
-    moved = frequencies(Reader(Meter(tally, scorers), asker, {}, Presentation(project=True)), ["age"])
+    moved = frequencies(Reader(Meter(tally, scorer), asker, {}, Presentation(project=True)), ["age"])
     assert min(e.share for e in plain.estimates) < 0
     assert not plain.projected
     assert moved.projected

@@ -105,11 +105,11 @@ def test_a_most_likely_share_is_shown_only_where_it_is_no_matter_of_luck():
     rows = np.random.default_rng(0).multinomial(50_000, Q @ [0.04, 0.51, 0.45])
     order = protocol.block.channel.dense()
     y = [int(np.argmin(np.abs(order - Q[i]).sum(axis=1))) for i in range(3)]
-    meter = Meter(Tally(np.array(y)[:, None], rows), [Scorer(protocol.block)])
-    model = frequencies._Model.of(meter, {0: np.eye(3)}, {})
+    meter = Meter(Tally(np.array(y), rows), Scorer(protocol.block))
+    model = frequencies._Model.of(meter, np.eye(3), None)
     assert model.shares[0] == pytest.approx(0.275, abs=0.02)  # 4% are: an even share of both
-    assert [model.share([(x,)]) is None for x in range(3)] == [True, True, False]
-    assert model.share([(0,), (1,)]) == pytest.approx(0.55, abs=0.02)
+    assert [model.share([x]) is None for x in range(3)] == [True, True, False]
+    assert model.share([0, 1]) == pytest.approx(0.55, abs=0.02)
 
 
 def test_a_confidence_that_would_not_fit_into_memory_is_refused_in_one_line():

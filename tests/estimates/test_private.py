@@ -44,16 +44,16 @@ def released(protocol, joint, rng):
     block, rows = protocol.block, joint.weights.sum(axis=0)
     columns = block.channel.dense()[:, block.inputs_of(joint)].T
     counts = sum(rng.multinomial(n, q) for n, q in zip(rows, columns, strict=True))
-    return Tally(np.flatnonzero(counts)[:, None], counts[counts > 0])
+    return Tally(np.flatnonzero(counts), counts[counts > 0])
 
 
 def corrected(protocol, tally):
     noisy = NoisyCounts.of(protocol)
-    return CorrectingMeter(tally, [Scorer(protocol.block)], [noisy]), Asker(protocol, [noisy.codes])
+    return CorrectingMeter(tally, Scorer(protocol.block), noisy), Asker(protocol, noisy.codes)
 
 
 def plain(protocol, tally):
-    return CountingMeter(tally, [Scorer(protocol.block)], protocol.people), Asker(protocol)
+    return CountingMeter(tally, Scorer(protocol.block), protocol.people), Asker(protocol)
 
 
 def true_share(names, values, where):
@@ -196,7 +196,7 @@ def test_rows_of_a_private_fit_are_recognised_and_others_are_not(epsilon):
         noisy, block = NoisyCounts.of(protocol), protocol.block
         for rows, same in ((joint, True), (sample(rng, 10_000, other / other.sum()), False)):
             tally = released(protocol, rows, rng)
-            counts = np.bincount(tally.outputs[:, 0], tally.counts, len(block.codes)).astype(np.int64)
+            counts = np.bincount(tally.outputs, tally.counts, len(block.codes)).astype(np.int64)
             assert fits(block, counts, 10_000, noisy) == same
     assert way_of(protocol, released(protocol, joint, rng), None)[0] == "counted"
 

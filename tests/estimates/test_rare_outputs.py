@@ -30,7 +30,7 @@ def covariance():
 
     def of(counts, rows):
         own = counts[block.labels]
-        meter = Meter(Tally(np.flatnonzero(own)[:, None], own[own > 0]), [scorer])
+        meter = Meter(Tally(np.flatnonzero(own), own[own > 0]), scorer)
         return cell_shares(Reader(meter, asker, {}, Presentation(0.95, model=False)), ["x"]).covariance(rows)
 
     return of

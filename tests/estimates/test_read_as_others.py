@@ -88,15 +88,15 @@ def test_a_value_that_is_read_as_another_has_an_interval_that_holds_it(with_a_ra
 def test_who_may_be_read_as_another_widens_intervals_on_the_side_where_it_counts(with_a_rare_town):
     _, protocol, released = with_a_rare_town
     counts = tally(protocol, released)
-    noisy = [NoisyCounts.of(protocol)]
-    scorers = [Scorer(protocol.block)]
-    plain, ours = Meter(counts, scorers), AsReadMeter(counts, scorers, noisy)
-    towns = noisy[0].codes[:, 0]
+    noisy = NoisyCounts.of(protocol)
+    scorer = Scorer(protocol.block)
+    plain, ours = Meter(counts, scorer), AsReadMeter(counts, scorer, noisy)
+    towns = noisy.codes[:, 0]
     A, B = ((towns == code).astype(float)[None, :] for code in (0, 1))
     widened = []
     for rows in (A, B):
-        before = plain.measure({0: rows[:, noisy[0].inputs]})
-        after = ours.measure({0: rows})
+        before = plain.measure(rows[:, noisy.inputs])
+        after = ours.measure(rows)
         (low, high), (lower, higher) = (m.between(0.025, np.ones(1, dtype=bool)) for m in (before, after))
         assert after.values == before.values
         assert lower <= low

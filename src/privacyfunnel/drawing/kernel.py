@@ -124,19 +124,18 @@ def sample_keyed(
     codes: NDArray[np.integer[Any]],
     persons: Persons,
     mac: Mac,
-    block: int = 0,
     threads: int | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """y[i] drawn from Q[·, codes[i]] with the word that person i has for it, the same every time; and marks[i].
 
-    The word is the first 32 bits of AES-CMAC(k; block ‖ codes[i] ‖ person i), and the mark its last 64. Marks are
+    The word is the first 32 bits of AES-CMAC(k; 0 ‖ codes[i] ‖ person i), and the mark its last 64. Marks are
     equal if a person's codes are, tell nothing else to who has no key, and are independent of the words.
     """
     y, marks = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.uint64)
 
     def draw(low: int, high: int) -> int:
         chunk = codes[low:high]
-        found = mac.sealed(persons, low, chunk, block)
+        found = mac.sealed(persons, low, chunk)
         return _draw_sealed(*tables.parts, _read_only(chunk), found, y[low:high], marks[low:high])
 
     outside = sum(in_chunks(draw, persons, codes, threads))

@@ -1,11 +1,11 @@
 """Keyed words: a person's random words are a function of a secret key, so that they are the same every time.
 
-The words of person w (a text) for the input x of a protocol's block b are the first 32 bits of
+The words of person w (a text) for the input x of a protocol are the first 32 bits of
 
-    AES-CMAC(k; b ‖ x ‖ w),    b and x as 4 bytes each, little-endian, then the UTF-8 bytes of w,
+    AES-CMAC(k; 0 ‖ x ‖ w),    0 and x as 4 bytes each, little-endian, then the UTF-8 bytes of w,
 
 which is RFC 4493's function, made for all rows at once. The first eight bytes have a fixed length, so different
-(b, x, w) are different messages. If k is uniform, nobody without it tells these words from independent uniform ones
+(x, w) are different messages. If k is uniform, nobody without it tells these words from independent uniform ones
 (docs/theory.md, "The same draw again"): each draws from exactly the channel, as a word of a random stream does.
 """
 
@@ -41,26 +41,24 @@ class Mac:
         self._cipher = Cipher(AES128(key), ECB())  # noqa: S305 - of single blocks, chained as CMAC has it
         self._subkeys = _subkeys(self._cipher)
 
-    def of(
-        self, persons: Persons, x: NDArray[np.integer[Any]], block: int = 0, threads: int | None = None
-    ) -> NDArray[np.uint64]:
-        """CMAC(k; block ‖ x[i] ‖ person i) at [i, :], as two little-endian halves; `threads` do not change it."""
+    def of(self, persons: Persons, x: NDArray[np.integer[Any]], threads: int | None = None) -> NDArray[np.uint64]:
+        """CMAC(k; 0 ‖ x[i] ‖ person i) at [i, :], as two little-endian halves; `threads` do not change it."""
         found = np.empty((len(persons), HALVES), dtype=np.uint64)
 
         def fill(low: int, high: int) -> None:
-            found[low:high] = self.sealed(persons, low, x[low:high], block)
+            found[low:high] = self.sealed(persons, low, x[low:high])
 
         in_chunks(fill, persons, x, threads)
         return found
 
-    def sealed(self, persons: Persons, low: int, x: NDArray[np.integer[Any]], block: int) -> NDArray[np.uint64]:
+    def sealed(self, persons: Persons, low: int, x: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
         """The same for rows from `low` on, with inputs x: block after block through AES, while a row has one more.
 
         It is there until this thread's next call.
         """
         cipher, n = self._cipher.encryptor(), len(x)
         plain, sealed = (room(name, (n + 1) * HALVES).reshape(-1, HALVES) for name in ("plain", "sealed"))
-        words, starts, lengths, length = persons.first_blocks(low, x, block, self._subkeys, plain)
+        words, starts, lengths, length = persons.first_blocks(low, x, self._subkeys, plain)
         if length >= 0:  # of all of them, as identifiers often are: then all have the same number of blocks
             before = BLOCK_BYTES - HEAD
             cipher.update_into(_bytes(plain)[: n * BLOCK_BYTES], _bytes(sealed))

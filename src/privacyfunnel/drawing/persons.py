@@ -1,6 +1,6 @@
 """Persons: texts, or whole numbers as they are written, laid out as the blocks of a message to be authenticated.
 
-A message is 4 bytes of a block's number, 4 of an input's, and the person's letters in UTF-8. It is cut into blocks of
+A message is 4 bytes of zeros, 4 of an input's number, and the person's letters in UTF-8. It is cut into blocks of
 16 bytes; the last one is filled up and given a subkey, as CMAC has it.
 """
 
@@ -21,6 +21,8 @@ HALVES = 2
 """Words of 64 bits in a block of AES."""
 HEAD = 8
 """Bytes of a message before the person's own."""
+ZEROS = np.uint64(32)
+"""Bits of zeros that messages begin with: part of what a key means. Without them, everybody would be drawn anew."""
 WORD_BYTES = 8
 """Letters that are read at once."""
 INTEGER_WORDS = 3
@@ -60,9 +62,7 @@ class Persons(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def first_blocks(
-        self, low: int, x: NDArray[Any], block: int, subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]
-    ) -> Layout:
+    def first_blocks(self, low: int, x: NDArray[Any], subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]) -> Layout:
         """Put the first blocks of the messages of rows from `low` on, with inputs x, into plain[i, :]."""
 
 
@@ -81,15 +81,13 @@ class Texts(Persons):
         """Bytes of the texts."""
         return np.diff(self.offsets)
 
-    def first_blocks(
-        self, low: int, x: NDArray[Any], block: int, subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]
-    ) -> Layout:
+    def first_blocks(self, low: int, x: NDArray[Any], subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]) -> Layout:
         offsets = self.offsets[low : low + len(x) + 1].astype(np.int64)
         begin = int(offsets[0]) // WORD_BYTES * WORD_BYTES
         words = self._words(begin, int(offsets[-1]))
         offsets -= begin
         frozen, starts, lengths = _read_only(words), _read_only(offsets[:-1]), np.empty(len(x), dtype=np.int64)
-        same = _of_texts(frozen, _read_only(offsets), lengths, _native(x), block, subkeys, plain)
+        same = _of_texts(frozen, _read_only(offsets), lengths, _native(x), subkeys, plain)
         return frozen, starts, _read_only(lengths), same
 
     def _words(self, begin: int, end: int) -> NDArray[np.uint64]:
@@ -111,13 +109,11 @@ class Numbers(Persons):
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def first_blocks(
-        self, low: int, x: NDArray[Any], block: int, subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]
-    ) -> Layout:
+    def first_blocks(self, low: int, x: NDArray[Any], subkeys: NDArray[np.uint64], plain: NDArray[np.uint64]) -> Layout:
         words = room("texts", len(x) * INTEGER_WORDS + SPARE)
         starts, lengths = np.empty(len(x), dtype=np.int64), np.empty(len(x), dtype=np.int64)
         numbers = _native(self.numbers[low : low + len(x)])
-        same = _of_numbers(numbers, words, starts, lengths, _native(x), block, subkeys, plain)
+        same = _of_numbers(numbers, words, starts, lengths, _native(x), subkeys, plain)
         return _read_only(words), _read_only(starts), _read_only(lengths), same
 
 
@@ -164,14 +160,13 @@ def _of_texts(
     offsets: Integers,
     lengths: Integers,
     x: NDArray[Any],
-    block: int,
     subkeys: NDArray[np.uint64],
     plain: NDArray[np.uint64],
 ) -> int:
     """The first block of every message, and the lengths of the texts; the one of all of them, or −1."""
     same = offsets[1] - offsets[0] if len(x) else -1
     for i in range(len(x)):
-        head = np.uint64(block) | np.uint64(x[i]) << np.uint64(32)
+        head = np.uint64(x[i]) << ZEROS
         length = offsets[i + 1] - offsets[i]
         lengths[i] = length
         if length != same:
@@ -209,7 +204,6 @@ def _of_numbers(
     starts: Integers,
     lengths: Integers,
     x: NDArray[Any],
-    block: int,
     subkeys: NDArray[np.uint64],
     plain: NDArray[np.uint64],
 ) -> int:
@@ -217,7 +211,7 @@ def _of_numbers(
     text, many, eight = words.view(np.uint8), np.uint64(EIGHT_DIGITS), np.uint64(8)
     same = -1
     for i in range(len(x)):
-        head = np.uint64(block) | np.uint64(x[i]) << np.uint64(32)
+        head = np.uint64(x[i]) << ZEROS
         number = np.int64(numbers[i])
         if 0 <= number < EIGHT_DIGITS:
             length = _n_digits(np.uint64(number))

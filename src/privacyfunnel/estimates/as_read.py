@@ -13,7 +13,7 @@ among which such combinations are no more common than in the fitted table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.estimates.corrected import NOT_SURE, ONE_ERROR
 from privacyfunnel.estimates.intervals import quantile
-from privacyfunnel.estimates.measuring import Forecast, Measured, Meter, Targets
+from privacyfunnel.estimates.measuring import Forecast, Measured, Meter
 from privacyfunnel.estimates.noisy_counts import NoisyCounts
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
@@ -31,33 +31,32 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 class AsReadMeter(Meter):
     """Works back; rows of targets go over the combinations of the noisy counts, inputs or not."""
 
-    def __init__(self, tally: Tally, scorers: Sequence[Scorer], noisy: Sequence[NoisyCounts]) -> None:
-        super().__init__(tally, scorers)
+    def __init__(self, tally: Tally, scorer: Scorer, noisy: NoisyCounts) -> None:
+        super().__init__(tally, scorer)
         self.noisy = noisy
 
-    def as_read(self, k: int, rows: Matrix) -> Matrix:
+    def as_read(self, rows: Matrix) -> Matrix:
         """Those of the combinations that are inputs."""
-        return rows[:, self.noisy[k].inputs]
+        return rows[:, self.noisy.inputs]
 
-    def groups(self, k: int, targets: Matrix) -> list[Integers]:
-        """Which of targets[t, x] of block k are told together."""
-        return super().groups(k, self.as_read(k, targets))
+    def groups(self, targets: Matrix) -> list[Integers]:
+        """Which of targets[t, x] are told together."""
+        return super().groups(self.as_read(targets))
 
-    def identified(self, k: int, targets: Matrix) -> NDArray[np.bool_]:
-        """Which of targets[t, x] of block k the released rows tell."""
-        return super().identified(k, self.as_read(k, targets))
+    def identified(self, targets: Matrix) -> NDArray[np.bool_]:
+        """Which of targets[t, x] the released rows tell."""
+        return super().identified(self.as_read(targets))
 
-    def written(self, k: int) -> Integers:
+    def written(self) -> Integers:
         """The combination that each output is written as."""
-        return np.asarray(self.noisy[k].inputs[self.scorers[k].block.labels])
+        return np.asarray(self.noisy.inputs[self.scorer.block.labels])
 
-    def measure(
-        self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)
-    ) -> Measured:
+    def measure(self, targets: Matrix, given: Matrix | None = None, ends: tuple[float, float] = (0.0, 1.0)) -> Measured:
         """Every quotient of the rows as read, with intervals that hold that of the rows as they are."""
-        group = given or {}
-        found = super().measure(self._as_read(targets), self._as_read(group) or None, ends)
-        size = super().measure(self._as_read(group)) if group else None
+        as_read = None if given is None else self.as_read(given)
+        found = super().measure(self.as_read(targets), as_read, ends)
+        size = None if as_read is None else super().measure(as_read)
+        group = np.ones((1, len(self.noisy.codes))) if given is None else given
         left_open = self._left_open(targets, group, found, size, ends)
 
         def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
@@ -71,13 +70,10 @@ class AsReadMeter(Meter):
         errors = np.hypot(found.errors, np.maximum(*left_open(ONE_ERROR)))
         return Measured(found.values, errors, found.identified, plan, between)
 
-    def _as_read(self, rows: Targets) -> Targets:
-        return {k: self.as_read(k, own) for k, own in rows.items()}
-
     def _left_open(
         self,
-        targets: Targets,
-        group: Targets,
+        targets: Matrix,
+        group: Matrix,
         found: Measured | Forecast,
         size: Measured | Forecast | None,
         ends: tuple[float, float],
@@ -85,7 +81,7 @@ class AsReadMeter(Meter):
         """How much further down and up quotients may lie; `size` is that of the group, if not everybody is meant."""
         theta = np.clip(found.values, *ends)
         below, above = (self._moved(targets, group, theta, ends, side) for side in (-1, 1))
-        fewer = None if size is None else self._moved(group, {}, size.values, (0.0, 1.0), -1)
+        fewer = None if size is None else self._moved(group, np.ones_like(group), size.values, (0.0, 1.0), -1)
 
         def open_at(tail: float) -> tuple[Vector, Vector]:
             least = 1.0
@@ -96,11 +92,9 @@ class AsReadMeter(Meter):
         return open_at
 
     def _moved(
-        self, targets: Targets, group: Targets, theta: Vector, ends: tuple[float, float], side: int
+        self, targets: Matrix, group: Matrix, theta: Vector, ends: tuple[float, float], side: int
     ) -> Callable[[float], Vector]:
         """The most that Σ N_x (h(x) − h(r(x))) can be, of all people; with the side −1, the most of its opposite."""
-        (k,) = {*targets, *group}
-        noisy, whole = self.noisy[k], np.ones((1, len(self.noisy[k].codes)))
-        h = targets.get(k, whole) - theta[:, None] * group.get(k, whole)
+        noisy, h = self.noisy, targets - theta[:, None] * group
         more = np.maximum(side * (h - h[:, noisy.inputs[noisy.read_as]]), 0.0)
         return lambda tail: noisy.most(more, ends[1] - ends[0], tail) / noisy.people

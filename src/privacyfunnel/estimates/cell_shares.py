@@ -7,7 +7,7 @@ first order a statistic g(w) is off by φ·(error of w), φ its gradient, so it 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from privacyfunnel.estimates.corrected import CorrectingMeter
 from privacyfunnel.estimates.counted import CountingMeter
 from privacyfunnel.estimates.frequencies import Reader, check_group
 from privacyfunnel.estimates.intervals import tail
-from privacyfunnel.estimates.measuring import FEWEST_EXPECTED, PSEUDO_ROWS, Meter, check_size, contract
+from privacyfunnel.estimates.measuring import FEWEST_EXPECTED, PSEUDO_ROWS, Meter, check_size
 from privacyfunnel.estimates.scores import IDENTIFIED
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -70,26 +70,19 @@ def cell_shares(reader: Reader, names: Sequence[str], most: int = MOST_CELLS) ->
     group = asker.group(reader.fixed)
     check_group(reader, group, reader.fixed)
     cells = asker.cells(asker.order(names), group)
-    blocks = sorted({*cells, *group})
-    rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
-    sizes = [len(rows[k]) for k in blocks]
-    if np.prod(sizes) > most:
+    if len(cells.rows) > most:
         raise InvalidInput(
-            f"{' and '.join(names)} make {np.prod(sizes):,} combinations, more than {most:,}; "
+            f"{' and '.join(names)} make {len(cells.rows):,} combinations, more than {most:,}; "
             "ask for coarser attributes, or for some of their values (where)"
         )
     own: CellShares
     if isinstance(meter, CorrectingMeter):
-        own = _Corrected(meter, blocks[0], rows[blocks[0]])
+        own = _Corrected(meter, cells.rows)
     elif isinstance(meter, CountingMeter):
-        own = _Counted(meter, blocks[0], rows[blocks[0]])
+        own = _Counted(meter, cells.rows)
     else:
-        own = _WorkedBack(meter, rows)
-    places = np.indices(sizes).reshape(len(sizes), -1)
-    codes = np.concatenate(
-        [cells[k].codes[place] for k, place in zip(blocks, places, strict=True) if k in cells], axis=1
-    )
-    own.codes = codes[:, [asker.order(names).index(name) for name in names]]
+        own = _WorkedBack(meter, cells.rows)
+    own.codes = cells.codes[:, [asker.order(names).index(name) for name in names]]
     return own
 
 
@@ -106,20 +99,17 @@ def gradients(statistic: Callable[[NDArray[np.complex128]], NDArray[np.complex12
 
 
 class _WorkedBack(CellShares):
-    """Shares worked back by scores, in any number of blocks: products of one score for each."""
+    """Shares worked back by scores."""
 
-    def __init__(self, meter: Meter, rows: Mapping[int, Matrix]) -> None:
-        scorers = [meter.scorers[k] for k in rows]
-        self.identified = all(meter.identified(k, own).all() for k, own in rows.items())
-        rows = {k: meter.as_read(k, own) for k, own in rows.items()}
-        self._A = [scorer.scores(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
-        f, q = meter.shares(list(rows)), contract(np.ones((1,) * len(rows)), [s.marginal[:, None] for s in scorers])
-        self.values = contract(f, self._A).ravel()
+    def __init__(self, meter: Meter, rows: Matrix) -> None:
+        self.identified = bool(meter.identified(rows).all())
+        rows = meter.as_read(rows)
+        self._A = meter.scorer.scores(rows)
+        f, q = meter.shares(), meter.scorer.marginal
+        self.values, self.published = self._A @ f, self._A @ q
         share = PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
-        self._mixed, self._q, self._rows = ((1 - share) * f + share * q).ravel(), q.ravel(), meter.rows
-        self.published = contract(q, self._A).ravel()
-        self._leaning = meter.leaning
-        self._hidden = [scorer.hidden(rows[k]) for k, scorer in zip(rows, scorers, strict=True)]
+        self._mixed, self._q, self._rows = (1 - share) * f + share * q, q, meter.rows
+        self._leaning, self._hidden = meter.leaning, meter.scorer.hidden(rows)
 
     def covariance(self, rows: Matrix) -> Matrix:
         """That of the scores of released rows.
@@ -147,20 +137,15 @@ class _WorkedBack(CellShares):
         return np.asarray(found + (self._leaning - 1) * _lacking(sampling, found))
 
     def untold(self, rows: Matrix) -> NDArray[np.bool_]:
-        """Those of which something sticks out of what a block tells."""
-        found = rows.reshape(len(rows), *(len(A) for A in self._A))
+        """Those of which something sticks out of what the channel tells."""
         size = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1.0)
-        out = np.zeros(len(rows))
-        for k, hidden in enumerate(self._hidden):
-            apart = np.moveaxis(found, k + 1, -1) @ hidden
-            out = np.maximum(out, np.abs(apart).reshape(len(rows), -1).max(axis=1, initial=0.0))
+        out = np.abs(rows @ self._hidden).max(axis=1, initial=0.0)
         return np.asarray(out > IDENTIFIED * size)
 
     def _scores(self, rows: Matrix) -> Matrix:
-        """h[i, y]: those of rows[i]·w, over the outputs of all blocks."""
-        check_size((len(rows), *(A.shape[1] for A in self._A)))
-        found = rows.reshape(len(rows), *(len(A) for A in self._A))
-        return contract(found, [np.eye(len(rows)), *(A.T for A in self._A)]).reshape(len(rows), -1)
+        """h[i, y]: those of rows[i]·w, over the outputs."""
+        check_size((len(rows), self._A.shape[1]))
+        return rows @ self._A
 
 
 class _Counted(CellShares):
@@ -168,16 +153,16 @@ class _Counted(CellShares):
 
     identified = True
 
-    def __init__(self, meter: CountingMeter, k: int, rows: Matrix) -> None:
-        self._meter, self._k, self._seen = meter, k, rows
-        f, share = meter.shares([k]), PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
-        self.values, self.published = rows @ f, rows @ meter.scorers[k].marginal
-        self._mixed = (1 - share) * f + share * meter.scorers[k].marginal
+    def __init__(self, meter: CountingMeter, rows: Matrix) -> None:
+        self._meter, self._seen = meter, rows
+        f, share = meter.shares(), PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
+        self.values, self.published = rows @ f, rows @ meter.scorer.marginal
+        self._mixed = (1 - share) * f + share * meter.scorer.marginal
 
     def covariance(self, rows: Matrix) -> Matrix:
         """No more people were sampled than there are, and no more rows drawn."""
         meter, h = self._meter, rows @ self._seen
-        return _spread(h, self._mixed) / min(meter.rows, meter.people) + _drawing(meter, self._k, h)
+        return _spread(h, self._mixed) / min(meter.rows, meter.people) + _drawing(meter, h)
 
 
 class _Corrected(CellShares):
@@ -188,17 +173,17 @@ class _Corrected(CellShares):
 
     identified = True
 
-    def __init__(self, meter: CorrectingMeter, k: int, rows: Matrix) -> None:
-        self._meter, self._k, self._noisy = meter, k, meter.noisy[k]
-        noisy, f = self._noisy, meter.shares([k])
-        self._seen = rows[:, meter.written(k)]
-        moved = (meter.scorers[k].Q.T @ self._seen.T).T[:, noisy.read_as]
+    def __init__(self, meter: CorrectingMeter, rows: Matrix) -> None:
+        self._meter, self._noisy = meter, meter.noisy
+        noisy, f = self._noisy, meter.shares()
+        self._seen = rows[:, meter.written()]
+        moved = (meter.scorer.Q.T @ self._seen.T).T[:, noisy.read_as]
         own, kept = noisy.centred(rows), noisy.centred(moved)
         self._scale = noisy.variance / meter.people**2
         lean = (kept - own) @ noisy.leaning / meter.people
         part = 1.0
         if noisy.whole:
-            drawn = float(np.trace(_drawing(meter, k, self._seen)) + lean @ lean)
+            drawn = float(np.trace(_drawing(meter, self._seen)) + lean @ lean)
             straight, square = (self._scale * float(((kept * other) @ noisy.cells).sum()) for other in (own, kept))
             part = float(np.clip(straight / max(square + drawn, straight), 0.0, 1.0)) if straight > 0 else 0.0
         self._part, self._lean, self._left = part, part * lean, own - part * kept
@@ -211,7 +196,7 @@ class _Corrected(CellShares):
         w = np.append(np.maximum(self.values, 0.0), max(0.0, 1 - float(self.values.sum())))  # who is in no cell
         all_rows = np.append(rows, np.zeros((len(rows), 1)), axis=1)
         sampling = _spread(all_rows, w / w.sum()) / min(meter.rows, meter.people)
-        drawing = self._part**2 * _drawing(meter, self._k, rows @ self._seen)
+        drawing = self._part**2 * _drawing(meter, rows @ self._seen)
         left, lean = rows @ self._left, rows @ self._lean
         noise = self._scale * (left * noisy.cells) @ left.T
         unlisted = np.ptp(all_rows, axis=1) * noisy.unlisted(tail(UNLISTED)) / meter.people
@@ -238,9 +223,9 @@ def _lacking(seen: Matrix, expected: Matrix) -> Matrix:
     return np.asarray(root @ root.T)
 
 
-def _drawing(meter: CountingMeter, k: int, h: Matrix) -> Matrix:
+def _drawing(meter: CountingMeter, h: Matrix) -> Matrix:
     """What drawing does to the means of h[i, ·] over released rows, by the published p."""
-    scorer = meter.scorers[k]
+    scorer = meter.scorer
     p = scorer.marginal / scorer.marginal.sum()
     mean = (scorer.Q.T @ h.T).T
     spread = (h * (scorer.Q @ p)) @ h.T - (mean * p) @ mean.T

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.estimates.counted import CountingMeter, share_between
-from privacyfunnel.estimates.measuring import AT_ONCE, PSEUDO_ROWS, Measured, Scores, Targets
+from privacyfunnel.estimates.measuring import AT_ONCE, PSEUDO_ROWS, Measured, Scores
 from privacyfunnel.estimates.noisy_counts import LAPLACE_KURTOSIS, NoisyCounts, is_share, reach
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
@@ -42,17 +42,15 @@ class CorrectingMeter(CountingMeter):
 
     sticks_out = True
 
-    def __init__(self, tally: Tally, scorers: Sequence[Scorer], noisy: Sequence[NoisyCounts]) -> None:
-        super().__init__(tally, scorers, noisy[0].people)
+    def __init__(self, tally: Tally, scorer: Scorer, noisy: NoisyCounts) -> None:
+        super().__init__(tally, scorer, noisy.people)
         self.noisy = noisy
 
-    def written(self, k: int) -> Integers:
+    def written(self) -> Integers:
         """The combination that each output is written as."""
-        return np.asarray(self.noisy[k].inputs[self.scorers[k].block.labels])
+        return np.asarray(self.noisy.inputs[self.scorer.block.labels])
 
-    def measure(
-        self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)
-    ) -> Measured:
+    def measure(self, targets: Matrix, given: Matrix | None = None, ends: tuple[float, float] = (0.0, 1.0)) -> Measured:
         """Every quotient of numbers of people, targets / given; without `given`, of all people.
 
         What sampling leaves open and what drawing and noise do are independent: their distances from the estimate are
@@ -60,22 +58,20 @@ class CorrectingMeter(CountingMeter):
         quotients are off by up to 1/(1 − z²v²) times as much (Fieller 1954). People whose combinations are not listed
         may have any.
         """
-        (k,) = {*targets, *(given or {})}
-        whole = np.ones((1, len(self.noisy[k].codes)))
-        own, group = targets.get(k, whole), whole if given is None else given[k]
+        own, group = targets, np.ones((1, len(self.noisy.codes))) if given is None else given
         some = np.array_split(own, min(len(own), 1 + own.size // AT_ONCE))
-        found = _Corrected.joined([self._corrected(k, rows, group, ends) for rows in some])
+        found = _Corrected.joined([self._corrected(rows, group, ends) for rows in some])
         counted = bool(is_share(own).all())
-        unlisted = (ends[1] - ends[0]) * self.noisy[k].unlisted(ONE_ERROR) / self.people
-        spread = self._sampling_error(k, found, counted) ** 2 + found.deviation**2 + found.lean**2 + unlisted**2
+        unlisted = (ends[1] - ends[0]) * self.noisy.unlisted(ONE_ERROR) / self.people
+        spread = self._sampling_error(found, counted) ** 2 + found.deviation**2 + found.lean**2 + unlisted**2
         errors = np.sqrt(spread) / found.size
 
         def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
             middle = np.clip(found.values, *ends)
-            low, high = self._sampled(k, found, middle, tail) if counted else self._sampled_mean(k, found, tail, ends)
+            low, high = self._sampled(found, middle, tail) if counted else self._sampled_mean(found, tail, ends)
             sure = np.maximum(1 - reach(found.vague, 0.0, tail) ** 2, NOT_SURE)
             off = reach(found.deviation, found.kurtosis, tail) / found.size / sure
-            unlisted = (ends[1] - ends[0]) * self.noisy[k].unlisted(tail) / self.people
+            unlisted = (ends[1] - ends[0]) * self.noisy.unlisted(tail) / self.people
             left_open = (unlisted + found.lean) / found.size
             lowest = np.clip(middle - np.hypot(low, off) - left_open, *ends)
             highest = np.clip(middle + np.hypot(high, off) + left_open, *ends)
@@ -83,11 +79,11 @@ class CorrectingMeter(CountingMeter):
 
         return Measured(found.values, errors, np.ones(len(own), dtype=bool), None, between)
 
-    def _corrected(self, k: int, own: Matrix, group: Matrix, ends: tuple[float, float]) -> _Corrected:
+    def _corrected(self, own: Matrix, group: Matrix, ends: tuple[float, float]) -> _Corrected:
         """The estimates with the least variance: with λ = 1 first, which tells the quotients that variances are of."""
-        noisy, written, f = self.noisy[k], self.written(k), self.shares([k])
+        noisy, written, f = self.noisy, self.written(), self.shares()
         seen = own[:, written], group[:, written]
-        kept = [(self.scorers[k].Q.T @ rows.T).T[:, noisy.read_as] for rows in seen]
+        kept = [(self.scorer.Q.T @ rows.T).T[:, noisy.read_as] for rows in seen]
 
         def quotient(part: Vector) -> tuple[Vector, Vector]:
             top, bottom = (
@@ -99,15 +95,15 @@ class CorrectingMeter(CountingMeter):
 
         theta = np.clip(quotient(np.ones(len(own)))[0], *ends)
         w, e = (noisy.centred(rows - theta[:, None] * of) for rows, of in ((own, group), (kept[0], kept[1])))
-        drawing = self._drawing(k, *seen, theta)
+        drawing = self._drawing(*seen, theta)
         lean = np.abs((e - w) @ noisy.leaning) / self.people
         part = self._weight(noisy, w, e, drawing + lean**2)
         known = np.zeros(len(own))
         if (group != 1).any():  # whose size must not be lost in noise that the quotients themselves do not mind
-            alone = self._corrected(k, group, np.ones_like(group), (0.0, 1.0))
+            alone = self._corrected(group, np.ones_like(group), (0.0, 1.0))
             part = np.where(quotient(part)[1] < SAME_GROUP * alone.values, alone.part, part)
             nothing = np.zeros(1)
-            parts = noisy.centred(group), noisy.centred(kept[1]), self._drawing(k, seen[1], seen[1], nothing)
+            parts = noisy.centred(group), noisy.centred(kept[1]), self._drawing(seen[1], seen[1], nothing)
             known = np.sqrt(self._uncertain(noisy, part, *parts)[0])
         variance, kurtosis = self._uncertain(noisy, part, w, e, drawing)
         values, size = quotient(part)
@@ -135,9 +131,9 @@ class CorrectingMeter(CountingMeter):
         whole = square + drawing
         return np.clip(np.divide(straight, whole, out=np.zeros(len(w)), where=whole > 0), 0.0, 1.0)
 
-    def _drawing(self, k: int, own: Matrix, group: Matrix, theta: Vector) -> Vector:
+    def _drawing(self, own: Matrix, group: Matrix, theta: Vector) -> Vector:
         """The variance that drawing gives the mean of w = own − θ·group over released rows, by the published p."""
-        scorer = self.scorers[k]
+        scorer = self.scorer
         p, w = scorer.marginal / scorer.marginal.sum(), own - theta[:, None] * group
         mean = (scorer.Q.T @ w.T).T
         spread = w**2 @ (scorer.Q @ p) - mean**2 @ p
@@ -148,30 +144,30 @@ class CorrectingMeter(CountingMeter):
         """The number of people that sampling errors are those of: no more were there, however often they are drawn."""
         return min(self.rows, self.people)
 
-    def _sampling_error(self, k: int, found: _Corrected, counted: bool) -> Vector:
+    def _sampling_error(self, found: _Corrected, counted: bool) -> Vector:
         """The standard error of the mean of w = own − θ·group over a sample of the population."""
         if counted:
             theta = np.clip(found.values, 0.0, 1.0)
             return np.asarray(np.sqrt(theta * (1 - theta) * found.size / self._sample))
         share = PSEUDO_ROWS / (self.rows + PSEUDO_ROWS)
-        mixed = (1 - share) * self.shares([k]) + share * self.scorers[k].marginal
-        spread = Scores([found.own], [found.group], (0.0, 1.0)).spread(mixed, found.values)
+        mixed = (1 - share) * self.shares() + share * self.scorer.marginal
+        spread = Scores(found.own, found.group, (0.0, 1.0)).spread(mixed, found.values)
         return np.asarray(np.sqrt(spread / self._sample))
 
-    def _sampled(self, k: int, found: _Corrected, middle: Vector, tail: float) -> tuple[Vector, Vector]:
+    def _sampled(self, found: _Corrected, middle: Vector, tail: float) -> tuple[Vector, Vector]:
         """How far sampling leaves shares open below and above."""
         people = found.size * self._sample
         low, high = share_between(middle * people, people, np.ones(len(middle)), tail)
         return middle - low, high - middle
 
-    def _sampled_mean(self, k: int, found: _Corrected, tail: float, ends: tuple[float, float]) -> tuple[Vector, Vector]:
+    def _sampled_mean(self, found: _Corrected, tail: float, ends: tuple[float, float]) -> tuple[Vector, Vector]:
         """The same of means, for which released rows stand for the sample."""
-        f, far = self.shares([k]), np.full(len(found.values), ends[1] - ends[0])
+        f, far = self.shares(), np.full(len(found.values), ends[1] - ends[0])
         size = float((found.group @ f).item())
         if size <= 0:
             return far, far
-        cells, seen = np.nonzero(np.ones(len(far))), np.nonzero(f)
-        scored = Scores([found.own], [found.group], ends).scored(cells, seen, f[seen] * self._sample)
+        cells, seen = np.arange(len(far)), np.flatnonzero(f)
+        scored = Scores(found.own, found.group, ends).scored(cells, seen, f[seen] * self._sample)
         low, high = scored.intervals(tail)
         counted = found.own @ f / size
         return np.maximum(counted - low, 0.0), np.maximum(high - counted, 0.0)

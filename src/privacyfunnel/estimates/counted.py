@@ -9,14 +9,14 @@ to √2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from privacyfunnel.estimates.measuring import PSEUDO_ROWS, Measured, Meter, Scores, Targets, Way
+from privacyfunnel.estimates.measuring import PSEUDO_ROWS, Measured, Meter, Scores, Way
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -28,41 +28,37 @@ of Jeffreys, which holds too rarely where few rows are expected. Half way it hol
 
 
 class CountingMeter(Meter):
-    """Counts the released rows of a faithful release; for quantities of one block."""
+    """Counts the released rows of a faithful release."""
 
     way: Way = "counted"
     sticks_out = False
 
-    def __init__(self, tally: Tally, scorers: Sequence[Scorer], people: int | None) -> None:
-        super().__init__(tally, scorers)
+    def __init__(self, tally: Tally, scorer: Scorer, people: int | None) -> None:
+        super().__init__(tally, scorer)
         self.people = people or self.rows
 
-    def groups(self, k: int, targets: Matrix) -> list[Integers]:
+    def groups(self, targets: Matrix) -> list[Integers]:
         """Every target by itself."""
         return [np.array([t]) for t in range(len(targets))]
 
-    def identified(self, k: int, targets: Matrix) -> NDArray[np.bool_]:
+    def identified(self, targets: Matrix) -> NDArray[np.bool_]:
         """Every target."""
         return np.ones(len(targets), dtype=bool)
 
-    def likely(self, blocks: Sequence[int]) -> None:
+    @cached_property
+    def likely(self) -> None:
         """No model is needed."""
         return
 
-    def measure(
-        self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)
-    ) -> Measured:
+    def measure(self, targets: Matrix, given: Matrix | None = None, ends: tuple[float, float] = (0.0, 1.0)) -> Measured:
         """Every quotient of numbers of released rows, targets / given; without `given`, of all rows."""
-        (k,) = {*targets, *(given or {})}
-        whole = self._all(k)
-        own, group = targets.get(k, whole), whole if given is None else given[k]
-        scores = Scores([own], [group], ends)
-        f = self.shares([k])
+        own, group = targets, self._whole(given)
+        scores, f = Scores(own, group, ends), self.shares()
         size = float((group @ f).item())
         values = own @ f / size
-        excess = self.excess(k, own, group)
+        excess = self.excess(own, group)
         share = PSEUDO_ROWS / (self.rows + PSEUDO_ROWS)
-        spread = scores.spread((1 - share) * f + share * self.scorers[k].marginal, values)
+        spread = scores.spread((1 - share) * f + share * self.scorer.marginal, values)
         errors = np.sqrt(excess * spread / self.rows) / size
 
         def between(tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
@@ -70,7 +66,7 @@ class CountingMeter(Meter):
             if ((own == 0) | (own == 1)).all():
                 low, high = share_between(values * size * self.rows, size * self.rows, excess, tail)
             elif wanted.any():
-                cells, seen = np.nonzero(wanted), np.nonzero(f)
+                cells, seen = np.flatnonzero(wanted), np.flatnonzero(f)
                 scored = scores.scored(cells, seen, f[seen] * self.rows)
                 part = replace(scored, N=scored.N / excess[wanted, None])
                 low[wanted], high[wanted] = part.intervals(tail)
@@ -78,19 +74,19 @@ class CountingMeter(Meter):
 
         return Measured(values, errors, np.ones(len(own), dtype=bool), None, between)
 
-    def excess(self, k: int, own: Matrix, group: Matrix) -> Vector:
+    def excess(self, own: Matrix, group: Matrix) -> Vector:
         """How many times the variance of as many original rows each quotient θ = E a / E d has: from 1 to 1 + leaning.
 
         With w = a − θd and E w = 0 it is 1 + E Var(w(X′)|X) / Var w(X′) = 2 − Σ p_x E(w(X′)|x)² / E w(X′)², under the
         published p. If only some of the released rows are there, less of the drawing shows; if the table was released
         several times, its sampling error is the same in all of them.
         """
-        scorer = self.scorers[k]
+        scorer = self.scorer
         p, back = scorer.marginal / scorer.marginal.sum(), scorer.Q.T
         q = scorer.Q @ p
         theta = (own @ q) / (group @ q)
         mean = (back @ own.T).T - theta[:, None] * (back @ group.T).T
-        spread = Scores([own], [group], (0.0, 1.0)).spread(q, theta)
+        spread = Scores(own, group, (0.0, 1.0)).spread(q, theta)
         certain = np.divide(mean**2 @ p, spread, out=np.ones(len(own)), where=spread > 0)
         drawing = self.leaning * (1 - np.clip(certain, 0.0, 1.0))
         return np.asarray(self.rows / min(self.rows, self.people) + drawing * self.rows / max(self.rows, self.people))

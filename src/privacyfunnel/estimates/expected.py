@@ -156,15 +156,15 @@ def expected_errors(
 
 def columns_told(protocol: Protocol, n: int) -> tuple[str, ...]:
     """The columns of which n rows of another table than the fitted one tell every share, whatever rows these are."""
-    nobody = Tally(np.zeros((1, 1), dtype=np.int64), np.array([n]))
+    nobody = Tally(np.zeros(1, dtype=np.int64), np.array([n]))
     asker = Asker(protocol)
     meters, wish = Meters(protocol, nobody, "channel", asker), Presentation()
 
     def told(name: str) -> bool:
         reader = meters.reader([name], {}, wish)
-        ((k, cells),) = reader.asker.cells([name], {}).items()
+        rows = reader.asker.cells([name]).rows
         with np.errstate(all="ignore"):  # only the plan is asked for
-            return bool(reader.meter.measure({k: cells.rows}).told(wish.tail(), VAGUE).all())
+            return bool(reader.meter.measure(rows).told(wish.tail(), VAGUE).all())
 
     return tuple(name for name in asker.columns if told(name))
 

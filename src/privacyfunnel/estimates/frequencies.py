@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.intervals import projected, tail
-from privacyfunnel.estimates.measuring import Meter, Way, contract
+from privacyfunnel.estimates.measuring import Meter, Way
 from privacyfunnel.estimates.questions import Asker, Cells
-from privacyfunnel.typing import Integers, Matrix
+from privacyfunnel.typing import Integers, Matrix, Vector
 
 SMALLEST_GROUP = 3.0
 """Standard errors by which the share of a group must exceed 0 for anything to be said of it."""
@@ -113,42 +111,40 @@ def frequencies(reader: Reader, names: Sequence[str]) -> Frequencies:
     group = asker.group(reader.fixed)
     check_group(reader, group, reader.fixed)
     cells = asker.cells(names, group)
-    blocks = sorted({*cells, *group})
-    sets = {k: meter.groups(k, cells[k].rows) if k in cells else [np.array([0])] for k in blocks}
-    rows = {k: cells[k].rows if k in cells else group[k] for k in blocks}
-    measured = meter.measure({k: _sums(rows[k], sets[k]) for k in blocks}, group or None)
+    sets = meter.groups(cells.rows)
+    measured = meter.measure(_sums(cells.rows, sets), group)
     chance = wish.tail(int(measured.identified.sum()))
     told = measured.told(chance, VAGUE)
     lows, highs = measured.between(chance, told)
     moved = wish.project and meter.sticks_out and bool(told.all())
-    shares = projected(measured.values.ravel()).reshape(told.shape) if moved else measured.values
-    counted, model = _counted(meter, rows, group), _Model.of(meter, rows, group) if wish.model else None
-    found: dict[tuple[int, ...], Estimate] = {}
-    for place in np.ndindex(told.shape):
-        members = list(product(*(sets[k][i].tolist() for k, i in zip(blocks, place, strict=True))))
-        values = tuple(_labels(asker, names, cells, blocks, cell) for cell in members)
+    shares = projected(measured.values) if moved else measured.values
+    counted = _counted(meter, cells.rows, group)
+    model = _Model.of(meter, cells.rows, group) if wish.model else None
+    found: dict[tuple[int, bool], Estimate] = {}
+    for place, members in enumerate(each.tolist() for each in sets):
+        values = tuple(_labels(asker, names, cells, cell) for cell in members)
         if told[place]:
             share, error = float(shares[place]), float(measured.errors[place])
             low, high = float(lows[place]), float(highs[place])
             by_label = float(sum(counted[cell] for cell in members))
             likely = None if model is None else model.share(members, (high - low) / 2)
-            found[members[0]] = Estimate(values, share, error, low, high, likely, by_label)
+            found[members[0], False] = Estimate(values, share, error, low, high, likely, by_label)
         if not told[place] or len(members) > 1:
             for cell, value in zip(members, values, strict=True):
                 likely = None if model is None else model.share([cell])
                 alone = Estimate((value,), None, None, None, None, likely, float(counted[cell]))
-                found[(*cell, 1) if cell in found else cell] = alone
+                found[cell, (cell, False) in found] = alone  # after the sum that begins with it
     outside = np.maximum(-measured.values, measured.values - 1)[told] > ABSURD * measured.errors[told]
     estimates = tuple(found[key] for key in sorted(found))
     return Frequencies(tuple(names), named(asker, reader.fixed), estimates, meter.way, moved, bool(outside.any()))
 
 
-def check_group(reader: Reader, group: Mapping[int, Matrix], fixed: Mapping[str, Sequence[int]]) -> None:
+def check_group(reader: Reader, group: Matrix | None, fixed: Mapping[str, Sequence[int]]) -> None:
     """Refuse a group that the released rows do not tell, or that is too small to say anything of.
 
     If the rows leave open that nobody is in the group, every share of it is possible: the interval is everything.
     """
-    if not group:
+    if group is None:
         return
     meter = reader.meter
     found = meter.measure(group)
@@ -181,21 +177,15 @@ def _sums(rows: Matrix, sets: Sequence[Integers]) -> Matrix:
     return np.stack([rows[members].sum(axis=0) for members in sets])
 
 
-def _labels(
-    asker: Asker, names: Sequence[str], cells: Mapping[int, Cells], blocks: Sequence[int], cell: tuple[int, ...]
-) -> tuple[Label, ...]:
-    codes = [code for k, t in zip(blocks, cell, strict=True) if k in cells for code in cells[k].codes[t].tolist()]
-    return tuple(asker.label(name, code) for name, code in zip(names, codes, strict=True))
+def _labels(asker: Asker, names: Sequence[str], cells: Cells, cell: int) -> tuple[Label, ...]:
+    return tuple(asker.label(name, code) for name, code in zip(names, cells.codes[cell].tolist(), strict=True))
 
 
-def _counted(meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matrix]) -> NDArray[np.float64]:
+def _counted(meter: Meter, rows: Matrix, group: Matrix | None) -> Vector:
     """The shares of the labels of released rows."""
-    blocks = sorted(rows)
-    f = meter.shares(blocks)
-    labels = {k: meter.written(k) for k in blocks}
-    shares = contract(f, [rows[k][:, labels[k]] for k in blocks])
-    within = [group[k][:, labels[k]] if k in group else np.ones((1, len(labels[k]))) for k in blocks]
-    whole = float(contract(f, within).item())
+    f, labels = meter.shares(), meter.written()
+    shares = rows[:, labels] @ f
+    whole = float(f.sum() if group is None else (group[:, labels] @ f).item())
     return shares / whole if whole > 0 else np.zeros_like(shares)
 
 
@@ -203,23 +193,20 @@ def _counted(meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matri
 class _Model:
     """The shares of cells under the most likely distribution, and under what it might as well be."""
 
-    shares: NDArray[np.float64]
-    doubts: list[NDArray[np.float64]]
+    shares: Vector
+    doubts: list[Vector]
 
     @classmethod
-    def of(cls, meter: Meter, rows: Mapping[int, Matrix], group: Mapping[int, Matrix]) -> _Model | None:
+    def of(cls, meter: Meter, rows: Matrix, group: Matrix | None) -> _Model | None:
         """None where no such distribution is looked for."""
-        blocks = sorted(rows)
-        p = meter.likely(blocks)
-        if p is None:
+        if meter.likely is None:
             return None
-        whole = [meter.as_read(k, group[k] if k in group else np.ones((1, rows[k].shape[1]))) for k in blocks]
-        own = [meter.as_read(k, rows[k]) for k in blocks]
+        own, whole = meter.as_read(rows), np.ones((1, rows.shape[1])) if group is None else group
         # Where the model has nobody in the group: 0 of nobody.
-        found = [contract(q, own) / (float(contract(q, whole).item()) or 1.0) for q in (p, *meter.doubts(blocks))]
+        found = [own @ p / (float((meter.as_read(whole) @ p).item()) or 1.0) for p in (meter.likely, *meter.doubts)]
         return cls(found[0], found[1:])
 
-    def share(self, members: Sequence[tuple[int, ...]], reach: float = 0.0) -> float | None:
+    def share(self, members: Sequence[int], reach: float = 0.0) -> float | None:
         """Of some cells together; None where it might as well be another, by more than an interval reaches."""
         found, *others = (float(sum(each[cell] for cell in members)) for each in (self.shares, *self.doubts))
         apart = max((abs(found - other) for other in others), default=0.0)

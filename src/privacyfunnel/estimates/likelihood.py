@@ -8,16 +8,15 @@ draw. `doubts` finds both out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from privacyfunnel.typing import Vector
 
 MOST_STEPS = 3_000
 """Where a likelihood is so flat that GAP is not reached, the search ends here."""
 MOST_WORK = 300_000_000
-"""Entries of the channels times steps: a few seconds."""
+"""Entries of the channel times steps: a few seconds."""
 FEWEST_STEPS = 30
 """Also where a step takes long."""
 SEED = 0
@@ -28,10 +27,8 @@ SMALLEST_LEAP = 1e-3
 """A leap makes no probability smaller than this share of what a step makes it, so that none gets stuck at 0."""
 
 
-def most_likely(
-    f: NDArray[np.float64], channels: Sequence[csr_array], start: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
-    """p[x, x′, …] for the observed frequencies f[y, y′, …] and the channels Q[y, x], Q′[y′, x′], … of each axis.
+def most_likely(f: Vector, Q: csr_array, start: Vector | None = None) -> Vector:
+    """p[x] for the observed frequencies f[y] and the channel Q[y, x].
 
     The search starts from the uniform distribution, or from `start`, which is above 0 everywhere.
 
@@ -40,13 +37,12 @@ def most_likely(
     lower the likelihood.
 
     >>> Q = csr_array(np.array([[0.75, 0.25], [0.25, 0.75]]))
-    >>> most_likely(np.array([0.6, 0.4]), [Q]).round(4).tolist()
+    >>> most_likely(np.array([0.6, 0.4]), Q).round(4).tolist()
     [0.7, 0.3]
     """
-    shape = tuple(Q.shape[1] for Q in channels)
-    model = _Model(f, channels)
-    p = np.full(shape, 1 / np.prod(shape)) if start is None else start
-    for _ in range(_steps(f, channels)):
+    model = _Model(f, Q)
+    p = np.full(Q.shape[1], 1 / Q.shape[1]) if start is None else start
+    for _ in range(int(np.clip(MOST_WORK / Q.nnz, FEWEST_STEPS, MOST_STEPS))):
         rise = model.gradient(p)
         if rise.max() <= 1 + GAP:
             break
@@ -61,50 +57,30 @@ def most_likely(
     return p
 
 
-def doubts(
-    f: NDArray[np.float64], rows: int, channels: Sequence[csr_array], p: NDArray[np.float64], start: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
+def doubts(f: Vector, rows: int, Q: csr_array, p: Vector, start: Vector) -> list[Vector]:
     """What the most likely distribution p might as well be: found from another start, and from other rows.
 
-    These are as many, drawn by the channels if p is the true distribution. A model that does not find itself again in
+    These are as many, drawn by the channel if p is the true distribution. A model that does not find itself again in
     what it says itself follows the luck of the draw.
     """
-    q = apply(channels, p)
-    drawn = np.random.default_rng(SEED).multinomial(rows, (q / q.sum()).ravel()).reshape(q.shape) / rows
-    return [most_likely(f, channels, start), most_likely(drawn, channels, start)]
-
-
-def _steps(f: NDArray[np.float64], channels: Sequence[csr_array]) -> int:
-    """How many steps there is time for."""
-    work = sum(Q.nnz * f.size / Q.shape[0] for Q in channels)
-    return int(np.clip(MOST_WORK / work, FEWEST_STEPS, MOST_STEPS))
+    q = Q @ p
+    drawn = np.random.default_rng(SEED).multinomial(rows, q / q.sum()) / rows
+    return [most_likely(f, Q, start), most_likely(drawn, Q, start)]
 
 
 class _Model:
     """The likelihood Σ f ln(Qp) of observed frequencies."""
 
-    def __init__(self, f: NDArray[np.float64], channels: Sequence[csr_array]) -> None:
-        self._f, self._seen, self._channels = f, f > 0, channels
+    def __init__(self, f: Vector, Q: csr_array) -> None:
+        self._f, self._seen, self._Q, self._back = f, f > 0, Q, Q.T.tocsr()
         self._rows = f[self._seen]
-        self._back = [Q.T.tocsr() for Q in channels]
 
-    def gradient(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(self, p: Vector) -> Vector:
         """Qᵀ(f / Qp), whose product with p is the next step."""
-        ratio = np.divide(self._f, apply(self._channels, p), out=np.zeros_like(self._f), where=self._seen)
-        return apply(self._back, ratio)
+        ratio = np.divide(self._f, self._Q @ p, out=np.zeros_like(self._f), where=self._seen)
+        return np.asarray(self._back @ ratio)
 
-    def likelihood(self, p: NDArray[np.float64]) -> float:
+    def likelihood(self, p: Vector) -> float:
         """Σ f ln(Qp)."""
-        drawn = apply(self._channels, p)
+        drawn = self._Q @ p
         return float((self._rows * np.log(drawn[self._seen])).sum())  # by one core: two wait for each other longer
-
-
-def apply(matrices: Sequence[csr_array], tensor: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Every axis of a tensor multiplied by its own sparse matrix."""
-    if len(matrices) == 1:
-        return np.asarray(matrices[0] @ tensor)
-    for axis, M in enumerate(matrices):
-        moved = np.moveaxis(tensor, axis, 0)
-        product = M @ moved.reshape(moved.shape[0], -1)
-        tensor = np.moveaxis(product.reshape(M.shape[0], *moved.shape[1:]), 0, axis)
-    return tensor

@@ -1,12 +1,8 @@
-"""Measuring: quantities of the original rows, from tallies of the released ones and scores.
-
-A quantity is a product of one factor for each block, so its scores are products, too, and all cells of a table of
-quantities come from the tally by multiplying one axis at a time: the Kronecker product is never formed.
-"""
+"""Measuring: quantities of the original rows, from tallies of the released ones and scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -36,21 +32,19 @@ AT_ONCE = 1_000_000
 
 Way = Literal["counted", "channel"]
 """How shares are found: by counting released rows as they stand, or by working back from how the channel draws them."""
-Targets = Mapping[int, Matrix]
-"""For each block that matters, rows over its inputs; the quantities are all products of one row of each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Estimates of products of quantities: arrays with one axis for each block that matters."""
+    """Estimates of some quantities."""
 
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    values: Vector
+    errors: Vector
     """Standard errors."""
     identified: NDArray[np.bool_]
     plan: Forecast | None
     """None where rows tell everything, however few there are."""
-    between: Callable[[float, NDArray[np.bool_]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+    between: Callable[[float, NDArray[np.bool_]], tuple[Vector, Vector]]
     """The intervals with the chance `tail` of missing on either side; nan where the mask says not to look."""
 
     def told(self, tail: float, most: float) -> NDArray[np.bool_]:
@@ -66,15 +60,15 @@ class Forecast:
     demands, and only the decision whether to give them is made for the published one.
     """
 
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    values: Vector
+    errors: Vector
     """Standard errors."""
-    hidden: NDArray[np.float64]
+    hidden: Vector
     """How far a row of the output with the largest score moves the estimate."""
-    left_open: Callable[[float], NDArray[np.float64]] | None = None
+    left_open: Callable[[float], Vector] | None = None
     """What is open beside that, whatever rows there are."""
 
-    def reach(self, tail: float) -> NDArray[np.float64]:
+    def reach(self, tail: float) -> Vector:
         """How far intervals may reach: z standard errors, or as far as an output reaches that was not seen.
 
         An output of which ln(1/tail) rows are expected is missing with the chance `tail`.
@@ -92,101 +86,77 @@ class Meter:
     leaning = 1.0
     """How many times the variance of drawing there is, where rows are redrawn by a model that may be wrong."""
 
-    def __init__(self, tally: Tally, scorers: Sequence[Scorer]) -> None:
-        self.tally, self.scorers = tally, scorers
+    def __init__(self, tally: Tally, scorer: Scorer) -> None:
+        self.tally, self.scorer = tally, scorer
         self.rows = tally.rows
-        self._likely: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        self._doubts: dict[tuple[int, ...], list[NDArray[np.float64]]] = {}
 
-    def as_read(self, k: int, rows: Matrix) -> Matrix:
-        """Rows of targets over the inputs of block k."""
+    def as_read(self, rows: Matrix) -> Matrix:
+        """Rows of targets over the inputs of the channel."""
         return rows
 
-    def groups(self, k: int, targets: Matrix) -> list[Integers]:
-        """Which of targets[t, x] of block k are told together: singly, where they can be."""
-        return self.scorers[k].groups(targets)
+    def groups(self, targets: Matrix) -> list[Integers]:
+        """Which of targets[t, x] are told together: singly, where they can be."""
+        return self.scorer.groups(targets)
 
-    def identified(self, k: int, targets: Matrix) -> NDArray[np.bool_]:
-        """Which of targets[t, x] of block k the released rows tell."""
-        return self.scorers[k].identified(targets)
+    def identified(self, targets: Matrix) -> NDArray[np.bool_]:
+        """Which of targets[t, x] the released rows tell."""
+        return self.scorer.identified(targets)
 
-    def written(self, k: int) -> Integers:
-        """The place of what each output of block k is written as in the rows of targets."""
-        return self.scorers[k].block.labels
+    def written(self) -> Integers:
+        """The place of what each output is written as in the rows of targets."""
+        return self.scorer.block.labels
 
-    def shares(self, blocks: Sequence[int]) -> NDArray[np.float64]:
-        """f[y, y′, …]: the observed frequencies of the outputs of some blocks."""
-        shape = tuple(self.scorers[k].n_outputs for k in blocks)
-        check_size(shape)
-        f = np.zeros(shape)
-        np.add.at(f, tuple(self.tally.outputs[:, k] for k in blocks), self.tally.counts / self.rows)
+    def shares(self) -> Vector:
+        """f[y]: the observed frequencies of the outputs."""
+        f = np.zeros(self.scorer.n_outputs)
+        np.add.at(f, self.tally.outputs, self.tally.counts / self.rows)
         return f
 
-    def likely(self, blocks: Sequence[int]) -> NDArray[np.float64] | None:
-        """p[x, x′, …]: the most likely distribution of the inputs of some blocks; None if these are too many."""
-        key = tuple(blocks)
-        if np.prod([self.scorers[k].n_inputs for k in key], dtype=np.float64) > MOST_MODELLED:
+    @cached_property
+    def likely(self) -> Vector | None:
+        """p[x]: the most likely distribution of the inputs; None if these are too many."""
+        if self.scorer.n_inputs > MOST_MODELLED:
             return None
-        if key not in self._likely:
-            self._likely[key] = most_likely(self.shares(key), [self.scorers[k].Q for k in key])
-        return self._likely[key]
+        return most_likely(self.shares(), self.scorer.Q)
 
-    def doubts(self, blocks: Sequence[int]) -> list[NDArray[np.float64]]:
+    @cached_property
+    def doubts(self) -> list[Vector]:
         """What the most likely distribution might as well be; nothing where there is none."""
-        key, p = tuple(blocks), self.likely(blocks)
-        if p is None:
+        if self.likely is None:
             return []
-        if key not in self._doubts:
-            start = _outer([self._published(k) for k in key])
-            channels = [self.scorers[k].Q for k in key]
-            self._doubts[key] = doubts(self.shares(key), self.rows, channels, p, start)
-        return self._doubts[key]
-
-    def _published(self, k: int) -> Vector:
-        """The published marginal of what outputs are written as, with a little for every other input."""
-        scorer = self.scorers[k]
+        scorer = self.scorer
         written = np.bincount(scorer.block.labels, scorer.marginal, scorer.n_inputs)
-        return np.asarray((1 - UNIFORM) * written / written.sum() + UNIFORM / scorer.n_inputs)
+        start = (1 - UNIFORM) * written / written.sum() + UNIFORM / scorer.n_inputs
+        return doubts(self.shares(), self.rows, scorer.Q, self.likely, start)
 
-    def measure(
-        self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)
-    ) -> Measured:
-        """Every quotient ℓ·p / given·p, for `given` with one row for each block; without it, every quantity ℓ·p.
+    def measure(self, targets: Matrix, given: Matrix | None = None, ends: tuple[float, float] = (0.0, 1.0)) -> Measured:
+        """Every quotient ℓ·p / given·p, for the rows ℓ of targets[t, x] and the one of given[0, x]; or every ℓ·p.
 
         To first order a quotient θ = N/D of means of scores a and d has the variance of the scores (a − θd)/D over n.
         `ends` are the least and the largest value that the quantity can have.
         """
-        blocks = sorted({*targets, *(given or {})})
-        own = [targets[k] if k in targets else self._all(k) for k in blocks]
-        group = [given[k] if given and k in given else self._all(k) for k in blocks]
-        check_size(tuple(len(rows) for rows in own))
-        scorers = [self.scorers[k] for k in blocks]
-        A = [scorer.scores(rows) for scorer, rows in zip(scorers, own, strict=True)]
-        D = [
-            scorer.scores(rows) if given else np.ones((1, scorer.n_outputs))
-            for scorer, rows in zip(scorers, group, strict=True)
-        ]
-        known = _outer([s.identified(rows).astype(np.float64) for s, rows in zip(scorers, own, strict=True)]) > 0
-        each = all(s.identified(rows).all() for s, rows in zip(scorers, group, strict=True))
-        f, q = self.shares(blocks), _outer([scorer.marginal for scorer in scorers])
-        scores = Scores(A, D, ends)
-        size = float(contract(f, D).item())
-        values = contract(f, A) / size
+        scorer = self.scorer
+        check_size((scorer.n_outputs, len(targets)))
+        A = scorer.scores(targets)
+        D = np.ones((1, scorer.n_outputs)) if given is None else scorer.scores(given)
+        known = scorer.identified(targets) & scorer.identified(self._whole(given)).all()
+        f, q, scores = self.shares(), scorer.marginal, Scores(A, D, ends)
+        size = float((D @ f).item())
+        values = A @ f / size
         spread = self._spread(scores, f, q, values)
         return Measured(
             values,
             np.sqrt(spread / self.rows) / abs(size),
-            known & each,
+            known,
             self._plan(scores, q),
             lambda tail, wanted: self._between(scores, f, tail, wanted),
         )
 
-    def _all(self, k: int) -> Matrix:
-        return np.ones((1, self.scorers[k].n_inputs))
+    def _whole(self, given: Matrix | None) -> Matrix:
+        """The row of a group; without one, that of everybody."""
+        return np.ones((1, self.scorer.n_inputs)) if given is None else given
 
-    def _spread(
-        self, scores: Scores, f: NDArray[np.float64], q: NDArray[np.float64], theta: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _spread(self, scores: Scores, f: Vector, q: Vector, theta: Vector) -> Vector:
         """E(a − θd)², with a few pseudo-rows mixed in.
 
         Outputs of which few rows are expected may be missing by luck: together they count at least as much as expected.
@@ -198,99 +168,55 @@ class Meter:
         seen, expected = (scores.spread(np.where(rare, g, 0.0), theta) for g in (mixed, q))
         return np.asarray(common + np.maximum(seen, expected))
 
-    def _plan(self, scores: Scores, q: NDArray[np.float64]) -> Forecast:
-        size = float(contract(q, scores.D).item())
-        theta = np.clip(contract(q, scores.A) / size, *scores.ends)
+    def _plan(self, scores: Scores, q: Vector) -> Forecast:
+        size = float((scores.D @ q).item())
+        theta = np.clip(scores.A @ q / size, *scores.ends)
         errors = np.sqrt(np.maximum(scores.spread(q, theta), 0.0) / self.rows) / abs(size)
         return Forecast(theta, errors, scores.widest(theta) / (self.rows * abs(size)))
 
-    def _between(
-        self, scores: Scores, f: NDArray[np.float64], tail: float, wanted: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _between(self, scores: Scores, f: Vector, tail: float, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
         low, high = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.nan)
-        seen = np.nonzero(f)
+        seen, cells = np.flatnonzero(f), np.flatnonzero(wanted)
         N = f[seen] * self.rows
-        cells = np.nonzero(wanted)
-        for part in np.array_split(np.arange(len(cells[0])), 1 + len(cells[0]) * len(N) // AT_ONCE):
+        for part in np.array_split(cells, 1 + len(cells) * len(N) // AT_ONCE):
             if part.size:
-                some = tuple(axis[part] for axis in cells)
-                low[some], high[some] = scores.scored(some, seen, N).intervals(tail)
+                low[part], high[part] = scores.scored(part, seen, N).intervals(tail)
         return low, high
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Products of the scores a and d of each block."""
+    """The scores a of quantities and d of their group."""
 
-    A: list[Matrix]
-    """A[k][t, y], for each quantity t of block k and each output y of it."""
-    D: list[Matrix]
-    """D[k][0, y]: those of the group, or 1."""
+    A: Matrix
+    """A[t, y], for each quantity t and each output y."""
+    D: Matrix
+    """D[0, y]: those of the group, or 1."""
     ends: tuple[float, float]
 
-    def spread(self, f: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ f (a − θd)² at [t, t′, …]."""
-        aa, ad, dd = (contract(f, [x * y for x, y in zip(X, Y, strict=True)]) for X, Y in (
-            (self.A, self.A), (self.A, self.D), (self.D, self.D)
-        ))  # fmt: skip
+    def spread(self, f: Vector, theta: Vector) -> Vector:
+        """Σ f (a − θd)² at [t]."""
+        aa, ad, dd = ((X * Y) @ f for X, Y in ((self.A, self.A), (self.A, self.D), (self.D, self.D)))
         return np.asarray(np.maximum(aa - 2 * theta * ad + theta**2 * dd, 0.0))
 
     @cached_property
-    def ranges(self) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]:
-        """The least and the largest a − θd over all outputs at [t, t′, …], for θ at either end."""
-        return tuple(self._range(theta) for theta in self.ends)
+    def ranges(self) -> tuple[tuple[Vector, Vector], ...]:
+        """The least and the largest a − θd over all outputs at [t], for θ at either end."""
+        apart = (self.A - theta * self.D for theta in self.ends)
+        return tuple((each.min(axis=1), each.max(axis=1)) for each in apart)
 
-    def _range(self, theta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Exact where quantities differ in one block only: there d is a factor. Otherwise bounds."""
-        varied = [k for k, A in enumerate(self.A) if len(A) > 1 or not np.array_equal(A, self.D[k])] or [0]
-        if len(varied) == 1:
-            own = [A - theta * D if k in varied else A for k, (A, D) in enumerate(zip(self.A, self.D, strict=True))]
-            return _extremes(own)
-        (least, most), (small, large) = _extremes(self.A), _extremes(self.D)
-        factors = np.minimum(theta * small, theta * large), np.maximum(theta * small, theta * large)
-        return least - factors[1], most - factors[0]
-
-    def widest(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def widest(self, theta: Vector) -> Vector:
         """The largest |a − θd| that any output can have, or a bound of it."""
         (least, most), (last_least, last_most) = self.ranges
         part = (theta - self.ends[0]) / ((self.ends[1] - self.ends[0]) or 1.0)
         chords = least + part * (last_least - least), most + part * (last_most - most)
         return np.maximum(-chords[0], chords[1])
 
-    def scored(self, cells: tuple[Integers, ...], seen: tuple[Integers, ...], N: Vector) -> Scored:
+    def scored(self, cells: Integers, seen: Integers, N: Vector) -> Scored:
         """The scores of some quantities, for the outputs that were seen."""
-        a, d = np.ones((1, len(N))), np.ones((1, len(N)))
-        for A, D, t, y in zip(self.A, self.D, cells, seen, strict=True):
-            a, d = a * A[t][:, y], d * D[:, y]
         (least, most), (last_least, last_most) = self.ranges
-        rows, a, d = condensed(N, a, d)
+        rows, a, d = condensed(N, self.A[cells][:, seen], self.D[:, seen])
         return Scored(rows, a, d, self.ends, (least[cells], last_least[cells]), (most[cells], last_most[cells]))
-
-
-def _extremes(factors: Sequence[Matrix]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The least and the largest product of one entry of factor[k][t, :] for each k, at [t, t′, …]."""
-    least = most = np.ones((1,) * len(factors))
-    for axis, F in enumerate(factors):
-        shape = [-1 if i == axis else 1 for i in range(len(factors))]
-        ends = [end.reshape(shape) for end in (F.min(axis=1), F.max(axis=1))]
-        corners = [side * end for side in (least, most) for end in ends]
-        least, most = np.minimum.reduce(corners), np.maximum.reduce(corners)
-    return least, most
-
-
-def contract(f: NDArray[np.float64], matrices: Sequence[Matrix]) -> NDArray[np.float64]:
-    """Σ f[y, y′, …]·G[t, y]·G′[t′, y′]·… at [t, t′, …]."""
-    for axis, G in enumerate(matrices):
-        f = np.moveaxis(np.tensordot(G, f, axes=(1, axis)), 0, axis)
-    return np.asarray(f)
-
-
-def _outer(vectors: Sequence[Vector]) -> NDArray[np.float64]:
-    """The product v[t]·w[t′]·… at [t, t′, …]."""
-    found = np.ones((1,) * len(vectors))
-    for axis, vector in enumerate(vectors):
-        found = found * vector.reshape([-1 if i == axis else 1 for i in range(len(vectors))])
-    return found
 
 
 def check_size(shape: tuple[int, ...]) -> None:

@@ -29,17 +29,17 @@ class Meters:
     """Counts where that can be done: a faithful release of the fitted table."""
 
     def __init__(self, protocol: Protocol, counts: Tally, way: Way, asker: Asker) -> None:
-        scorers = [Scorer(protocol.block)]
-        self._meter: Meter = Meter(counts, scorers)
+        scorer = Scorer(protocol.block)
+        self._meter: Meter = Meter(counts, scorer)
         self._asker = asker
         others = protocol.block.nearest
         if protocol.noise is not None and (others or way == "counted"):
             noisy = NoisyCounts.of(protocol)
-            self._asker = Asker(protocol, [noisy.codes])
+            self._asker = Asker(protocol, noisy.codes)
             meter = CorrectingMeter if way == "counted" else AsReadMeter
-            self._meter = meter(counts, scorers, [noisy])
+            self._meter = meter(counts, scorer, noisy)
         elif way == "counted":
-            self._meter = CountingMeter(counts, scorers, protocol.people)
+            self._meter = CountingMeter(counts, scorer, protocol.people)
 
     def reader(self, names: Sequence[str], fixed: Mapping[str, Sequence[int]], wish: Presentation) -> Reader:
         """How a question about these attributes, in a group, is measured."""
@@ -48,8 +48,8 @@ class Meters:
     def published(self, name: str, code: int) -> float:
         """The share of released rows that are written with this value, by the marginal."""
         meter, asker = self._meter, self._asker
-        k, row = asker.values(name, np.eye(len(asker.columns[name]))[code])
-        return float(row[meter.written(k)] @ meter.scorers[k].marginal)
+        row = asker.values(name, np.eye(len(asker.columns[name]))[code])
+        return float(row[meter.written()] @ meter.scorer.marginal)
 
 
 @dataclass(frozen=True, eq=False)

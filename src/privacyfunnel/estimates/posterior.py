@@ -65,27 +65,27 @@ def posterior(released: Any, protocol: Protocol, *, delimiter: str | None = None
         raise InvalidInput(f"posterior needs a Protocol, not {type(protocol).__name__}")
     protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     y = outputs_of_rows(protocol, released, delimiter=delimiter, encoding=encoding)
-    different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
+    different, row, counts = np.unique(y, return_inverse=True, return_counts=True)
     block, scorer = protocol.block, Scorer(protocol.block)
     check_weights(different, scorer)
-    p = likely_of(Meter(Tally(different, counts), [scorer]))
-    given = scorer.Q[different[:, 0]].multiply(p).tocsr()
+    p = likely_of(Meter(Tally(different, counts), scorer))
+    given = scorer.Q[different].multiply(p).tocsr()
     given = given.multiply(1 / given.sum(axis=1)[:, None]).tocsr()
-    return Posterior(protocol.attributes, values_of(block.columns, block.codes), p, given, row.ravel())
+    return Posterior(protocol.attributes, values_of(block.columns, block.codes), p, given, row)
 
 
 def likely_of(meter: Meter) -> Vector:
     """The most likely distribution of the inputs, or one clear line."""
-    likely = meter.likely([0])
+    likely = meter.likely
     if likely is None:
-        values = f"{meter.scorers[0].n_inputs:,}"
+        values = f"{meter.scorer.n_inputs:,}"
         raise InvalidInput(f"{values} values of X are too many for a model of them; at most {MOST_MODELLED:,} are not")
     return likely
 
 
 def check_weights(different: Integers, scorer: Scorer) -> None:
     """Refuse what would not fit, before any of it is computed."""
-    weights = np.diff(scorer.Q.indptr)[different[:, 0]]
+    weights = np.diff(scorer.Q.indptr)[different]
     if weights.sum() > MOST_NUMBERS:
         many = f"{weights.sum():,.0f} weights of values of X are too many to be held"
         raise InvalidInput(f"{many}; take a sample of the released rows")

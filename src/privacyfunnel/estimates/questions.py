@@ -1,4 +1,4 @@
-"""Questions: which attributes, within which group of people, turned into rows over the inputs of blocks."""
+"""Questions: which attributes, within which group of people, turned into rows over the inputs of the channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALUES_LISTED = 8
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The combinations of values that some attributes of a block can have, and the rows that count each."""
+    """The combinations of values that some attributes can have, and the rows that count each."""
 
     codes: Integers
     """codes[t, i]: the value of the i-th of the attributes."""
@@ -42,13 +42,13 @@ class HasBlock(Protocol):
 class Asker:
     """Knows where the attributes of a protocol are.
 
-    Rows go over the inputs of each block, or over other combinations of its values, if `codes` lists these.
+    Rows go over the inputs of its channel, or over other combinations of its values, if `codes` lists these.
     """
 
-    def __init__(self, protocol: HasBlock, codes: Sequence[Integers] | None = None) -> None:
-        self._codes = [protocol.block.codes] if codes is None else codes
+    def __init__(self, protocol: HasBlock, codes: Integers | None = None) -> None:
+        self._codes = protocol.block.codes if codes is None else codes
         self.columns: dict[str, Column] = {column.name: column for column in protocol.block.columns}
-        self._place = {name: (0, j) for j, name in enumerate(self.columns)}
+        self._place = {name: j for j, name in enumerate(self.columns)}
 
     def require(self, names: Sequence[str]) -> None:
         """Refuse attributes that the protocol does not release."""
@@ -75,39 +75,37 @@ class Asker:
         """The value with a number."""
         return self.columns[name].labels[code]
 
-    def values(self, name: str, by_code: Vector) -> tuple[int, Vector]:
-        """The block of an attribute, and by_code[code of x] for every input x of it."""
-        k, j = self._place[name]
-        return k, by_code[self._codes[k][:, j]]
+    def values(self, name: str, by_code: Vector) -> Vector:
+        """by_code[code of x] of an attribute for every input x."""
+        return np.asarray(by_code[self._codes[:, self._place[name]]])
 
-    def group(self, fixed: Mapping[str, Sequence[int]]) -> dict[int, Matrix]:
-        """For each block that matters, the row that is 1 for inputs whose attributes have one of the fixed values."""
-        rows: dict[int, Matrix] = {}
+    def members(self, fixed: Mapping[str, Sequence[int]]) -> Matrix:
+        """The row that is 1 for inputs whose attributes have one of the fixed values."""
+        found = np.ones((1, len(self._codes)))
         for name, codes in fixed.items():
             allowed = np.zeros(len(self.columns[name]))
             allowed[list(codes)] = 1.0
-            k, row = self.values(name, allowed)
-            rows[k] = rows[k] * row if k in rows else row[None, :]
-        return rows
-
-    def cells(self, names: Sequence[str], group: Mapping[int, Matrix]) -> dict[int, Cells]:
-        """For each block with some of the attributes, the combinations of their values that can occur in the group."""
-        found = {}
-        for k, of in enumerate(self._codes):
-            own = [self._place[name][1] for name in names if self._place[name][0] == k]
-            if not own:
-                continue
-            codes, cell = np.unique(of[:, own], axis=0, return_inverse=True)
-            check_size((len(codes), len(of)))
-            rows = np.zeros((len(codes), len(of)))
-            rows[cell.ravel(), np.arange(len(of))] = 1.0
-            rows = rows * group[k] if k in group else rows
-            possible = rows.any(axis=1)
-            found[k] = Cells(codes[possible], rows[possible])
+            found = found * self.values(name, allowed)
         return found
 
+    def group(self, fixed: Mapping[str, Sequence[int]]) -> Matrix | None:
+        """The same; None if nothing is fixed."""
+        return self.members(fixed) if fixed else None
+
+    def cells(self, names: Sequence[str], group: Matrix | None = None) -> Cells:
+        """The combinations of values of some attributes that can occur in the group."""
+        own = self._codes[:, [self._place[name] for name in names]]
+        codes, cell = np.unique(own, axis=0, return_inverse=True)
+        check_size((len(codes), len(own)))
+        rows = np.zeros((len(codes), len(own)))
+        rows[cell.ravel(), np.arange(len(own))] = 1.0
+        if group is not None:
+            rows = rows * group
+        possible = rows.any(axis=1)
+        return Cells(codes[possible], rows[possible])
+
     def order(self, names: Sequence[str]) -> list[str]:
-        """The attributes in the order in which blocks hold them."""
+        """The attributes in the order in which the protocol holds them."""
         return sorted(names, key=lambda name: self._place[name])
 
     def groups(self, by: Sequence[str]) -> Iterator[dict[str, Sequence[int]]]:

@@ -50,10 +50,10 @@ def quotient(
     name, scores = of
     fixed = {by[0]: [by[1]]} | ({} if among is None else {name: among})
     reader = opened.reader([name], fixed)
-    group = reader.asker.group(reader.fixed)
+    group = reader.asker.members(reader.fixed)
     check_group(reader, group, reader.fixed)
-    k, row = reader.asker.values(name, scores)
-    found = reader.meter.measure({**group, k: row[None, :] * group.get(k, 1.0)}, group, ends)
+    row = reader.asker.values(name, scores)
+    found = reader.meter.measure(row * group, group, ends)
     chance = reader.presentation.tail()
     if not found.told(chance, VAGUE * (ends[1] - ends[0])).all():
         raise InvalidTable(NOT_TOLD)

@@ -99,7 +99,7 @@ def replicates(
         raise InvalidInput(f"at least {FEWEST} replicates are needed, and a whole number of them; got {k!r}")
     protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     y = outputs_of_rows(protocol, released, delimiter=delimiter, encoding=encoding)
-    different, row, counts = np.unique(y, axis=0, return_inverse=True, return_counts=True)
+    different, row, counts = np.unique(y, return_inverse=True, return_counts=True)
     tally = Tally(different, counts, rows_said(released, lambda: to_text(protocol)))
     way, _ = way_of(protocol, tally, rows)
     scorer = Scorer(protocol.block)
@@ -109,7 +109,7 @@ def replicates(
     else:
         check_contrasts(protocol, tally.rows)
         source = _worked_back(protocol, scorer, tally)
-    return source.tables(k, row.ravel(), np.random.default_rng(seed))
+    return source.tables(k, row, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +151,12 @@ def _written(column: Column, codes: Integers) -> pa.Array:
 
 def _published(protocol: Protocol, scorer: Scorer, different: Integers) -> _Source:
     block, p = protocol.block, scorer.marginal / scorer.marginal.sum()
-    return _Source(block.columns, block.codes, scorer.Q[different[:, 0]], lambda rng: p)
+    return _Source(block.columns, block.codes, scorer.Q[different], lambda rng: p)
 
 
 def _noisy(protocol: Protocol, scorer: Scorer, different: Integers) -> _Source:
     noisy = NoisyCounts.of(protocol)
-    likelihood = scorer.Q[different[:, 0]][:, noisy.read_as].tocsr()
+    likelihood = scorer.Q[different][:, noisy.read_as].tocsr()
     quiet, cells = 1 - np.exp(-1 / noisy.scale), noisy.cells.astype(np.int64)
     least = np.zeros(len(noisy.codes))
     least[noisy.inputs] = LEAST_PEOPLE
@@ -193,11 +193,11 @@ def _raked(people: Vector, tables: Sequence[tuple[Integers, Vector]]) -> Vector:
 
 
 def _worked_back(protocol: Protocol, scorer: Scorer, tally: Tally) -> _Source:
-    meter = Meter(tally, [scorer])
+    meter = Meter(tally, scorer)
     start = (1 - UNIFORM) * likely_of(meter) + UNIFORM / scorer.n_inputs
     tables = [_Table.of(protocol, meter, names) for names in _in_twos(protocol.attributes)]
-    found = [table.shares(meter.shares([0])) for table in tables]
-    likelihood = scorer.Q[tally.outputs[:, 0]].tocsr()
+    found = [table.shares(meter.shares()) for table in tables]
+    likelihood = scorer.Q[tally.outputs].tocsr()
     back = scorer.Q.T.tocsr()
 
     def draw(rng: np.random.Generator) -> Vector:
@@ -238,14 +238,14 @@ class _Table:
     @classmethod
     def of(cls, protocol: Protocol, meter: Meter, names: Sequence[str]) -> _Table:
         asker = Asker(protocol)
-        rows = asker.cells(asker.order(names), {})[0].rows
-        measured = meter.measure({0: rows})
+        rows = asker.cells(asker.order(names)).rows
+        measured = meter.measure(rows)
         if not measured.identified.all() or (measured.plan is not None and _leans(measured.plan, meter.rows)):
             raise InvalidTable(
                 f"the released rows do not tell {' and '.join(names)} sharply, so plausible tables would follow a "
                 "model rather than the rows; ask estimate for what they tell"
             )
-        return cls(rows.argmax(axis=0), len(rows), meter.scorers[0].scores(rows))
+        return cls(rows.argmax(axis=0), len(rows), meter.scorer.scores(rows))
 
     def shares(self, f: Vector) -> Vector:
         """Those of the cells, from frequencies of the outputs."""

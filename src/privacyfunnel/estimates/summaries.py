@@ -60,7 +60,7 @@ def summary(reader: Reader, name: str) -> Summary:
     meter, asker, fixed, wish = reader.meter, reader.asker, reader.fixed, reader.presentation
     column = asker.columns[name]
     present = [code for code, label in enumerate(column.labels) if label is not None]
-    group = asker.group({**fixed, name: present})
+    group = asker.members({**fixed, name: present})
     who = named(asker, fixed)
     nothing = partial(_nothing, name, who, meter.way)
     try:
@@ -75,13 +75,12 @@ def summary(reader: Reader, name: str) -> Summary:
         edges = np.sort(lower)
         below = np.zeros((len(present), len(column)))
         below[:, present] = lower[None, :] <= edges[:, None]
-    k, at_most = _rows(asker, name, below)
-    at_most = at_most * group[k]
-    if not meter.identified(k, at_most).all():
+    at_most = _rows(asker, name, below) * group
+    if not meter.identified(at_most).all():
         return nothing("the released rows do not tell its distribution")
-    cumulative = meter.measure({**group, k: at_most}, group)
+    cumulative = meter.measure(at_most, group)
     low, high = cumulative.between(wish.tail(), cumulative.identified)
-    ladder = _Ladder(edges, cumulative.values.ravel(), low.ravel(), high.ravel(), ranges=column.kind == "bins")
+    ladder = _Ladder(edges, cumulative.values, low, high, ranges=column.kind == "bins")
     quantiles = tuple(ladder.quantile(share) for share in QUANTILES)
     if not np.isfinite(lower).all() or not np.isfinite(upper).all():
         return nothing(
@@ -89,22 +88,21 @@ def summary(reader: Reader, name: str) -> Summary:
         )
     ways = np.zeros((3, len(column)))
     ways[:, present] = (lower + upper) / 2, lower, upper
-    _, rows = _rows(asker, name, ways)
     ends = float(lower.min()), float(upper.max())
-    found = meter.measure({**group, k: rows * group[k]}, group, ends)
-    if not found.told(wish.tail(), VAGUE * (ends[1] - ends[0])).ravel()[0]:
+    found = meter.measure(_rows(asker, name, ways) * group, group, ends)
+    if not found.told(wish.tail(), VAGUE * (ends[1] - ends[0]))[0]:
         return nothing("the released rows do not tell its mean: the interval would be everything", quantiles)
     is_cut = column.kind == "bins"
-    mean, at_low, at_high = (float(value) for value in found.values.ravel())
+    mean, at_low, at_high = (float(value) for value in found.values)
     low, high = found.between(wish.tail(), found.identified)
     return Summary(
         attribute=name,
         group=who,
         way=meter.way,
         mean=mean,
-        error=float(found.errors.ravel()[0]),
-        low=float(low.ravel()[0]),
-        high=float(high.ravel()[0]),
+        error=float(found.errors[0]),
+        low=float(low[0]),
+        high=float(high[0]),
         bounds=(at_low, at_high) if is_cut else None,
         quantiles=quantiles,
         note="everybody counts as in the middle of their range" if is_cut else "",
@@ -155,9 +153,8 @@ def ends_of(column: Column) -> tuple[Vector, Vector]:
     return numbers, numbers
 
 
-def _rows(asker: Asker, name: str, by_code: Matrix) -> tuple[int, Matrix]:
-    pairs = [asker.values(name, row) for row in by_code]
-    return pairs[0][0], np.stack([row for _, row in pairs])
+def _rows(asker: Asker, name: str, by_code: Matrix) -> Matrix:
+    return np.stack([asker.values(name, row) for row in by_code])
 
 
 def _finite(value: float) -> float | None:

@@ -81,7 +81,7 @@ def tally_together(
             f"{int(counts[strange].sum()):,} people have rows that this protocol never releases after each other; are "
             "these the tables of this protocol and of those that it follows, and was each left as it was released?"
         )
-    return Tally(place[:, None], counts)
+    return Tally(place, counts)
 
 
 def for_estimates(follow_up: FollowUp) -> Protocol:

@@ -130,7 +130,7 @@ def _way(protocol: Protocol, tally: Tally, rows: Rows | None) -> tuple[Way, str]
 
 def can_be_fitted(protocol: Protocol, tally: Tally) -> bool:
     """Whether rows can be those that a protocol was fitted on: as many, with counts that this leaves possible."""
-    counts = np.bincount(tally.outputs[:, 0], tally.counts, len(protocol.block.labels)).astype(np.int64)
+    counts = np.bincount(tally.outputs, tally.counts, len(protocol.block.labels)).astype(np.int64)
     return tally.rows == protocol.people and fits(protocol.block, counts, tally.rows, _noisy(protocol))
 
 

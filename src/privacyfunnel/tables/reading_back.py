@@ -26,10 +26,10 @@ FEWEST_ROWS = 30
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """How often each combination of outputs was released."""
+    """How often each output was released."""
 
     outputs: Integers
-    """outputs[i, 0]: an output; each once."""
+    """Each once."""
     counts: Integers
     said: Said | None = None
     """What the folder that the rows are published in says: the protocol was fitted on them, or on others."""
@@ -53,9 +53,9 @@ def tally(protocol: Protocol, table: Any, *, delimiter: str | None = None, encod
     found = np.concatenate(parts) if parts else np.empty((0, 2), dtype=np.int64)
     refuse_strange(source, reader.strange)
     check_number(source, int(found[:, -1].sum()))
-    different, place = np.unique(found[:, :-1], axis=0, return_inverse=True)
+    different, place = np.unique(found[:, 0], return_inverse=True)
     counts = np.zeros(len(different), dtype=np.int64)
-    np.add.at(counts, place.ravel(), found[:, -1])
+    np.add.at(counts, place, found[:, -1])
     return Tally(different, counts, rows_said(table, lambda: to_text(protocol)))
 
 
@@ -70,15 +70,15 @@ def as_published(protocol: Protocol, table: Any, *, delimiter: str | None = None
 def outputs_of_rows(
     protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Integers:
-    """y[i, 0]: the output that released row i stands for."""
+    """y[i]: the output that released row i stands for."""
     source = opened_release(protocol, table, delimiter, encoding)
-    y = np.concatenate(list(outputs_in_batches(protocol, source)))
+    y = np.concatenate(list(outputs_in_batches(protocol, source)))[:, 0]
     check_number(source, len(y))
     return y
 
 
 def outputs_in_batches(protocol: Protocol, table: Any) -> Iterator[Integers]:
-    """The same, some rows at a time; rows that the protocol never releases are refused after the last."""
+    """The same at y[i, 0], some rows at a time; rows that the protocol never releases are refused after the last."""
     source = opened_release(protocol, table, None, "utf-8")
     reader = _Reader(protocol)
     for batch in source.batches(list(protocol.released_columns)):

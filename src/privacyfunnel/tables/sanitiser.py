@@ -89,7 +89,7 @@ class Sanitiser:
         self, x: NDArray[np.int32], persons: Persons, mac: Mac, threads: int | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
         """y[i, 0] as a function of mac's key, person i and x[i, 0]; and marks[i], equal if a person's inputs are."""
-        y, marks = sample_keyed(self._tables, x[:, 0], persons, mac, 0, threads)
+        y, marks = sample_keyed(self._tables, x[:, 0], persons, mac, threads)
         return y[:, None], marks
 
     def _note(self, codes: list[Integers], rows: int) -> None:

@@ -57,7 +57,7 @@ def drawn(protocol, table, rng):
     inputs = protocol.block.read(np.column_stack(columns))
     cumulative = protocol.channel[:, inputs].cumsum(axis=0)
     outputs, numbers = np.unique((rng.random(len(table)) > cumulative).sum(axis=0), return_counts=True)
-    return Tally(outputs[:, None], numbers)
+    return Tally(outputs, numbers)
 
 
 def holding(releases, formula, family):

@@ -136,10 +136,10 @@ class WideMeters:
         place = np.ravel_multi_index(tuple(self.released.codes[:, j] for j in columns), moves.sizes)
         counts = np.bincount(place, self.released.counts, len(moves.p)).astype(np.int64)
         seen = np.flatnonzero(counts)
-        tally, scorers = Tally(seen[:, None], counts[seen]), [Scorer(block)]
-        meter: Meter = WorkedBackMeter(tally, scorers)
+        tally, scorer = Tally(seen, counts[seen]), Scorer(block)
+        meter: Meter = WorkedBackMeter(tally, scorer)
         if self.way == "counted":
-            meter = StandingMeter(tally, scorers, self.protocol.people)
+            meter = StandingMeter(tally, scorer, self.protocol.people)
         meter.leaning = self.leaning
         return meter, Asker(Asked(block))
 

@@ -17,16 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.estimates.counted import CountingMeter
-from privacyfunnel.estimates.measuring import Measured, Meter, Targets
-from privacyfunnel.typing import Vector
+from privacyfunnel.estimates.measuring import Measured, Meter
+from privacyfunnel.typing import Matrix, Vector
 
 
 class StandingMeter(CountingMeter):
     """Counts rows as they stand; how far they are from what is worked back is added to their errors."""
 
-    def measure(
-        self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)
-    ) -> Measured:
+    def measure(self, targets: Matrix, given: Matrix | None = None, ends: tuple[float, float] = (0.0, 1.0)) -> Measured:
         """Every quotient of numbers of released rows, with errors √(v + Δ²), Δ what working back would change."""
         found = super().measure(targets, given, ends)
         back = Meter.measure(self, targets, given, ends).values
@@ -37,16 +35,13 @@ class StandingMeter(CountingMeter):
 
 
 class WorkedBackMeter(Meter):
-    """Works questions about one block back, with errors that are wider by what a model may have wrong."""
+    """Works questions back, with errors that are wider by what a model may have wrong."""
 
-    def measure(
-        self, targets: Targets, given: Targets | None = None, ends: tuple[float, float] = (0.0, 1.0)
-    ) -> Measured:
+    def measure(self, targets: Matrix, given: Matrix | None = None, ends: tuple[float, float] = (0.0, 1.0)) -> Measured:
         """Every quotient ℓ·p / given·p, with wider errors, intervals and plans."""
         found = super().measure(targets, given, ends)
-        (k,) = {*targets, *(given or {})}
-        own, group = targets.get(k, self._all(k)), self._all(k) if given is None else given[k]
-        p = self.scorers[k].marginal / self.scorers[k].marginal.sum()
+        own, group = targets, self._whole(given)
+        p = self.scorer.marginal / self.scorer.marginal.sum()
         theta = np.clip((own @ p) / (group @ p), *ends)
         sampling = (own - theta[:, None] * group) ** 2 @ p / self.rows / float((group @ p).item()) ** 2
         times = widening(found.errors**2, sampling, self.leaning)

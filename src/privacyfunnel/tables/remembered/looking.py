@@ -104,7 +104,7 @@ class Looker:
 
     def people(self, persons: Persons, threads: int | None = None) -> Records:
         """Records of persons, with nothing but who they are."""
-        found = self._who.of(persons, np.zeros(len(persons), dtype=np.int32), 0, threads)
+        found = self._who.of(persons, np.zeros(len(persons), dtype=np.int32), threads)
         records = np.zeros(len(persons), dtype=self.kind)
         records["hi"], records["lo"] = found[:, 0], found[:, 1]
         return records
