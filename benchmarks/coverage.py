@@ -12,15 +12,19 @@ second coverage, which no selection touches, must be at least 94% up to 3 of its
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 import privacyfunnel as pf
-from privacyfunnel.estimates.frequencies import SMALLEST_GROUP
+from privacyfunnel.estimates.frequencies import SMALLEST_GROUP, VAGUE
 from privacyfunnel.estimates.intervals import Scored, quantile, tail
+from privacyfunnel.estimates.measuring import Meter
+from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.protocols.block import Block, block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.tables.reading_back import Tally
 
 PROTOCOLS, SAMPLES, AGAIN = 240, 2_000, 40_000
 ROWS = (30, 100, 300, 1_000, 10_000)
