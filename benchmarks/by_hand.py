@@ -12,8 +12,8 @@ from numba import njit
 import privacyfunnel as pf
 from privacyfunnel.numeric.lp import Infeasible, LinearProgram
 from privacyfunnel.optimiser.generation.box_simplex import minimise, refresh, slack_basis
-from privacyfunnel.optimiser.generation.lanes import REFRESH
 from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.program.tolerances import REFRESH
 from privacyfunnel.optimiser.robust.small_basis import solve
 
 BOXES = 2_000

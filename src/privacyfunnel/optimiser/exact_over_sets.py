@@ -21,7 +21,7 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.exact_columns import ExactColumns, Part
-from privacyfunnel.optimiser.faithful.by_tables import HARDLY, MOST_CELLS, TablePlan, tables_of
+from privacyfunnel.optimiser.faithful.by_tables import HARDLY, MOST_CELLS, WHOLE_SEARCH, TablePlan, tables_of
 from privacyfunnel.optimiser.faithful.plan_rounding import restricted
 from privacyfunnel.optimiser.faithful.search import Standing, generate
 from privacyfunnel.optimiser.faithful.task import EPSILON_SHARES, MIXES, Faithful, Task
@@ -44,8 +44,6 @@ from privacyfunnel.typing import Integers, Vector
 
 FOR_THE_COUNTS = 0.25
 """Share of the time for the best protocol on the counts alone: its bounds hold over a set as well."""
-WHOLE_SEARCH = 40.0
-"""Seconds, where nobody set a limit: over a set, searches seldom come to an end by themselves."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from privacyfunnel.distribution.mean import mean_of
 from privacyfunnel.errors import InvalidInput, InvalidPromise, NotCertified
 from privacyfunnel.optimiser.generation.search import generate
 from privacyfunnel.optimiser.program import supports
+from privacyfunnel.optimiser.program.exact_protocol import SHARES
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.listing import list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope, placed, together
@@ -29,8 +30,6 @@ from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
 from privacyfunnel.typing import Integers, Vector
 
-SOUGHT = 0.5
-"""Of what is granted at ε = 0, what posteriors are sought within; the rest is left for rounding them."""
 LIST_VERTICES = 300_000
 """Up to this many candidates, all vertices are listed."""
 
@@ -50,7 +49,7 @@ def optimise_for_each(
     mean, places = mean_of(joints)
     sought, granted = (
         Polytope(together([notion.granted_rows(joint, share) for joint in joints], joints, places, mean), mean.p_x)
-        for share in (SOUGHT, 1.0)
+        for share in (SHARES[0], 1.0)
     )
     classes = Classes.find(sought)
     single = all(notion.one_view(joint) for joint in joints)

@@ -10,7 +10,8 @@ from privacyfunnel.optimiser.generation.first_mixture import peel
 from privacyfunnel.optimiser.generation.pricing import Oracle, extremes, local_search
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.master import Master
-from privacyfunnel.optimiser.program.polytope import FEASIBLE, Columns, Polytope
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LIST_VERTICES = 20_000

@@ -18,10 +18,9 @@ from scipy.sparse import csr_array
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.optimiser.faithful.bands import Bands
 from privacyfunnel.optimiser.faithful.pair_pricing import price_outputs
+from privacyfunnel.optimiser.program.tolerances import AT_ONCE
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-AT_ONCE = 4_000_000
-"""Numbers held at once while pairs are priced."""
 DOUBT = 1e-14
 """What float64 may cost a bound, relative to the sizes of the prices in it."""
 LAST_TOLERANCE = 2.0**-36

@@ -15,8 +15,9 @@ from privacyfunnel.optimiser.few_secrets.corners import Corner
 from privacyfunnel.optimiser.few_secrets.faces import SAME_DIGITS, Faces
 from privacyfunnel.optimiser.few_secrets.judging import Boards, SweepTask
 from privacyfunnel.optimiser.few_secrets.sweep import sweep_points, sweep_sets
-from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, FEASIBLE, Columns, Polytope
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.supports import MOST_EXACT, independent_values
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE, ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 KEPT_FOR_EACH = 4
@@ -52,7 +53,7 @@ class Sweep:
         self._corners, self._elsewhere = self._around_corners()
         self._portions = self._shared_out()
         self._next = 0
-        alone = (ENTRY_ERROR * self.polytope.sizes >= self.polytope.G).all(axis=0)
+        alone = (ROUNDINGS * self.polytope.sizes >= self.polytope.G).all(axis=0)
         self._singles = np.flatnonzero(alone)
 
     def _around_corners(self) -> tuple[list[Corner], tuple[Matrix, Vector, Integers]]:

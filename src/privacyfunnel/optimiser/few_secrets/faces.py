@@ -14,8 +14,9 @@ import numpy as np
 
 from privacyfunnel.numeric.lp import Infeasible
 from privacyfunnel.optimiser.generation.pricing import Oracle
-from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, Polytope
+from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.supports import HALF_ULP, independent_rows
+from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 ZERO = 1e-12
@@ -102,9 +103,9 @@ def _find(polytope: Polytope, stopped: Callable[[], bool], is_something: Callabl
                 open_sets.append(rows)
         sets[size] = np.array(open_sets, dtype=np.int64).reshape(-1, size)
     tight = sets.pop(rank - 1) if rank > 1 else np.empty((1, 0), dtype=np.int64)
-    left = ENTRY_ERROR * polytope.sizes.max(initial=1.0) + float(np.abs(polytope.G - W @ C).max(initial=0.0))
+    left = ROUNDINGS * polytope.sizes.max(initial=1.0) + float(np.abs(polytope.G - W @ C).max(initial=0.0))
     points, tight, off = _points(W, tight, left)
-    doubt = np.concatenate([[0.0], ENTRY_ERROR * polytope.sizes[chosen].max(axis=1, initial=0.0)])
+    doubt = np.concatenate([[0.0], ROUNDINGS * polytope.sizes[chosen].max(axis=1, initial=0.0)])
     return Faces(C, points, tight, np.maximum(doubt, off), sets)
 
 

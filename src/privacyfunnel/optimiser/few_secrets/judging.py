@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR
 from privacyfunnel.optimiser.program.supports import HALF_ULP, STEEPEST, UNCERTAIN
+from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 CERTAIN = 1e-11
@@ -20,7 +20,7 @@ CERTAIN = 1e-11
 class SweepTask(NamedTuple):
     """What a sweep goes through, with all errors that may be in it.
 
-    G are the rows, and their entries may be wrong by ENTRY_ERROR·size; y are prices, and `slack` is how far a posterior
+    G are the rows, and their entries may be wrong by ROUNDINGS·size; y are prices, and `slack` is how far a posterior
     that is written down may overstep a row, relative to its terms.
     """
 
@@ -56,7 +56,7 @@ def judged(support: Integers, v: Vector, task: SweepTask, boards: Boards) -> Non
             entry = task.G[g, support[i]]
             total += entry * v[i]
             size += abs(entry * v[i])
-            entries += abs(entry) * CERTAIN + 2 * ENTRY_ERROR * task.size[g, support[i]]
+            entries += abs(entry) * CERTAIN + 2 * ROUNDINGS * task.size[g, support[i]]
         surely = surely and total <= task.slack * size
         perhaps = perhaps and total <= entries
         if not perhaps:
@@ -92,7 +92,7 @@ def reconsidered(support: Integers, rows: Integers, v: Vector, task: SweepTask, 
     total, wrong, largest = 0.0, 0.0, 0
     for j in range(k):
         w[j] = det[everything & ~(1 << j)] * (1.0 if j % 2 == 0 else -1.0)
-        error[j] = 2 * (k - 1) * (ENTRY_ERROR + (k + 2) * HALF_ULP) * per[everything & ~(1 << j)]
+        error[j] = 2 * (k - 1) * (ROUNDINGS + (k + 2) * HALF_ULP) * per[everything & ~(1 << j)]
         if abs(w[j]) > abs(w[largest]):
             largest = j
         wrong += error[j]
@@ -114,7 +114,7 @@ def reconsidered(support: Integers, rows: Integers, v: Vector, task: SweepTask, 
     for g in range(len(task.G)):
         over, size, most = 0.0, 0.0, 0.0
         for i in range(k):
-            entry, doubt = task.G[g, support[i]], 2 * ENTRY_ERROR * task.size[g, support[i]]
+            entry, doubt = task.G[g, support[i]], 2 * ROUNDINGS * task.size[g, support[i]]
             over += entry * v[i]
             size += abs(entry * v[i])
             most += (abs(entry) + doubt) * error[i] + doubt * v[i]

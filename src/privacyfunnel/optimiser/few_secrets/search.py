@@ -14,10 +14,11 @@ from privacyfunnel.optimiser.few_secrets.coarse_to_fine import clusters, interpo
 from privacyfunnel.optimiser.few_secrets.faces import Faces, find_faces
 from privacyfunnel.optimiser.few_secrets.nearby_prices import bound_surely, generate_nearby
 from privacyfunnel.optimiser.generation.first_mixture import peel
-from privacyfunnel.optimiser.generation.pricing import IMPROVES, Oracle
+from privacyfunnel.optimiser.generation.pricing import Oracle
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.state import Search
+from privacyfunnel.optimiser.program.tolerances import IMPROVES
 from privacyfunnel.typing import Vector
 
 SWEEP_SUPPORTS = 500_000_000

@@ -6,8 +6,8 @@ import numpy as np
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.optimiser.few_secrets.judging import CERTAIN, Boards, SweepTask, judged, reconsidered
-from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR
 from privacyfunnel.optimiser.program.supports import HALF_ULP, UNCERTAIN
+from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARLY = 1e-8
@@ -23,7 +23,7 @@ def sweep_sets(first: int, sets: Integers, task: SweepTask, boards: Boards) -> N
     for number in range(len(sets)):
         for i in range(k - 1):
             U[:, i + 1] = task.G[sets[number, i]]
-            doubt[i + 1] = ENTRY_ERROR * task.size[sets[number, i]].max()
+            doubt[i + 1] = ROUNDINGS * task.size[sets[number, i]].max()
         sweep_points(first, U, points, doubt, sets[number : number + 1], task, boards)
 
 

@@ -8,18 +8,8 @@ import numpy as np
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.optimiser.generation.box_simplex import minimise, refresh
+from privacyfunnel.optimiser.program.tolerances import FLOOR, IMPROVES, OVERSTEPS, REFRESH, STEPS
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-STEPS = 30
-"""Linear programs of one descent, at most."""
-STEEPEST = 1e-12
-"""Where the slope of −v ln v is taken for v = 0, where it is infinite."""
-FALLS = 1e-12
-"""Nats: what lowers r by less is rounding error."""
-OVERSTEPS = 1e-8
-"""What the method may leave of a bound that is not met; a descent that leaves more ends where it was."""
-REFRESHED = 20
-"""Descents before the tableau is computed anew."""
 
 
 @compiled(reorder_sums=True)
@@ -43,12 +33,12 @@ def descents(
     ends, values = starts.copy(), np.full(len(starts), np.inf)
     cost = np.empty(n)
     for k in range(len(starts)):
-        if k % REFRESHED == 0:
+        if k % REFRESH == 0:
             refresh(A, T, basic, outside)
         v = ends[k]
         for _ in range(STEPS):
             for j in range(n):
-                cost[j] = -math.log(max(v[j], STEEPEST)) - y[j]
+                cost[j] = -math.log(max(v[j], FLOOR)) - y[j]
             minimise(cost, low, high, np.inf, T, basic, outside, x)
             met = True
             for i in range(len(x)):
@@ -60,7 +50,7 @@ def descents(
             for j in range(n):
                 if x[j] > 0:
                     value -= x[j] * (math.log(x[j]) + y[j])
-            if value >= values[k] - FALLS:
+            if value >= values[k] - IMPROVES:
                 break
             values[k] = value
             for j in range(n):

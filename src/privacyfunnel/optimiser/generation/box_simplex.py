@@ -15,20 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE, LARGE
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 Flags = NDArray[np.bool_]
 
-FEASIBLE = 1e-9
-"""How far a bound may be overstepped before the method goes on."""
 PIVOT = 1e-9
 """Smaller pivots are taken for zero."""
 SAFE_PIVOT = 1e-7
 """The same, where another pivot will do."""
 PIVOTS, PIVOTS_EACH = 50, 4
 """Some at least, and so many for each row and column: who needs more turns in circles."""
-STEEPEST_FROM = 10_000
-"""Entries of a program from which on rows are chosen by steepest edge."""
 TIE = 1e-12
 """Prices closer than this are equal but for rounding; of such columns the one with the largest pivot is the safest."""
 
@@ -192,7 +189,7 @@ def _worst(low: Vector, high: Vector, T: Matrix, basic: Integers, x: Vector) -> 
         over = max(low[k] - x[k], x[k] - high[k])
         if over > FEASIBLE:
             length = 1.0
-            if T.size > STEEPEST_FROM:
+            if T.size > LARGE:
                 for j in range(T.shape[1]):
                     length += T[i, j] * T[i, j]
             if over * over > steepest * length:

@@ -18,6 +18,7 @@ from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.weighted import reached
 from privacyfunnel.optimiser.generation.box_simplex import reduced_costs
 from privacyfunnel.optimiser.generation.tableau import Tableau, add_worst, begin, drop_idle, overstepped, solve
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE, LARGE, OVERSTEPS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 TOWARDS = 0.65
@@ -27,14 +28,8 @@ HELPS = 0.1
 """Shrinking a box goes on while each time closes at least this share of the distance to −gap."""
 WORTH_LOWERING = 1e-3
 """Nats between curve and chord from which on it is asked how far an upper side can be lowered."""
-LOWERED_FROM = 10_000
-"""Entries of A from which on that is done: small boxes are cut in less time than they are asked."""
 LOWERED_BY = 0.01
 """Of its side, what a value must be lowered by."""
-BROKEN = 1e-8
-"""By how much a row that is not in the tableau may be overstepped."""
-EMPTY = 1e-9
-"""A row overstepped by this much everywhere in a box: the box holds no posterior."""
 SMALL = 1e-7
 """What a posterior found by the way may overstep: it will be polished."""
 BOX_MARGIN = 1e-12
@@ -109,7 +104,7 @@ def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
             least += entry[k] * lower[column[k]]
         for k in range(middle, end):
             least += entry[k] * upper[column[k]]
-        if least > most[s] + EMPTY:
+        if least > most[s] + FEASIBLE:
             return False
         room = most[s] - least + BOX_MARGIN
         for k in range(start, middle):
@@ -120,7 +115,7 @@ def shrink(rows: RowBounds, lower: Vector, upper: Vector) -> bool:
             lower[x] = max(lower[x], upper[x] + room / entry[k])
     for x in range(len(lower)):
         if lower[x] > upper[x]:
-            if lower[x] > upper[x] + EMPTY:
+            if lower[x] > upper[x] + FEASIBLE:
                 return False
             lower[x], upper[x] = upper[x], lower[x]
     return True
@@ -221,7 +216,7 @@ def lower_sides(
         goal[:] = mu * cost
         goal[place] -= 1.0
         side = BOX_MARGIN + mu * (most + BOX_MARGIN) - _least(rows, goal, prices, lower, upper, reduced)
-        if side < lower[place] - EMPTY:
+        if side < lower[place] - FEASIBLE:
             return False
         upper[place] = max(lower[place], min(upper[place], side))
     return True
@@ -261,9 +256,9 @@ def bound_box(rows: RowBounds, y: Vector, gap: float, lower: Vector, upper: Vect
             over = overstepped(rows.starts, rows.column, rows.entry, rows.low, rows.high, tableau)
             if room <= 0 or not math.isfinite(bound):
                 return best
-            if add_worst(rows.starts, rows.column, rows.entry, over, BROKEN, tableau) == 0:
+            if add_worst(rows.starts, rows.column, rows.entry, over, OVERSTEPS, tableau) == 0:
                 break
-        if m * n > LOWERED_FROM and not lower_sides(rows, cost, -gap - height, low, high, lower, upper, tableau):
+        if m * n > LARGE and not lower_sides(rows, cost, -gap - height, low, high, lower, upper, tableau):
             return np.inf
         for j in range(n):
             if reduced[j] < 0:
@@ -297,7 +292,7 @@ def cut(curved: NDArray[np.bool_], lower: Vector, upper: Vector, v: Vector) -> t
 @compiled(reorder_sums=True)
 def _halve(curved: NDArray[np.bool_], lower: Vector, upper: Vector) -> tuple[int, float]:
     """The widest side of the box, and its middle; −1 if the box is a point."""
-    widest, x = EMPTY, -1
+    widest, x = FEASIBLE, -1
     for j in range(len(lower)):
         if curved[j] and upper[j] - lower[j] > widest:
             widest, x = upper[j] - lower[j], j

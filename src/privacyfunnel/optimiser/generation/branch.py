@@ -16,10 +16,9 @@ from privacyfunnel.numeric.cores import side_by_side
 from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.generation.lanes import Boxes, Lane, dive, gather, least_points, take
 from privacyfunnel.optimiser.generation.pricing import Programs, descend, distinct, reduced_cost
+from privacyfunnel.optimiser.program.tolerances import MEMORY, MOST_FOUND
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-MEMORY = 400_000_000
-"""Bytes for open boxes."""
 FEWEST_BOXES = 16
 """There is place for so many, however large a box is."""
 MOST_BOXES = 1_000_000
@@ -38,8 +37,6 @@ CUTS_TO_SPREAD = 4
 """The same while there are fewer boxes than lanes."""
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
-MOST_FOUND = 100
-"""Improving posteriors noted in one search: each is polished by linear programs, and new prices lead to others."""
 
 
 @dataclass(frozen=True, eq=False)

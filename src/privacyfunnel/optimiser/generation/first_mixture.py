@@ -9,10 +9,9 @@ import numpy as np
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.optimiser.generation.pricing import Oracle
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope, without_dust
+from privacyfunnel.optimiser.program.tolerances import GONE
 from privacyfunnel.typing import Matrix, Vector
 
-GONE = 1e-13
-"""Mass below this is rounding error."""
 TIGHT_ROW = 1e-11
 """A row is tight when it is this close to 0, relative to its terms."""
 

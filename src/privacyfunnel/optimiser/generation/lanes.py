@@ -14,10 +14,8 @@ from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.heap import pop, push
 from privacyfunnel.optimiser.generation.boxes import RowBounds, bound_box, next_cut, note
 from privacyfunnel.optimiser.generation.tableau import Tableau, renew
+from privacyfunnel.optimiser.program.tolerances import REFRESH
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-REFRESH = 50
-"""Boxes cut before the tableau is computed anew."""
 
 
 class Boxes(NamedTuple):

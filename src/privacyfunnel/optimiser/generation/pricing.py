@@ -15,16 +15,11 @@ from privacyfunnel.optimiser.generation.box_descent import descents
 from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.generation.tableau import Tableau
 from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.program.tolerances import FLOOR, IMPROVES, LANES, LARGE, SAME_DIGITS, STEPS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-FLOOR = 1e-12
-"""Where the slope of −v ln v is taken for v = 0, where it is infinite."""
-IMPROVES = 1e-12
-"""Nats: what lowers a reduced cost by less is rounding error."""
 MASS_MARGIN = 1e-9
 """By how much a largest mass is rounded up: what a solver leaves open counts here as nothing."""
-DESCENT_PROGRAMS = 30
-"""Linear programs of one descent, at most: a vertex that is not yet a local minimum is an improving posterior, too."""
 SHARPNESS = 0.5
 """Random posteriors to search from are Dirichlet with this parameter: below 1, some values have most of the mass, as
 in a vertex."""
@@ -32,20 +27,13 @@ WORTH_FINDING = 1 / 4
 """Of the gap: a posterior that undercuts its price by less is not looked for. A proof ends at the whole gap."""
 WORTH_ADDING = 1 / 8
 """Of the gap: what must be left of that when a posterior has been drawn into Δ."""
-SAME_DIGITS = 10
-"""Posteriors that agree to so many decimals are one: linear programs are solved no better (TOLERANCE in `lp`)."""
 SHARED_FROM = 20_000
 """Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 
-SMALL_TO = 10_000
-"""Entries of A up to which a descent takes a millisecond or less."""
 COMPILED_TO = 50_000
 """Entries of A up to which descents are compiled; beyond, sparse programs are quicker."""
 AT_ONCE = 160
 """Compiled descents before looking at the clock."""
-SEARCH_LANES = 4
-"""Shares of them that go side by side, each from where its own last one ended: threads, at most. A matter of results,
-so the same everywhere."""
 
 
 class Programs(Protocol):
@@ -84,7 +72,7 @@ class Oracle:
         self._tableaux: list[Tableau] = []
         self.compiled = self.A.size <= COMPILED_TO
         """Whether local searches are."""
-        self.small = self.A.size <= SMALL_TO
+        self.small = self.A.size <= LARGE
         """Whether thousands of them take no time."""
         self._lp = LinearProgram(self.A, self.row_lower, self.row_upper, upper=1.0)
 
@@ -120,17 +108,17 @@ class Oracle:
 
     def ends(self, y: Vector, starts: Matrix) -> tuple[Matrix, Vector]:
         """Local minima of r that are reached from the starts, and r there, by compiled programs."""
-        while len(self._tableaux) < SEARCH_LANES:
+        while len(self._tableaux) < LANES:
             self._tableaux.append(Tableau.of(self.A, lazy=False))
         # Σv = 1, so a row is never below its least entry
         low = np.concatenate([np.zeros(self.n_x), self.G.min(axis=1, initial=0.0), [1.0]])
         high = np.concatenate([np.ones(self.n_x), self.row_upper])
 
         def search(lane: int) -> tuple[Matrix, Vector]:
-            part = np.ascontiguousarray(starts[lane::SEARCH_LANES])
+            part = np.ascontiguousarray(starts[lane::LANES])
             return descents(self.A, low, high, y, part, *self._tableaux[lane][:4])
 
-        parts = side_by_side(search, range(min(SEARCH_LANES, len(starts))))
+        parts = side_by_side(search, range(min(LANES, len(starts))))
         values = np.concatenate([value for _, value in parts])
         reached = np.isfinite(values)
         return np.concatenate([end for end, _ in parts])[reached], values[reached]
@@ -214,7 +202,7 @@ def reduced_cost(v: Vector, y: Vector) -> float:
 def descend(oracle: Programs, y: Vector, v: Vector) -> Vector:
     """From v down to a vertex that is a local minimum of r: r is concave, so its linearisation is above it."""
     best = np.inf
-    for _ in range(DESCENT_PROGRAMS):
+    for _ in range(STEPS):
         corner = oracle.minimise(-np.log(np.maximum(v, FLOOR)) - y)
         value = reduced_cost(corner, y)
         if value >= best - IMPROVES:

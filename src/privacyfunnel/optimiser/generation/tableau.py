@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.optimiser.generation.box_simplex import go_on, reduced_costs, refresh, slack_basis, to_bounds
+from privacyfunnel.optimiser.program.tolerances import LARGE
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-LAZY_FROM = 10_000
-"""Entries of A from which on rows are added when they are overstepped; smaller tableaux hold all of them."""
 ADDED = 6
 """Rows that are added at a time, those that are overstepped by most."""
 FULL = -1
@@ -42,7 +41,7 @@ class Tableau(NamedTuple):
         """Without rows if it is lazy, else with all of them, as basic variables."""
         m, n = A.shape
         tableau = without_rows(n, m, m)
-        if A.size > LAZY_FROM if lazy is None else lazy:
+        if A.size > LARGE if lazy is None else lazy:
             return tableau
         slack_basis(A, tableau.T, tableau.basic, tableau.outside)
         tableau.is_in[:], tableau.used[0] = True, m

@@ -9,15 +9,10 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE
 from privacyfunnel.promises.clause import outer_rows_of, spans_of
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
-
-FEASIBLE = 1e-9
-"""How far a row may be overstepped, relative to the size of its terms, before a posterior is refused."""
-
-ENTRY_ERROR = 16 * 2.0**-53
-"""How wrong an entry of G may be, relative to its size: half a dozen roundings, with room."""
 
 DUST = 1e-10
 """Masses below the tolerance of a linear-programming solver."""

@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, Columns, Polytope
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.typing import Integers, Vector
 
 SAME_DIGITS = 13
@@ -52,7 +53,7 @@ class Classes:
         np.maximum.at(apart.T, self.of, np.abs(polytope.G - G[:, self.of]).T)
         np.maximum.at(size.T, self.of, polytope.sizes.T)
         beliefs = None if polytope.beliefs is None else polytope.beliefs[:, first]
-        return Polytope(G, self.polytope.p_x, size + apart / ENTRY_ERROR, polytope.terms, beliefs)
+        return Polytope(G, self.polytope.p_x, size + apart / ROUNDINGS, polytope.terms, beliefs)
 
     def split(self, columns: Columns, q: Vector) -> tuple[Columns, Vector]:
         """The mixture Σ q_i v_i over classes as one over values, with the same entropy."""

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.tolerances import GONE
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-NEGLIGIBLE = 1e-13
-"""Outputs less probable than this are not worth a row."""
 STRETCHES = 4096
 """Neighbours and slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
 REACHES = (1, 8, 64)
@@ -94,7 +93,7 @@ def round_channel(
     `most` outputs, as many as values if it is not given: no more are needed to keep the most information. The row that
     takes what is left, the sink, is the most probable one, or that of column `last`; it is the channel's first.
     """
-    worth = np.flatnonzero(q > NEGLIGIBLE)
+    worth = np.flatnonzero(q > GONE)
     first = np.where(worth == last, np.inf, q[worth]) if last is not None else q[worth]
     order = worth[np.argsort(-first, kind="stable")][: polytope.n_x if most is None else most]
     # G n ≤ 0 for a row n of numerators: v[x] ∝ p_x[x]·n[x]. A row of G speaks of its own cell alone.

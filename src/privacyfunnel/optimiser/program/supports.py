@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.information import plogp
-from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, FEASIBLE, Columns, Polytope
+from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.tolerances import AT_ONCE, FEASIBLE, ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-AT_ONCE = 2_000_000
-"""Numbers held at once while vertices are tried."""
 HALF_ULP = 2.0**-53
 """Relative error of one operation in float64: half a unit in the last place."""
 MOST_EXACT = 2_000
@@ -121,7 +120,7 @@ def enclosed_vertices(polytope: Polytope, rank: int) -> Enclosed:
     """
     G, size = polytope.G, polytope.sizes
     n, rows = polytope.n_x, len(G)
-    alone = np.flatnonzero((ENTRY_ERROR * size >= G).all(axis=0))[:, None]
+    alone = np.flatnonzero((ROUNDINGS * size >= G).all(axis=0))[:, None]
     found, errors, vague = [Columns(alone, np.ones((len(alone), 1)))], [np.zeros((len(alone), 1))], []
     for k in range(2, min(rank, n, rows + 1) + 1):
         for supports, tight in _chunks(_choose(n, k), independent_rows(polytope, _choose(rows, k - 1)), k):
@@ -192,7 +191,7 @@ def _enclosed(polytope: Polytope, supports: Integers, tight: Integers) -> tuple[
     k = supports.shape[1]
     at = (tight[None, :, :, None], supports[:, None, None, :])
     M, B = polytope.G[at], polytope.sizes[at]
-    up, down = ((sign * M > -ENTRY_ERROR * B) & (B > 0) for sign in (1, -1))
+    up, down = ((sign * M > -ROUNDINGS * B) & (B > 0) for sign in (1, -1))
     support, which = np.nonzero((up.any(axis=-1) & down.any(axis=-1)).all(axis=-1))  # no other rows can be tight
     w, error = _null_vectors_within(M[support, which], B[support, which])
     w *= np.sign(np.take_along_axis(w, np.abs(w).argmax(axis=-1)[:, None], axis=-1))
@@ -209,7 +208,7 @@ def _enclosed(polytope: Polytope, supports: Integers, tight: Integers) -> tuple[
 
 
 def _null_vectors_within(M: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
-    """`_null_vectors` of matrices known up to ENTRY_ERROR·B, and how wrong they may be.
+    """`_null_vectors` of matrices known up to ROUNDINGS·B, and how wrong they may be.
 
     A determinant is a sum of signed products, one entry from every row. By errors of the entries and of the arithmetic
     it is off by a number of roundings times the same sum without signs, over B (a permanent).
@@ -229,7 +228,7 @@ def _null_vectors_within(M: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
         det, per = longer, larger
     everything = (1 << k) - 1
     w = np.stack([det[everything ^ 1 << j] * (-1) ** j for j in range(k)], axis=-1)
-    roundings = (k - 1) * (ENTRY_ERROR + (k + 2) * HALF_ULP)
+    roundings = (k - 1) * (ROUNDINGS + (k + 2) * HALF_ULP)
     return w, 2 * roundings * np.stack([per[everything ^ 1 << j] for j in range(k)], axis=-1)
 
 
@@ -237,7 +236,7 @@ def _may_be_feasible(polytope: Polytope, support: Integers, mass: Matrix, error:
     """Those that no row cuts off for sure."""
     kept = np.ones(len(support), dtype=bool)
     for g, b in zip(polytope.G, polytope.sizes, strict=True):
-        entries, doubt = g[support], 2 * ENTRY_ERROR * b[support]
+        entries, doubt = g[support], 2 * ROUNDINGS * b[support]
         over = (entries * mass).sum(axis=1)
         kept &= over <= ((np.abs(entries) + doubt) * error + doubt * mass).sum(axis=1)
     return kept

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from privacyfunnel.optimiser.program.polytope import Columns
+from privacyfunnel.optimiser.program.tolerances import SAME_DIGITS
 from privacyfunnel.optimiser.readers.mixture import Mixed, Pool, Wish
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -33,10 +34,6 @@ COSTS_LITTLE = 0.01
 """Of the mean variance: what dropping thin posteriors may cost."""
 MENDED = 1e-3
 """How well weights must add up to every value, as a share of it, for the rest to be mended by small changes of all."""
-
-
-KEY_DIGITS = 9
-"""Posteriors on the same values whose masses agree to so many decimals are the same."""
 
 
 class Candidates(Protocol):
@@ -164,5 +161,5 @@ def _keys(columns: Columns) -> Matrix:
     """A row for every column that others have only if they are the same: its values in order, and their masses."""
     support = np.where(columns.mass > 0, columns.support, -1)
     order = np.argsort(support, axis=1, kind="stable")
-    masses = np.round(np.take_along_axis(columns.mass, order, axis=1), KEY_DIGITS)
+    masses = np.round(np.take_along_axis(columns.mass, order, axis=1), SAME_DIGITS)
     return np.concatenate([np.take_along_axis(support, order, axis=1).astype(np.float64), masses], axis=1)

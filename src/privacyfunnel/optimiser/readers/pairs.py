@@ -12,6 +12,7 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.tolerances import AT_ONCE
 from privacyfunnel.optimiser.two_secrets.low_and_high import Sides
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -19,8 +20,6 @@ FIRST_PARTNERS = 4
 """Partners of every value that a search starts with: those that share the most columns."""
 MORE_PARTNERS = 3
 """Partners of every value that are offered at a time, from the most worthwhile on."""
-AT_ONCE = 4_000_000
-"""Pairs that are gone through at a time: their numbers take 32 megabytes."""
 
 
 @dataclass(frozen=True, eq=False)

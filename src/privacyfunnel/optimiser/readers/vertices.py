@@ -8,18 +8,15 @@ import numpy as np
 
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.numeric.leaving import unless_left
-from privacyfunnel.optimiser.generation.pricing import FLOOR, Oracle
+from privacyfunnel.optimiser.generation.pricing import Oracle
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.tolerances import FEW_STEPS, FLOOR, SAME_DIGITS
 from privacyfunnel.typing import Matrix, Vector
 
 STARTS = 150
 """Values that searches start from at a time: each takes a handful of linear programs, of milliseconds."""
-CLIMBS = 8
-"""Linear programs of one search, at most: a vertex that is no local maximum yet may be worth it, too."""
 LEANING = 0.1
 """How much the first vertices of a value lean towards those that share columns with it."""
-SAME_DIGITS = 9
-"""Posteriors that agree to so many decimals are one."""
 WORTH = 1e-9
 """What a posterior must gain, as a share of what all are worth: less is rounding error."""
 
@@ -55,7 +52,7 @@ class Vertices:
         for x in self._some(self.polytope.n_x):
             v = (self.polytope.p_x + (np.arange(self.polytope.n_x) == x)) / 2
             best = -np.inf
-            for _ in range(CLIMBS):
+            for _ in range(FEW_STEPS):
                 v = self._vertex(2 * z @ (z.T @ v) - y + mu * np.log(np.maximum(v, FLOOR)))
                 gain = _gain(v, z, y, mu)
                 if gain <= best + least:

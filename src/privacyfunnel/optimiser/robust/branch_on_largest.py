@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.heap import pop, push
+from privacyfunnel.optimiser.program.tolerances import MEMORY, MOST_FOUND
 from privacyfunnel.optimiser.robust.box_programs import raised_by, relax
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -39,10 +40,6 @@ SUMS_TO_ONE = 1e-6
 """A solution whose sum is farther from 1 paid for overstepping it: no posterior."""
 FEWEST_NODES = 4
 """For each value: one to begin with, one more at every cut of a cap, and some to spare."""
-MEMORY = 100_000_000
-"""Bytes for open nodes."""
-MOST_FOUND = 100
-"""Improving posteriors noted in one search: any of them calls for new prices."""
 
 
 class Problem(NamedTuple):

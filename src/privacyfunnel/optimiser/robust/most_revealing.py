@@ -13,6 +13,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.optimiser.robust.conditions import LARGEST_FACTOR, factors_of
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.limits import HAIR
@@ -21,8 +22,6 @@ from privacyfunnel.typing import Matrix, Vector
 
 INSIDE = 1 - 1e-9
 """How much of what the set allows is used, so that rounding does not lead out of it."""
-ROUNDINGS = 16 * 2.0**-53
-"""Relative error of a row that takes some sixteen operations in float64."""
 SAME = 1e-12
 """How close the centre of the set must be to the counted distribution."""
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.generation.pricing import DESCENT_PROGRAMS, FLOOR, IMPROVES
+from privacyfunnel.optimiser.program.tolerances import FLOOR, IMPROVES, STEPS
 from privacyfunnel.optimiser.robust.small_basis import leaving, solve
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -46,7 +46,7 @@ def descents(starts: Matrix, y: Vector, p: Vector, K: Matrix, M: NDArray[np.floa
         sets, kinds = first_basis(n, len(K))
         V[i] = starts[i]
         r[i] = np.inf
-        for _ in range(DESCENT_PROGRAMS):
+        for _ in range(STEPS):
             for x in range(n):
                 cost[x] = -math.log(max(V[i, x], FLOOR)) - y[x]
             minimise(cost, p, K, M, sets, kinds, w)

@@ -21,14 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacyfunnel.optimiser.program.polytope import FEASIBLE, without_dust
+from privacyfunnel.optimiser.program.polytope import without_dust
+from privacyfunnel.optimiser.program.tolerances import AT_ONCE, FEASIBLE
 from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.promises.limits import SMALLEST_FACTOR
 from privacyfunnel.promises.sets import SCALE, Possible, Shares
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-AT_ONCE = 4_000_000
-"""Numbers held at once while rows are looked for."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.rounding import NARROW_ROW, NEGLIGIBLE, SLACKS, round_channel, round_rows
+from privacyfunnel.optimiser.program.rounding import NARROW_ROW, SLACKS, round_channel, round_rows
+from privacyfunnel.optimiser.program.tolerances import GONE
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -36,7 +37,7 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
 
     Rounding may change which distribution is the worst, so rows are generated here, too.
     """
-    worth = np.flatnonzero(q > NEGLIGIBLE)
+    worth = np.flatnonzero(q > GONE)
     columns, q = columns.take(worth), q[worth]
     dense = (columns.mass > 0).sum(axis=1) > NARROW_ROW
     G = region.cuts(columns.take(np.flatnonzero(~dense)).dense(joint.n_x), -NEARLY_TIGHT)[0]

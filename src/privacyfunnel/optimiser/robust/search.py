@@ -27,6 +27,7 @@ from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.inside_and_outside import bound_by_revealing, listed_inside
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
+from privacyfunnel.optimiser.robust.nested_search import RANDOM_STARTS
 from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
@@ -35,8 +36,6 @@ from privacyfunnel.typing import Matrix, Vector
 if TYPE_CHECKING:
     from privacyfunnel.optimiser.robust.nested_search import NestedSearch
 
-RANDOM_STARTS = 8
-"""Searches of a round that start anywhere; half as many as in `generation`, since each may have to generate rows."""
 USED_STARTS = 32
 """Searches that start near posteriors in use; half as many, for the same reason."""
 BOXES = 200

@@ -19,6 +19,7 @@ from privacyfunnel.optimiser.generation.pricing import distinct, local_search
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import DUST, Columns
 from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.tolerances import SHARPNESS
 from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.demands import Demand, demands_of
 from privacyfunnel.optimiser.robust.nested_programs import best_pairs, corners, descents
@@ -45,8 +46,6 @@ MOST_AT_ONCE = 300
 """Posteriors of a table that are added in a round, the best of those found."""
 ENOUGH = 20
 """If compiled searches of one table alone find so many, linear programs can wait until they find fewer."""
-SPREAD = 0.3
-"""Posteriors to search from are Dirichlet with this parameter: some values have most of the mass."""
 WORTHWHILE = 2e-3
 """Nats that a round must gain to be followed by another."""
 FEW, PATIENTLY = 500, 1e-4
@@ -122,7 +121,7 @@ class _Workplace:
         p = self.cut.p
         some = self.used[rng.permutation(len(self.used))[: count // 2]]
         other = self.used[rng.integers(len(self.used), size=len(some))]
-        anywhere = rng.dirichlet(np.full(len(p), SPREAD), size=count - len(some))
+        anywhere = rng.dirichlet(np.full(len(p), SHARPNESS), size=count - len(some))
         return np.vstack([OWN_SHARE * some + OTHER_SHARE * other + MIDDLE_SHARE * p, anywhere])
 
 

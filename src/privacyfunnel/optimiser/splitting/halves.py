@@ -17,6 +17,7 @@ from scipy import sparse
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.lp import LinearProgram
+from privacyfunnel.optimiser.program.tolerances import BROKEN_SHARE
 from privacyfunnel.promises.sparse_rows import scaled
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -30,8 +31,6 @@ LEAST_ENTRY = 1e-6
 """Of the people with a value, an output has at least so many or none: rounding to 2⁻³² must not move it by much."""
 SETTLINGS = 6
 """Programs with smaller entries forced to 0, until none is left; a split that is not settled then is not used."""
-BROKEN = 1e-4
-"""Relative to the terms of a row, what a split may miss; the search stays inside of the limits by more."""
 CANCELS = 1e-9
 """Relative to the terms of a sum: a smaller sum of a tight row is rounding error, and no condition."""
 NOTHING = 1e-12
@@ -163,7 +162,7 @@ def settled(program: LinearProgram, lower: Vector, least: Vector) -> Vector:
 
 def breaks(A: sparse.csr_array, f: Vector) -> bool:
     """Whether f misses a row by more than the search leaves room for."""
-    return bool((A @ f > BROKEN * (abs(A) @ f)).any())
+    return bool((A @ f > BROKEN_SHARE * (abs(A) @ f)).any())
 
 
 def _uncertain(f: Matrix) -> Matrix:

@@ -24,25 +24,14 @@ from privacyfunnel.optimiser.generation.tableau import (
     take_all_out,
     without_rows,
 )
+from privacyfunnel.optimiser.program.tolerances import BROKEN_SHARE, FEASIBLE, FEW_STEPS, FLOOR, LEAST_CENTRE, NONE
 from privacyfunnel.optimiser.splitting.companions import Rows, around
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 Flags = NDArray[np.bool_]
 
-STEPS = 8
-"""Slopes that a descent follows, at most."""
 SOME_ROWS, ROWS_EACH = 40, 2
 """Rows that a program may have, some at least and so many for each value: one that would need more is given up."""
-STEEPEST = 1e-12
-"""Where the slope of −v ln v is taken for v = 0, where it is infinite."""
-BROKEN = 1e-9
-"""By how much a row may be overstepped; its largest entry is 1."""
-BROKEN_SHARE = 1e-4
-"""The same as a share of its terms: the search stays inside of the limits by more."""
-NONE = 1e-9
-"""Masses below that are rounding errors."""
-LEAST_CENTRE = 1e-6
-"""Of the mass that a posterior has at its centre: less does not help to get rid of it."""
 FALLS = 1e-9
 """Nats: what lowers r by less is not worth another program."""
 
@@ -132,7 +121,7 @@ def least(p: Program, cost: Vector) -> bool:
         begin(cost, p.low, p.high, d, p.tableau)
         solve(d, p.low, p.high, np.inf, p.tableau)
         over = overstepped(p.starts, p.places, p.entries, low, high, p.tableau)
-        added = add_worst(p.starts, p.places, p.entries, over, BROKEN, p.tableau)
+        added = add_worst(p.starts, p.places, p.entries, over, FEASIBLE, p.tableau)
         if added <= 0:
             return added == 0
 
@@ -150,9 +139,9 @@ def descend(starts: Integers, places: Integers, entries: Vector, y: Vector, begi
     for k in range(len(begin)):
         begin_anew(p)
         v = begin[k]
-        for _ in range(STEPS):
+        for _ in range(FEW_STEPS):
             for j in range(n):
-                cost[j] = -math.log(max(v[j], STEEPEST)) - y[j]
+                cost[j] = -math.log(max(v[j], FLOOR)) - y[j]
             if not least(p, cost) or not _holds(p):
                 break
             value = 0.0

@@ -21,6 +21,7 @@ from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE, LEAST_CENTRE, NONE, OVERSTEPS
 from privacyfunnel.optimiser.splitting.companions import Rows, around
 from privacyfunnel.optimiser.splitting.halves import LEAST_ENTRY, Piece
 from privacyfunnel.typing import Integers, Vector
@@ -32,14 +33,6 @@ MOST_AROUND = 150
 the people); with 300 it is two thirds (96%), in three times the time."""
 MOST_ROWS_ENTRIES = 3_000_000
 """Of the promise: to go through larger ones for every value takes too long."""
-TIGHT = 1e-9
-"""Relative to its terms: a row that is met as exactly as this is met with equality."""
-MET = 1e-8
-"""The same, for what a posterior may overstep; the search stays inside of the limits by more."""
-NONE = 1e-9
-"""Masses below that are a solver's rounding errors."""
-LEAST_CENTRE = 1e-6
-"""Of the mass that a posterior has at its centre: less does not help to get rid of it."""
 
 
 @dataclass(eq=False)
@@ -84,7 +77,7 @@ class Peeling:
         """Take away a posterior with as much of x as possible, as far as that goes; whether there is one."""
         around = self.around(x)
         over = self.G @ self.left
-        tight = over > -TIGHT * (self._size @ self.left)
+        tight = over > -FEASIBLE * (self._size @ self.left)
         try:
             v = self._most_of(around == x, self._columns[:, around], tight)
         except SolverFailure:
@@ -102,7 +95,7 @@ class Peeling:
         rest = self.left[values] - q * v
         rest[rest < NONE * self.p_x[values]] = 0.0
         few = (rest > 0) & (rest < LEAST_ENTRY * self.p_x[values]) | (q * v < LEAST_ENTRY * self.p_x[values])
-        if q <= 0 or few.any() or (slope > MET * (abs(rows) @ v)).any():
+        if q <= 0 or few.any() or (slope > OVERSTEPS * (abs(rows) @ v)).any():
             return False
         self.pieces.append(Piece(values, self.left[values] - rest))
         self.left[values] = rest

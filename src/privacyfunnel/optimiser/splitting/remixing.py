@@ -27,6 +27,7 @@ from privacyfunnel.numeric.cores import side_by_side
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
 from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.tolerances import LANES, SAME_DIGITS, SHARPNESS
 from privacyfunnel.optimiser.splitting.companions import Rows
 from privacyfunnel.optimiser.splitting.covering import Covering, Part
 from privacyfunnel.optimiser.splitting.halves import Piece
@@ -49,16 +50,10 @@ WORTH = 1e-4
 """Nats by which a posterior undercuts its price."""
 AVERAGE, FADES = 0.8, 0.5
 """How much average prices count in the first round, and how much of that is left from round to round."""
-SHARPNESS = 0.3
-"""Of the random points from which every second descent begins: some values have most of the mass."""
 POINTS = 1_009
 """Random numbers, used in turn."""
-LANES = 4
-"""Shares of the values that are gone through side by side: threads, at most."""
 CENTRES = 16
 """Values that a lane goes through before it looks at the clock."""
-SAME_DIGITS = 9
-"""Posteriors that agree to so many decimals are one."""
 LEFT = 0.45
 """Of the time that is left, what a round may take, if it takes as long as the last one: master programs grow."""
 LEAST_ROUND = 0.1

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacyfunnel.optimiser.program.polytope import ENTRY_ERROR, Polytope
+from privacyfunnel.optimiser.program.polytope import Polytope
+from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 SAME_PENCIL = 1e-10
@@ -44,7 +45,7 @@ class Sides:
         Entries of G are lowered by their errors: what meets G v ≤ 0 meets it all the more. If no multiple of one row
         adds up with the other to a negative row, one of the rows has to do: more is then allowed, not less.
         """
-        upper, lower = _boundaries(polytope.G - ENTRY_ERROR * polytope.sizes, polytope.p_x)
+        upper, lower = _boundaries(polytope.G - ROUNDINGS * polytope.sizes, polytope.p_x)
         if upper is not None and lower is not None and not _never_both(upper, lower):
             lower = None
         return cls._between(upper, lower, polytope.p_x)
@@ -97,7 +98,7 @@ def _never_both(upper: Vector, lower: Vector) -> bool:
     if rise <= 0 or fall <= 0:
         return False
     together, size = fall * upper + rise * lower, fall * np.abs(upper) + rise * np.abs(lower)
-    return bool((together < -ENTRY_ERROR * size).all())
+    return bool((together < -ROUNDINGS * size).all())
 
 
 def pencils(polytope: Polytope) -> list[Integers]:

@@ -20,12 +20,11 @@ import numpy as np
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.state import Search, State
 from privacyfunnel.optimiser.program.supports import candidates
+from privacyfunnel.optimiser.program.tolerances import GONE
 from privacyfunnel.optimiser.two_secrets.low_and_high import Sides, pencils
 from privacyfunnel.optimiser.two_secrets.staircase import least_over_partners, staircase
 from privacyfunnel.typing import Integers, Vector
 
-LEFT = 1e-13
-"""A smaller share of a value than this is no longer there."""
 PAIR_VALUES = 10_000
 """With more candidates than this, the best mixture is written down in closed form instead of listing them."""
 BISECTIONS = 200
@@ -100,7 +99,7 @@ class _Mixture:
         taken = np.bincount(self.i, self.mass_i, sides.n) + np.bincount(self.j, self.mass_j, sides.n)
         inside = np.arange(sides.n_low, sides.n - sides.n_high)
         left = (sides.p - taken)[inside]
-        single = inside[left > LEFT * sides.p[inside]]
+        single = inside[left > GONE * sides.p[inside]]
         pairs = Columns(
             sides.order[np.stack([self.i, self.j], axis=1)[used]],
             np.stack([self.mass_i[used] / q, self.mass_j[used] / q], axis=1),
