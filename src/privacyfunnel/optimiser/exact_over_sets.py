@@ -21,14 +21,14 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.exact_columns import ExactColumns, Part
-from privacyfunnel.optimiser.faithful.by_tables import HARDLY, MOST_CELLS, WHOLE_SEARCH, TablePlan, tables_of
+from privacyfunnel.optimiser.faithful.by_tables import HARDLY, MOST_CELLS, TablePlan, tables_of
 from privacyfunnel.optimiser.faithful.plan_rounding import restricted
 from privacyfunnel.optimiser.faithful.search import Standing, generate
 from privacyfunnel.optimiser.faithful.task import EPSILON_SHARES, MIXES, Faithful, Task
 from privacyfunnel.optimiser.mixing import Mixing, Problem
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
-from privacyfunnel.optimiser.program.state import State, before_rounding, despite_trouble
+from privacyfunnel.optimiser.program.state import FOR_THE_COUNTS, WHOLE_SEARCH, State, before_rounding, despite_trouble
 from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.rounding_over_set import CENTRE_SHARES
@@ -41,9 +41,6 @@ from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
 from privacyfunnel.protocols.protocol import Protocol, information_kept
 from privacyfunnel.typing import Integers, Vector
-
-FOR_THE_COUNTS = 0.25
-"""Share of the time for the best protocol on the counts alone: its bounds hold over a set as well."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,15 @@ from privacyfunnel.optimiser.follow_up import follow_up
 from privacyfunnel.optimiser.mixing import Mixing, Problem
 from privacyfunnel.optimiser.program.exact_protocol import SHARES, exact_protocol, protocol_of, with_room
 from privacyfunnel.optimiser.program.polytope import Columns
-from privacyfunnel.optimiser.program.state import Progress, State, before_rounding, despite_trouble, interruptible
+from privacyfunnel.optimiser.program.state import (
+    FOR_THE_COUNTS,
+    WHOLE_SEARCH,
+    Progress,
+    State,
+    before_rounding,
+    despite_trouble,
+    interruptible,
+)
 from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP, ForReaders, sharpened
 from privacyfunnel.optimiser.robust.rounding_over_set import exact_over
@@ -30,14 +38,12 @@ from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.optimiser.robust.table_rounding import exact_by_tables
 from privacyfunnel.optimiser.robust.table_search import search_tables
 from privacyfunnel.optimiser.several_priors import optimise_for_each
-from privacyfunnel.optimiser.splitting.search import can_split, is_short, split_first, split_search
+from privacyfunnel.optimiser.splitting.search import can_split, split_first, split_search
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 from privacyfunnel.typing import Integers
 
-FOR_THE_COUNTS, COUNTS_SHARE = 30.0, 0.25
-"""Seconds, and share of the time, for the promise on the counts alone, whose bound holds over a set as well."""
 GAPS: dict[Objective, float] = {"information": 1e-6, "faithful": 1e-3}
 """What may be left to the best: nats that nobody would miss, and one cell of a thousand, as costly to prove."""
 
@@ -250,7 +256,7 @@ class _Task:
         split = None if start is not None else split_first(joint, notion, self.time_limit, self.interrupted)
         problem = Problem.of(joint, notion, self.share)
         search = Mixing(problem, self.gap, self.time_limit, self.progress, self.interrupted, self.started)
-        found = search.solved(split[1] if split is not None and is_short(self.time_limit) else start)
+        found = search.solved(start if split is None else split[1])
         self.stopped = found.stopped
         granted, columns, q = problem.granted, found.columns, found.q
         protocol = exact_protocol(joint, granted, columns, q, found.upper_bound, notion, found.how)
@@ -292,7 +298,7 @@ def _for_the_counts(joint: Joint, notion: Robust, gap: float, time_limit: float 
     """For a promise of several clauses: the best protocol for the counts, which are in every set."""
     if notion.simple:
         return None
-    seconds = FOR_THE_COUNTS if time_limit is None else min(FOR_THE_COUNTS, COUNTS_SHARE * time_limit)
+    seconds = FOR_THE_COUNTS * (WHOLE_SEARCH if time_limit is None else time_limit)
     return search(joint, notion.promise, gap=gap, time_limit=seconds, progress=None)
 
 

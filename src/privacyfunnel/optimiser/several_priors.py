@@ -18,7 +18,7 @@ from privacyfunnel.optimiser.generation.search import generate
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.exact_protocol import SHARES
 from privacyfunnel.optimiser.program.finishing import finished
-from privacyfunnel.optimiser.program.listing import list_vertices
+from privacyfunnel.optimiser.program.listing import LIST_VERTICES, list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope, placed, together
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
@@ -29,9 +29,6 @@ from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
 from privacyfunnel.typing import Integers, Vector
-
-LIST_VERTICES = 300_000
-"""Up to this many candidates, all vertices are listed."""
 
 
 def optimise_for_each(

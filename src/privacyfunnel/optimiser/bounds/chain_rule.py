@@ -29,34 +29,19 @@ RANDOM_STARTS = 30
 """Masses of cells are few numbers, so a search is quick; what all of them miss costs a failed proof, which is slow."""
 PART = 1 / 4
 """Of the gap, to which each of the two smaller problems is solved: what both leave open adds up to half of it."""
-FIRST_LOOK = 0.4
-"""The share of the time in which all views are tried."""
-BEST = 2
-"""So many views share the rest."""
 
 
 def bound_by_chains(polytope: Polytope, views: list[View], state: State, seconds: float) -> None:
-    """Lower the bound of `state` to the least that one view's chain gives.
-
-    Every view gets some of the time; those with the least bounds share the rest.
-    """
+    """Lower the bound of `state` to the least that one view's chain gives; all share the time."""
     polytope = Polytope(essential(polytope.G), polytope.p_x)
     end = ticks() + seconds
     chains = [view.cell for view in views if 1 < view.n_cells < polytope.n_x]
-    for finalists in (len(chains), BEST):
-        last = finalists <= BEST
-        until = end if last else ticks() + FIRST_LOOK * seconds
-        bounds = []
-        for place, cell in enumerate(chains[:finalists]):
-            now = ticks()
-            if state.stopped() or state.closed() or now >= until:
-                return
-            bounds.append(_chain(polytope, cell, state, (until - now) / (min(finalists, len(chains)) - place)))
-            state.lower(bounds[-1])
-            state.report()
-        if last:
+    for place, cell in enumerate(chains):
+        now = ticks()
+        if state.stopped() or state.closed() or now >= end:
             return
-        chains = [chains[i] for i in np.argsort(bounds)]
+        state.lower(_chain(polytope, cell, state, (end - now) / (len(chains) - place)))
+        state.report()
 
 
 def _chain(polytope: Polytope, cell: Integers, state: State, seconds: float) -> float:

@@ -19,30 +19,20 @@ RELAXED_GAP = 2e-3
 """Nats to which a relaxed problem is solved."""
 MOST_SUPPORTS = 80_000_000
 """Choices of values to sweep through for one relaxed problem: some seconds. There are several to solve in LONGEST."""
-TRIED = 3
-"""Pencils of rows that are tried as the next one."""
 
 
 def bound_by_fewer(state: Search, pencils: list[Integers], *, seconds: float) -> None:
-    """Lower the bound to what two, three, … pencils of rows allow together, chosen greedily while that is quick.
+    """Lower the bound to what the first two, three, … pencils of rows allow together, while that is quick.
 
     `pencils` are groups of rows, the one that allows least first.
     """
     until = ticks() + min(LONGEST, seconds)
-    chosen, rest = pencils[:1], pencils[1:]
-    while chosen and rest:
-        allowed = []
-        for pencil in rest[:TRIED]:
-            bound = _allowed(state, np.concatenate([*chosen, pencil]), len(chosen) + 2, until - ticks())
-            if bound is None:
-                break
-            allowed.append(bound)
-        if not allowed:
+    for count in range(2, len(pencils) + 1):
+        bound = _allowed(state, np.concatenate(pencils[:count]), count + 1, until - ticks())
+        if bound is None:
             return
-        best = int(np.argmin(allowed))
-        state.lower(allowed[best])
+        state.lower(bound)
         state.report()
-        chosen, rest = [*chosen, rest[best]], [*rest[:best], *rest[best + 1 :]]
 
 
 def _allowed(state: Search, rows: Integers, rank: int, seconds: float) -> float | None:

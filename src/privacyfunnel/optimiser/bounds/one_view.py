@@ -14,7 +14,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.program import supports
-from privacyfunnel.optimiser.program.listing import list_vertices
+from privacyfunnel.optimiser.program.listing import LIST_VERTICES, list_vertices
 from privacyfunnel.optimiser.program.polytope import Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Search, State
@@ -24,8 +24,6 @@ from privacyfunnel.typing import Integers
 
 CELL_GAP = 1e-7
 """Nats; well below the 1e-6 that people ask for, so that what is left open in cells does not show."""
-MOST_CANDIDATES = 100_000
-"""Cells with more candidates for vertices are not worth listing: all of them may be kept, then."""
 SHARE = 0.2
 """Of the time limit, when no further view is tried: what is left is for finding a protocol."""
 
@@ -53,7 +51,7 @@ def _kept_in(clause: Clause, x: Integers, state: State) -> float:
     rows = limits.outer_rows(cell, [view], about)
     outer = classes.outer(Polytope(rows.G, cell.p_x, rows.size, rows.terms, cell.weights))
     rank = min(cell.n_s, cell.n_x)
-    if supports.candidates(classes.polytope, rank) > MOST_CANDIDATES:
+    if supports.candidates(classes.polytope, rank) > LIST_VERTICES:
         return no_less(cell.entropy)
     inner = Search.within(classes.polytope, cell.entropy, CELL_GAP, None, None, state.interrupted, around=outer)
     try:

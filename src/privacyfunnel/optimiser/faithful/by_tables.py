@@ -19,6 +19,7 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, rounded_columns
 from privacyfunnel.optimiser.faithful.search import Plan
+from privacyfunnel.optimiser.program.state import WHOLE_SEARCH
 from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.table_programs import Cut, single_cells
@@ -31,8 +32,6 @@ HARDLY = 2.0**-32
 """The least share of p pᵀ that is mixed in."""
 FIRST_LOOK = 2.0
 """Seconds for each table, before one is chosen."""
-WHOLE_SEARCH = 40.0
-"""Seconds for the one, where nobody set a limit: over a set, searches seldom come to an end by themselves."""
 
 
 @dataclass(frozen=True, eq=False)

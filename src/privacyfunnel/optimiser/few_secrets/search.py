@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from math import comb
@@ -31,8 +32,6 @@ COARSE_GAP = 1e-4
 """Nats: the prices of a coarser problem are a start, and carrying them over spoils finer digits."""
 OF_THE_GAP = 0.1
 """Posteriors that undercut their price by less than this share of the gap are not worth a round."""
-ANY = 1e300
-"""A threshold that all posteriors are below: a sweep for them ends when some are known for many values."""
 BOUND_EVERY = 16
 """Rounds after which a bound is sought, where sweeps are long, although posteriors that improve are still found."""
 STEADINESS = 0.7
@@ -71,7 +70,7 @@ def _generate(state: Search, faces: Faces, around: Faces | None, master: Master,
     worth = -max(IMPROVES, OF_THE_GAP * state.gap)
     if sweep.quick:
         return generate_nearby(state, sweep, surely, master, y, worth)
-    new, _ = sweep.under(y, ANY if sweep.long else np.inf, state.stopped)
+    new, _ = sweep.under(y, sys.float_info.max if sweep.long else np.inf, state.stopped)
     steady = y
     rounds = complete = 0
     while not state.stopped() and not state.closed():

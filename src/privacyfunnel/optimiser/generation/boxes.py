@@ -18,7 +18,7 @@ from privacyfunnel.numeric.compiled import compiled
 from privacyfunnel.numeric.weighted import reached
 from privacyfunnel.optimiser.generation.box_simplex import reduced_costs
 from privacyfunnel.optimiser.generation.tableau import Tableau, add_worst, begin, drop_idle, overstepped, solve
-from privacyfunnel.optimiser.program.tolerances import FEASIBLE, LARGE, OVERSTEPS
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE, LARGE, LOST_DIGITS, OVERSTEPS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 TOWARDS = 0.65
@@ -34,8 +34,6 @@ SMALL = 1e-7
 """What a posterior found by the way may overstep: it will be polished."""
 BOX_MARGIN = 1e-12
 """Boxes are left this much larger than arithmetic says."""
-LOST_DIGITS = 1e-13
-"""What rounding may cost a bound, relative to the prices it is made of: sums over hundreds of rows and values."""
 
 
 @compiled(reorder_sums=True)

@@ -19,10 +19,6 @@ from privacyfunnel.optimiser.generation.pricing import Programs, descend, distin
 from privacyfunnel.optimiser.program.tolerances import MEMORY, MOST_FOUND
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-FEWEST_BOXES = 16
-"""There is place for so many, however large a box is."""
-MOST_BOXES = 1_000_000
-"""The arrays hold so many at most, however small boxes are; when they are full, the bound so far is the answer."""
 ENTRIES_BETWEEN_LOOKS = 2_000_000
 """Entries of tableaux gone through before looking at the clock: some tenths of a second."""
 BOXES_BETWEEN_LOOKS = 1_000
@@ -77,7 +73,7 @@ class Tree:
 
     def __init__(self, rows: RowBounds, y: Vector, upper: Vector, gap: float) -> None:
         n = len(upper)
-        capacity = min(MOST_BOXES, max(FEWEST_BOXES, MEMORY // (16 * n)))
+        capacity = MEMORY // (16 * n)
         self._rows, self._y, self._gap = rows, y, gap
         self._boxes, self._heap = Boxes.empty(capacity, n), np.arange(capacity)
         self.step = min(BOXES_BETWEEN_LOOKS, max(1, ENTRIES_BETWEEN_LOOKS // rows.A.size))

@@ -30,22 +30,18 @@ STAGE_SHARE = 5e-4
 """Of H(X), what the first stage may lower prices by."""
 GROWS = 1.15
 """By this factor each stage may cost more than the one before: the last one 25 times as much as the first."""
-GROWS_FAST = 1.25
-"""The same for the first proof, which has little time, and after one that did not come to an end in its time."""
+MOST = 1_000
+"""Open boxes, those with the least bounds, that a stage asks for their points, and no more than it has cut."""
 STAGES = 24
 """In the time there is for a proof."""
 TOLERANCE_SHARE = 1e-3
 """Of H(X): boxes whose least r(v) is above minus this are done with."""
 MOST_LOWERED = 2.0
 """Nats: a value whose price is this much lower is in no posterior that pays."""
-FEWEST, MOST = 50, 1_000
-"""Open boxes, those with the least bounds, that a stage asks for their points."""
-OF_CUTS = 0.25
-"""So many of them for each box that the stage has cut, where that is between the two: asking takes about as long."""
 SHARES = (0.05, 0.2, 1.0)
 """Of the time that is left, for one proof after the other: each has more time than the one before."""
 FINER = 3.0
-"""After a proof that took less than half of its time, allowances grow slowly again, or are this many times smaller."""
+"""After a proof that took less than half of its time, allowances are this many times smaller."""
 TIE = 1e-2
 """What a nat of p·κ counts against a nat of δ within the allowance: little, so that nothing is lowered in vain."""
 
@@ -64,7 +60,6 @@ class LoweredPrices:
     """Is told of prices, and what r(v) is at least at them."""
     stopped: Callable[[], bool]
     shares: list[float] = field(default_factory=lambda: list(SHARES))
-    grows: float = GROWS_FAST
 
     def prove(self, y: Vector, seconds: float) -> Matrix:
         """Prove what can be proven at prices below y; posteriors that were met and would improve the mixture."""
@@ -77,13 +72,8 @@ class LoweredPrices:
             improving = polished(self.oracle, prices, tree, tolerance)
             if len(improving) or self.stopped():
                 return improving
-            closed, first = tree.bound >= -tolerance, len(self.shares) == len(SHARES)
-            early = closed and ticks() - begun < there_is / 2
-            if not closed:
-                self.grows = GROWS_FAST
-            elif self.grows == GROWS_FAST and (first or early):
-                self.grows = GROWS
-            elif early:
+            early = tree.bound >= -tolerance and ticks() - begun < there_is / 2
+            if early:
                 self.scale /= FINER
             if len(self.shares) > 1:
                 self.shares.pop(0)
@@ -104,10 +94,9 @@ class LoweredPrices:
             if not is_open or stopped() or (stage == 1 and tree.n_found):
                 break
             if stage < STAGES:
-                asked = int(min(MOST, max(FEWEST, OF_CUTS * (tree.cut - before))))
-                less = _lift(tree, asked, p_x, allowance)
+                less = _lift(tree, min(MOST, tree.cut - before), p_x, allowance)
                 tree.lower(less)
-                y, allowance = y - less, self.grows * allowance
+                y, allowance = y - less, GROWS * allowance
         return y
 
 

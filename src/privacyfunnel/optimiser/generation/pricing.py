@@ -27,8 +27,6 @@ WORTH_FINDING = 1 / 4
 """Of the gap: a posterior that undercuts its price by less is not looked for. A proof ends at the whole gap."""
 WORTH_ADDING = 1 / 8
 """Of the gap: what must be left of that when a posterior has been drawn into Δ."""
-SHARED_FROM = 20_000
-"""Entries of G from which on searches are shared among the cores: threads cost more than they bring below."""
 
 COMPILED_TO = 50_000
 """Entries of A up to which descents are compiled; beyond, sparse programs are quicker."""
@@ -126,7 +124,7 @@ class Oracle:
     def team(self) -> list[Oracle]:
         """This oracle and others like it, one for each core, where programs are large enough to share them out."""
         if not self._team:
-            helpers = cores() - 1 if self.G.size >= SHARED_FROM else 0
+            helpers = cores() - 1 if self.G.size >= COMPILED_TO else 0
             self._team = [self, *(Oracle(self._polytope) for _ in range(helpers))]
         return self._team
 

@@ -31,10 +31,6 @@ USED_STARTS = 64
 """Searches that start near posteriors in use, where better ones are likely; each takes some linear programs."""
 SCATTERED = 400
 """Searches before a proof, at most: a proof that fails takes longer than all of them."""
-SCATTERED_EACH = 10
-"""And at most so many for each value: small problems have few vertices."""
-MORE_SMALL = 4
-"""Times as many where programs are small: they take no time."""
 SCATTER = (0.03, 0.1, 0.3, 1.0)
 """Dirichlet parameters, as many points for each: from nearly single values to all mixtures alike."""
 FIRST_EFFORT = 100
@@ -47,8 +43,6 @@ SHARE = 0.25
 
 OTHERWISE = 0.75
 """Of the time that is left then, what it may take."""
-LOWERED = 0.95
-"""Of the time that is left then, for proofs at lowered prices, which may find posteriors to go on with."""
 LOWERED_TO = 200_000
 """Entries of rows up to which these are tried: boxes take milliseconds then."""
 
@@ -104,10 +98,7 @@ def generate(state: Search, first: Columns | None, otherwise: Otherwise | None =
                 better, proofs.largest = extremes(around)
             else:
                 y = master.central_prices()
-                times, most = MORE_SMALL if oracle.small else 1, min(SCATTERED, SCATTERED_EACH * polytope.n_x)
-                anywhere = _scattered(
-                    rng, polytope.n_x, times * most // len(SCATTER)
-                )  # cheaper than a proof that fails
+                anywhere = _scattered(rng, polytope.n_x, SCATTERED // len(SCATTER))  # cheaper than a proof that fails
                 for half in np.array_split(anywhere, 2):  # what the first one finds changes prices
                     if not len(better):
                         better = local_search(oracle, y, half, state.gap / 2, state.stopped)
@@ -175,7 +166,7 @@ class Proofs:
                 self.lowered = LoweredPrices(
                     self.around, self._largest(), state.p_x, state.entropy, self._proven, self._ended
                 )
-            return self.lowered.prove(y, LOWERED * state.left())
+            return self.lowered.prove(y, state.left())
         if self.otherwise is not None:
             self.otherwise(seconds=OTHERWISE * state.left())
             self.otherwise = None

@@ -8,6 +8,7 @@ room. The loss is of the order of 2⁻³² nats per output.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.tolerances import GONE
+from privacyfunnel.optimiser.program.tolerances import AT_ONCE, GONE
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 STRETCHES = 4096
 """Neighbours and slightly shrunken copies of a row that are tried when its plain rounding misses the promise."""
 REACHES = (1, 8, 64)
-"""Units by which the entries of a row may be moved, nearer places first."""
+"""Units by which the entries of a row may be moved, nearer places first; rows whose tight rows are almost parallel
+would otherwise be blown up."""
 SLACKS = tuple(2e-16 * 16.0**k for k in range(12))
 """How far inside the rows a channel is rounded, until it passes the exact check: at first about the last digit of a
 float64, which is enough where rows are rounded no worse than that. If 0.004 fails, it is not slack that is missing."""
@@ -38,14 +40,8 @@ HALF_A_UNIT = 0.51
 """What rounding may move an entry by, and a little more against errors of float64."""
 SOLVABLE = 1e-12
 """A smaller residual means that no step leads away from all tight rows."""
-NEARBY = 64
-"""Units that an entry may be moved; a row whose tight rows are nearly parallel would otherwise be blown up."""
-RAISED = 2.0 ** np.arange(7)
-"""Units added to all entries, the fewest first, up to NEARBY, which was enough for whole cells from ε = 0.1 to 6."""
 PASSES = 12
 """Each gives the sink the room it lacked; rows that were rounded anew may take a little of it again."""
-AT_ONCE = 400_000
-"""Numbers held at once while many rows are rounded."""
 NARROW_ROW = 16
 """Rows of at most this many values are rounded many at once, and quickly also with care."""
 FORGIVEN = 0.25
@@ -173,7 +169,7 @@ def _round_row(A: Matrix, support: Integers, target: Vector, p_x: Vector) -> _Ro
         moved = move(a, target)
         if moved is not None:
             return _Row(support, moved)
-    shrink = max(SHRINK, min(MOST_SHRINK, NEARBY / max(1.0, target.max())))
+    shrink = max(SHRINK, min(MOST_SHRINK, REACHES[-1] / max(1.0, target.max())))
     copies = _first_kept(a, np.rint(target * (1 - shrink * np.arange(STRETCHES)[:, None] / STRETCHES)))
     if copies is not None:
         return _Row(support, copies)
@@ -199,7 +195,7 @@ def _by_trial(a: Matrix, target: Vector) -> Integers | None:
 
 def _by_raising(a: Matrix, target: Vector) -> Integers | None:
     """The row with the same added to every entry. A constant row has room, so this is quick where cells are whole."""
-    return _first_kept(a, np.floor(target) + RAISED[:, None])
+    return _first_kept(a, np.floor(target) + 2.0 ** np.arange(1 + math.log2(REACHES[-1]))[:, None])
 
 
 def _by_step(a: Matrix, target: Vector) -> Integers | None:
@@ -207,7 +203,7 @@ def _by_step(a: Matrix, target: Vector) -> Integers | None:
     inward = _inward(a, target)
     for step in INWARD:
         moved = np.floor(target + step * inward).clip(0)
-        if np.abs(moved - target).max() <= NEARBY and _keeps(a, moved):
+        if np.abs(moved - target).max() <= REACHES[-1] and _keeps(a, moved):
             return moved.astype(np.int64)
     return None
 

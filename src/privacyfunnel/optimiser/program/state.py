@@ -32,6 +32,10 @@ FINEST_GAP = 1e-10
 """Nats: what a search aims for at the finest. Bounds allow for rounding errors, and a finer gap would never close."""
 WORTH_PROVING = 1.0
 """Of the gap: a bound that would fall by less is not proven, unless that ends the search."""
+WHOLE_SEARCH = 40.0
+"""Seconds over a set, where nobody set a limit: such searches seldom come to an end by themselves."""
+FOR_THE_COUNTS = 0.25
+"""Share of the time for the best protocol on the counts alone: its bounds hold over a set as well."""
 UNHURRIED = 240.0
 """Seconds that are taken to be left where nobody set a limit."""
 

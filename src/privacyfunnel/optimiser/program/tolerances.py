@@ -40,3 +40,5 @@ same everywhere."""
 SHARPNESS = 0.3
 """Random posteriors to search from are Dirichlet with this parameter: below 1, some values have most of the mass, as in
 a vertex."""
+LOST_DIGITS = 1e-13
+"""What rounding may cost a bound, relative to the prices it is made of: sums over hundreds of rows and values."""

@@ -38,8 +38,6 @@ LOWEST, HIGHEST = 1e-3, 0.9
 """By how much a cap is lowered, at most and at least."""
 SUMS_TO_ONE = 1e-6
 """A solution whose sum is farther from 1 paid for overstepping it: no posterior."""
-FEWEST_NODES = 4
-"""For each value: one to begin with, one more at every cut of a cap, and some to spare."""
 
 
 class Problem(NamedTuple):
@@ -84,7 +82,7 @@ class Spikes:
 
     def __init__(self, p: Vector, y: Vector, most: Vector, K: Matrix, M: NDArray[np.float64], gap: float) -> None:
         n = len(p)
-        capacity = max(FEWEST_NODES * n, MEMORY // (24 * MOST_SPIKES))
+        capacity = MEMORY // (24 * MOST_SPIKES)
         self._problem = Problem(p, -np.log(p) - y, most, K, M, gap)
         nodes = self._nodes = Nodes(
             ids=np.zeros((capacity, MOST_SPIKES), dtype=np.int64),

@@ -18,7 +18,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.optimiser.program import supports
-from privacyfunnel.optimiser.program.listing import list_vertices
+from privacyfunnel.optimiser.program.listing import LIST_VERTICES, list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.state import Search, State
 from privacyfunnel.optimiser.robust.region import Leeway
@@ -26,8 +26,6 @@ from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, OuterRows, ha
 from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix, Vector
 
-MOST_CANDIDATES = 2_500_000
-"""Up to this many candidates, vertices are listed."""
 PRIORS = 24
 """Corners of the set of P(S) that are looked for."""
 SAME_DIGITS = 15
@@ -45,7 +43,7 @@ def listed_inside(part: Possible, limits: Limits, p_x: Vector) -> Columns | None
         rows += [apart * upper[s] - lower[t] for s in secrets for t in secrets if s != t]
     polytope = Polytope(_scaled(np.array(rows), p_x), p_x)
     for rank in range(min(len(lower), len(p_x)), 0, -1):
-        if supports.candidates(polytope, rank) <= MOST_CANDIDATES:
+        if supports.candidates(polytope, rank) <= LIST_VERTICES:
             return supports.vertices(polytope, rank)
     return None
 
@@ -66,14 +64,14 @@ def bound_by_revealing(joint: Joint, part: Possible, limits: Limits, state: Stat
     P = Leeway(part.given).extreme(joint.p_x_given_s / joint.p_x, 1).at[0]
     everything = _necessary(limits, P, priors_of(part), range(joint.n_s), joint.p_x)
     rank = min(joint.n_s, joint.n_x)
-    if supports.candidates(everything, rank) <= MOST_CANDIDATES:
+    if supports.candidates(everything, rank) <= LIST_VERTICES:
         _bound(everything, rank, state)
         return
     # Too many secrets to list: the promise about one of them alone is a bound as well, with two vectors.
     middle = _middle(part)
     for s in range(joint.n_s):
         alone = _necessary(limits, P, middle[None], [s], joint.p_x)
-        if supports.candidates(alone, 2) <= MOST_CANDIDATES:
+        if supports.candidates(alone, 2) <= LIST_VERTICES:
             _bound(alone, 2, state)
 
 

@@ -20,8 +20,6 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 RANDOM_STARTS = 8
 """Searches of a round that start anywhere, beside one for every posterior in use: for what is unlike them all."""
-OWN_SHARE, OTHER_SHARE, MIDDLE_SHARE = 0.4, 0.3, 0.3
-"""Searches start from a posterior in use mixed with another one and with p_x: better ones are like both."""
 ALONE = 0.5
 """At first they start from a single value mixed with p_x."""
 WIDE_TRIES = 3
@@ -159,13 +157,13 @@ class NestedSearch:
 
     def _starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()
-        mixed = OWN_SHARE * used + OTHER_SHARE * used[rng.permutation(len(used))] + MIDDLE_SHARE * p
+        mixed = (used + used[rng.permutation(len(used))] + p) / 3
         return np.vstack([mixed, rng.dirichlet(np.full(len(p), SHARPNESS), size=RANDOM_STARTS)])
 
     def _wide_starts(self) -> Matrix:
         p, rng, used = self._conditions.p, self._rng, self._used()
-        pairs = [OWN_SHARE * used + OTHER_SHARE * used[rng.permutation(len(used))] + MIDDLE_SHARE * p for _ in range(3)]
-        return np.vstack([self._alone(), (OWN_SHARE + OTHER_SHARE) * used + MIDDLE_SHARE * p, *pairs])
+        pairs = [(used + used[rng.permutation(len(used))] + p) / 3 for _ in range(3)]
+        return np.vstack([self._alone(), (2 * used + p) / 3, *pairs])
 
 
 def _first_prices(joint: Joint, region: Region, state: State) -> Vector:

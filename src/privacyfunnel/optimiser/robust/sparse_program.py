@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privacyfunnel.optimiser.program.tolerances import LOST_DIGITS
 from privacyfunnel.typing import Integers, Vector
-
-ROUNDINGS = 1e-13
-"""Relative error of a sum in float64 and of the numbers that go into it, with room."""
 
 
 class SparseProgram:
@@ -81,10 +79,10 @@ class SparseProgram:
         lower, upper, gain = self.box()
         paid = np.bincount(column, weights=value * prices[row], minlength=self.n_columns)
         size = np.bincount(column, weights=np.abs(value * prices[row]), minlength=self.n_columns)
-        left, doubt = gain - paid, ROUNDINGS * (np.abs(gain) + size)
+        left, doubt = gain - paid, LOST_DIGITS * (np.abs(gain) + size)
         most = np.max([_at(left + sign * doubt, end) for sign in (-1, 1) for end in (lower, upper)], axis=0)
         total = np.concatenate([_at(prices, reached), most])
-        return float(total.sum() + ROUNDINGS * np.abs(total).sum())
+        return float(total.sum() + LOST_DIGITS * np.abs(total).sum())
 
     def _gathered(self) -> tuple[Integers, Integers, Vector]:
         row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))

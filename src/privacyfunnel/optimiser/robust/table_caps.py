@@ -20,7 +20,8 @@ import numpy as np
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.lp import LinearProgram
-from privacyfunnel.optimiser.robust.sparse_program import ROUNDINGS, SparseProgram
+from privacyfunnel.optimiser.program.tolerances import LOST_DIGITS
+from privacyfunnel.optimiser.robust.sparse_program import SparseProgram
 from privacyfunnel.optimiser.robust.table_cells import Cells
 from privacyfunnel.typing import Integers, Vector
 
@@ -41,7 +42,7 @@ class Caps:
     def information(self) -> float:
         """At most so much is kept by rows that are no larger: I(X;Y) = Σ p[x] E[w ln w] ≤ Σ p[x] ln W[x]."""
         terms = self.cells.p * np.log(self.values[self.cells.single])
-        return float(terms.sum() + ROUNDINGS * np.abs(terms).sum())
+        return float(terms.sum() + LOST_DIGITS * np.abs(terms).sum())
 
     def lower(self, some: Iterable[int], stopped: Callable[[], bool]) -> None:
         """Lower the caps of some cells, one linear program each."""
@@ -73,7 +74,7 @@ class Caps:
             _, other = self._inside(np.abs(prices[least]), 1 - s)
             left -= share * (own - factor * other)
             size += share * (own + factor * other)
-        return float(((left + ROUNDINGS * size) / self.cells.p).max())
+        return float(((left + LOST_DIGITS * size) / self.cells.p).max())
 
     def _inside(self, prices: Vector, s: int) -> tuple[float, Vector]:
         """The sum of prices, and a distribution of P(X|s) in the set that is like them."""

@@ -48,18 +48,12 @@ ENOUGH = 20
 """If compiled searches of one table alone find so many, linear programs can wait until they find fewer."""
 WORTHWHILE = 2e-3
 """Nats that a round must gain to be followed by another."""
-FEW, PATIENTLY = 500, 1e-4
-"""With so few values, rounds of all tables together take little, and may gain less."""
-PATIENCE = 2
-"""Rounds in a row that may gain less where one table is alone."""
 WORTH = 1e-5
 """Nats by which a posterior must undercut its price."""
 SEARCHING = 0.6
 """Of the time there is; the rest is for the bound."""
 QUICKLY_MIXED = 1_000
 """Cells of a table whose rows are still mixed when time is up; of more, that may take a minute."""
-OWN_SHARE, OTHER_SHARE, MIDDLE_SHARE = 0.4, 0.3, 0.3
-"""Searches start from a posterior in use mixed with another one and with p: better ones are like both."""
 
 
 @dataclass(eq=False)
@@ -122,7 +116,7 @@ class _Workplace:
         some = self.used[rng.permutation(len(self.used))[: count // 2]]
         other = self.used[rng.integers(len(self.used), size=len(some))]
         anywhere = rng.dirichlet(np.full(len(p), SHARPNESS), size=count - len(some))
-        return np.vstack([OWN_SHARE * some + OTHER_SHARE * other + MIDDLE_SHARE * p, anywhere])
+        return np.vstack([(some + other + p) / 3, anywhere])
 
 
 def _single_cells(cut: Cut, demands: list[Demand]) -> Conditions | None:
@@ -154,15 +148,15 @@ class TableSearch:
         p, stopped = place.cut.p, self.state.stopped
         own = Master(p)
         own.add(Columns.from_dense(place.first(stopped)))
-        before, enough, idle = np.inf, float(ENOUGH), 0
+        before, enough = np.inf, float(ENOUGH)
         for _ in range(MOST_ROUNDS):
             q, y, _ = own.solve()
             place.used = own.columns.take(np.flatnonzero(q > 0)).dense(len(p))
             value = float(y @ p)
-            if value > before - WORTHWHILE:
-                idle, enough = idle + math.isinf(enough), math.inf
-            if stopped() or idle == PATIENCE:
+            idle = value > before - WORTHWHILE
+            if stopped() or (idle and math.isinf(enough)):
                 break
+            enough = math.inf if idle else enough
             better = place.better(y, self._rng, stopped, enough)
             if not len(better) and math.isinf(enough):
                 break
@@ -176,7 +170,6 @@ class TableSearch:
 
     def together(self) -> None:
         """All tables compete, until hardly anything is gained."""
-        worthwhile = PATIENTLY if len(self.p_x) <= FEW else WORTHWHILE
         for _ in range(MOST_ROUNDS):
             before, state = self.state.utility, self.state
             y = self._master.solve()[1]
@@ -188,7 +181,7 @@ class TableSearch:
                     place.used = distinct(np.concatenate([better, place.used]))[: 2 * QUICK_STARTS]
                     self._offer(place, better)
             self._keep()
-            if state.utility < before + worthwhile:
+            if state.utility < before + WORTHWHILE:
                 break
 
     def all_found(self) -> Columns:

@@ -58,20 +58,14 @@ LEFT = 0.45
 """Of the time that is left, what a round may take, if it takes as long as the last one: master programs grow."""
 LEAST_ROUND = 0.1
 """Of the values whose turn it is, what a round is worth that has no time for all of them."""
-LAST_SECONDS, LAST_SHARE = 3.0, 0.1
-"""For a linear program, or to mix what was found, at least; and of the time limit, as all hangs on that."""
-COVER_SECONDS = 1.0
-"""For a program that sets a rest apart, at least: it takes a hundredth of a second, or very long."""
+LAST_SECONDS = 3.0
+"""For a linear program, or to mix what was found, at least."""
 FIRST, MORE = 400, 2
 """Values that are mixed at first, the heaviest, and times as many from stage to stage."""
-NEARLY = 0.8
-"""A stage with more than this share of the values has them all."""
 STAGE_SHARE = 0.35
 """Of the time that is left, what a stage may take, unless it is the last."""
 STAGE_LITTLE = 1e-3
 """Of H(X): a stage in which a round gains less has done its part."""
-WIDEST_SOON = 80
-"""Values among which supports are sought in stages before the last one, around values that lack posteriors."""
 
 
 @dataclass(eq=False)
@@ -133,10 +127,10 @@ class Remixing:
         return pieces
 
     def _or_all(self, most: int) -> int:
-        return most if most < NEARLY * len(self.p_x) else len(self.p_x)
+        return min(most, len(self.p_x))
 
     def _part(self, outside: Flags) -> Part:
-        return self._covering.part(outside, min(LAST_SECONDS, max(COVER_SECONDS, LEFT * self.state.left())))
+        return self._covering.part(outside, LAST_SECONDS)
 
     def _generate(self, part: Part, master: Master, *, last: bool) -> None:
         """Find posteriors of a part."""
@@ -175,7 +169,7 @@ class Remixing:
                 q, y, _ = master.solve()
             gain, whole = before - float(y @ part.v), (ticks() - began) / share
             vain, in_time = turns.in_vain(master.lent > 0), WIDER**2 * whole <= LEFT * (self.state.left() - until)
-            if in_time and _widen(sizes, vain, WIDEST if last else WIDEST_SOON):
+            if in_time and _widen(sizes, vain, WIDEST):
                 continue
             if gain >= (LITTLE if last else STAGE_LITTLE) * self.entropy or average >= STAGE_LITTLE:
                 continue
@@ -192,7 +186,7 @@ class Remixing:
         """The best mixture of what is known and of a rest, which holds the values `outside` whole."""
         if not part.rest.any() and not master.lent.any():
             return part.pieces(*master.mixture())  # all values have posteriors, so nothing need be left
-        seconds = max(LAST_SECONDS, self.state.left(), LAST_SHARE * (self.state.time_limit or 0.0))
+        seconds = max(LAST_SECONDS, self.state.left())
         return self._resting.mixed(outside, self._known, seconds)
 
     def _master(self, part: Part) -> Master:

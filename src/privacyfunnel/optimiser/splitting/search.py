@@ -35,9 +35,6 @@ FIRST_FROM = 100
 """Values of X from which on a search among all of them keeps no less than splitting finds."""
 FIRST_SHARE, FIRST_SECONDS = 0.4, 4.0
 """Of the time limit, and seconds at most, for that."""
-SHORT = 30.0
-"""Seconds: such a search also begins with these posteriors. With more time it finds its own: on Adult sex × race ×
-education at ε = 0.1 the gap after a minute was 1.6% of H(X) so, and 1.8% otherwise."""
 MARGIN = 5e-4
 """Nats by which the search stays inside of every limit: more than rounding to multiples of 2⁻³² moves a small entry."""
 MOST_MARGIN = 0.1
@@ -46,8 +43,6 @@ BOUND_SHARE = 0.15
 """Of the time limit, for a bound from single views."""
 SPLIT_SHARE = 0.8
 """Of the time limit, when splitting ends; what follows is the bound and the proof."""
-GO_ON_SHARE = 0.9
-"""The same where the bound is known."""
 HARD = 0.5
 """A first mixture that leaves more than this in one piece: posteriors around single values are hard to find."""
 APART_SHARE, PEEL_SHARE = 0.6, 0.3
@@ -89,11 +84,6 @@ def split_first(
     return split_search(joint, notion, seconds, None, interrupted, ticks())
 
 
-def is_short(time_limit: float | None) -> bool:
-    """Whether there is little time to find posteriors otherwise."""
-    return time_limit is not None and time_limit <= SHORT
-
-
 class Splitting:
     """A search that can go on where it stopped."""
 
@@ -114,7 +104,7 @@ class Splitting:
     ) -> tuple[Protocol, Columns]:
         """A certified protocol and its posteriors; with more time than before, the search goes on from there."""
         joint, notion = self._joint, self._notion
-        limit = None if time_limit is None else (SPLIT_SHARE if self._bound is None else GO_ON_SHARE) * time_limit
+        limit = None if time_limit is None else SPLIT_SHARE * time_limit
         state = State(joint.p_x, joint.entropy, 0.0, limit, progress, interrupted, started)
         self._mix(state)
         self._pieces = no_more_than(joint.n_x, self._pieces)

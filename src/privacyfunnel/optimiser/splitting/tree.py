@@ -14,16 +14,10 @@ from privacyfunnel.typing import Vector
 
 DECIDED = 300
 """Values of a piece that are decided one by one: a program of so many takes a tenth of a second."""
-MORE = 2
-"""Times as many are decided in a piece whose split told next to nothing."""
-MOST_DECIDED = 600
-"""At most; such a program takes a second."""
 WORTH = 0.01
 """Nats that a split must tell, given the piece."""
 LEAST_SECONDS = 1.0
 """For the program of a split, however little time is left."""
-UNLIKELY = 0.02
-"""What a piece is hoped to tell at least, relative to its entropy: the last split may have been a bad one."""
 MOST_ENTRIES = 300_000
 """Values of all pieces together, as each is an entry of the channel: proving so many takes ten seconds."""
 
@@ -39,11 +33,10 @@ class _Open:
     apart: bool = field(compare=False, default=False)
 
     def otherwise(self, number: int) -> _Open | None:
-        """Another way, when this one told next to nothing: more values one by one, then all others apart."""
+        """Another way, when this one told next to nothing: all other values apart."""
         if self.decided >= len(self.piece.x) or self.apart:
             return None
-        apart = MORE * self.decided > MOST_DECIDED
-        return _Open(self.urgency / MORE, number, self.piece, DECIDED if apart else MORE * self.decided, apart)
+        return _Open(self.urgency / 2, number, self.piece, DECIDED, True)
 
 
 @dataclass(eq=False)
@@ -81,9 +74,9 @@ class Tree:
                 if len(piece.x) == 1:
                     done.append(piece)
                     continue
-                urgency = -piece.q * piece.entropy() * min(1.0, split.told + UNLIKELY)
-                decided, apart = (now.decided, now.apart) if len(piece.x) > DECIDED else (DECIDED, False)
-                heapq.heappush(heap, _Open(urgency, next(numbers), piece, decided, apart))
+                urgency = -piece.q * piece.entropy() * min(1.0, split.told)
+                apart = now.apart and len(piece.x) > DECIDED
+                heapq.heappush(heap, _Open(urgency, next(numbers), piece, DECIDED, apart))
         return done + [each.piece for each in heap]
 
     def _tell(self, more: float) -> None:
