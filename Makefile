@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check golden mutations durations search fuzz atheris coverage lint format bench walk paper docs pictures dist minimal audit clean
+.PHONY: help demo test check golden mutations durations search fuzz atheris coverage lint format bench results walk paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
@@ -123,6 +123,10 @@ $(VENV)/.bench: $(READY)
 DPMM := $(VENV)/dpmm
 bench: $(VENV)/.bench
 	FUNNEL_DPMM=$(DPMM)/bin/python $(BIN)/python -m benchmarks $(ARGS)
+
+# docs/results.md, from the records in benchmarks/results; a new one: python -m benchmarks NAME --json FILE
+results: $(READY)
+	$(BIN)/python -m tools.results
 
 # The whole way on four real tables, in the shell and in Chromium: what is slow, silent, large or said. Some hours.
 walk: $(READY)
