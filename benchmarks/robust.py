@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.bisection import bisected
 
 import privacyfunnel as pf
-from privacyfunnel.optimiser.bisection import bisected
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Where the tables are, if they are there."""

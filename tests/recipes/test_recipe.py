@@ -15,13 +15,22 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.recipes import recipe as recipes
 from privacyfunnel.recipes.beginning import beginning
 from privacyfunnel.recipes.recipe import Recipe, from_content
-from privacyfunnel.recipes.steps import RUN_SAYS, inputs, steps
+from privacyfunnel.recipes.steps import READING, inputs, steps
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import suggest
 
 PARTS = {"fit": recipes.Fit, "sanitise": recipes.Sanitise, "audit": recipes.Audit}
 PARTS |= {"report": recipes.Report, "publish": recipes.Publish}
+
+RUN_SAYS = {
+    "fit": frozenset({"table", "output", *READING, "improve", "model", "engine", "master", "force", "json"}),
+    "sanitise": frozenset({"table", "protocol", *READING, "engine", "master", "force", "json"}),
+    "audit": frozenset({"protocol", "table", *READING, "json"}),
+    "report": frozenset({"protocol", "output", "table", *READING, "force", "json"}),
+    "publish": frozenset({"released", "protocol", "output", "template", "rows", "force", "json"}),
+}
+"""Options that a part of a recipe does not have: they are said once for all, or are not for runs."""
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -33,7 +33,6 @@ from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.domain import DeclaredColumn, Domain
-from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.frequency_threshold import USUAL
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.release_note import Release
@@ -52,7 +51,6 @@ SIDE_SECONDS = 5.0
 """What somebody who watches a demo may be asked to wait; the best found until then is shown."""
 SIDE_GAP = 0.02
 """The story needs a good SRLIP protocol, not the proof that it is the best."""
-WISHES = Wishes(bins={"height": HEIGHTS, "weight": WEIGHTS})
 DOMAIN = Domain(
     schema="privacyfunnel-domain/1",
     columns=(

@@ -79,11 +79,6 @@ class Randomness:
         key = hashlib.sha256(f"privacyfunnel seed {int(seed)}".encode()).digest()[:KEY_BYTES]
         return cls(key, seed=int(seed))
 
-    @property
-    def is_secure(self) -> bool:
-        """Whether the key came from the operating system."""
-        return self.seed is None
-
     def fill(self, buffer: NDArray[Any]) -> None:
         """Overwrite a contiguous array of integers with the next bytes of the stream."""
         if buffer.dtype.kind not in "iu" or not buffer.flags.c_contiguous or not buffer.flags.writeable:

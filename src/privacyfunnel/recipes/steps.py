@@ -16,14 +16,6 @@ from privacyfunnel.recipes.recipe import PROTOCOL, PUBLISHED, REPORT, Recipe
 
 READING = ("where", "delimiter", "encoding")
 """How the table is read, by every command that reads it."""
-RUN_SAYS: Mapping[str, frozenset[str]] = {
-    "fit": frozenset({"table", "output", *READING, "improve", "model", "engine", "master", "force", "json"}),
-    "sanitise": frozenset({"table", "protocol", *READING, "engine", "master", "force", "json"}),
-    "audit": frozenset({"protocol", "table", *READING, "json"}),
-    "report": frozenset({"protocol", "output", "table", *READING, "force", "json"}),
-    "publish": frozenset({"released", "protocol", "output", "template", "rows", "force", "json"}),
-}
-"""Options that a part of a recipe does not have: they are said once for all, or are not for runs."""
 NEGATED = frozenset({"curves"})
 """Options that are on unless they are turned off."""
 

@@ -9,11 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from tests import robust_brute
+from tests.bisection import bisected
 from tests.brute import exact_lifts
 from tests.strategies import epsilons, notions, numerators
 
 import privacyfunnel as pf
-from privacyfunnel.optimiser.bisection import bisected
 from privacyfunnel.optimiser.generation.pricing import CellOracle
 from privacyfunnel.optimiser.robust.oracle import RobustOracle
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, confidence_set
