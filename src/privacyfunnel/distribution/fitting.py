@@ -28,7 +28,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 SWEEPS = 10
-"""Through all tables; after eight, tables of Adult without noise are met to a few people."""
+"""Through all tables: by then, tables without noise are met to a few people."""
 STEPS = 3
 """Of Newton's method in a table, before the next one."""
 LONGEST_STEP = 1.0

@@ -15,7 +15,7 @@ FOR_CHOICE = 0.05
 ROUNDINGS = 1e-12
 """Of ε₀, left unspent: far more than adding up its parts in float64 can be off."""
 PAIRS_EACH = 1.75
-"""Chosen pairs for each column. Measured on Adult with eight columns at ε₀ = 1: docs/wide.md."""
+"""Chosen pairs for each column: more of them have more noise each."""
 
 
 @dataclass(frozen=True)

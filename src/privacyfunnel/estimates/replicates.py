@@ -53,14 +53,12 @@ LARGEST_STEP = 4.0
 """By which a probability changes at once: shares that no distribution has must not drive any to 0."""
 SHARPLY = 0.03
 """The largest standard error, planned from the protocol and the number of rows, with which a table counts as told here.
-No table has shares below 0: with larger errors many would be cut off at 0, and what follows would lean. With 0.17, as
-of a strict promise on COMPAS, intervals held in 83% of all cases only."""
+No table has shares below 0: with larger errors many would be cut off at 0, and what follows would lean."""
 FAR = 30.0
 """Standard errors above 0 at which nothing is below it, in float64."""
 CUT_OFF = 0.1
 """Standard errors of a share of a half, in a table of as many people, that all shares below 0 may come to together, as
-planned: they are cut off at 0, and what follows leans by about as much. Half an error, of COMPAS at ε = 0.4, made
-intervals hold in 91% of all cases only."""
+planned: they are cut off at 0, and what follows leans by about as much."""
 
 T = TypeVar("T")
 Draw = Callable[[np.random.Generator], Vector]

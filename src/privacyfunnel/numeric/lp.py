@@ -164,9 +164,8 @@ def interior(
 ) -> tuple[Vector, Vector] | None:
     """Min cost·x s.t. row_lower ≤ A x ≤ row_upper, lower ≤ x ≤ upper, by an interior point: x, and prices of the rows.
 
-    `columns` are starts, rows and values of the sparse A. For programs too large to be solved to a corner: one of
-    30,000 columns (Adult, 681 values) took 0.5 s, 4.8 s by the simplex method and 5.6 s by PDLP, all from nothing. None
-    if it was stopped before it came near the optimum.
+    `columns` are starts, rows and values of the sparse A. For programs too large to be solved to a corner. None if
+    it was stopped before it came near the optimum.
     """
     starts, index, value = columns
     model = highspy.HighsLp()

@@ -41,7 +41,7 @@ USED_STARTS = 32
 BOXES = 200
 """Boxes cut before what was met in them gives rows."""
 MATRICES = 50
-"""Dense matrices of all values by all values that a search holds; of 1,500 and 3,000 values, 38 to 57 were measured."""
+"""Dense matrices of all values by all values that a search holds at most."""
 MOST_BYTES = 12 * 2**30
 """Of memory for a search: half of what a large laptop has."""
 PROVABLE = 60

@@ -12,11 +12,10 @@ from __future__ import annotations
 from privacyfunnel.promises.limits import Limits
 
 OF_LOWER = 0.85
-"""Of ln lift on the lower side, for groups: on Adult, learned attackers find 0.55 to 0.59 with this (0.52 and 0.53
-without, 0.54 to 0.77 at 0.7), for half a point of cells; at 0.7 the Dutch census kept less than nine tenths
-(docs/wide.md)."""
+"""Of ln lift on the lower side, for groups: what a noisy model has wrong then shows less to learned attackers, for half
+a point of cells."""
 OF_LOWER_IN_LISTS = 0.6
-"""The same for lists: between 0.5 and 0.7, which were measured."""
+"""The same for lists, which move a value to fewer others, so that less of the model's errors averages out."""
 
 
 def aimed_at(limits: Limits) -> Limits:

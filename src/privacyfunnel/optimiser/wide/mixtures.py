@@ -52,8 +52,7 @@ REST_INSIDE = 1e-4
 MOST_RATIO = 50.0
 """Of what is mixed in to what it is mixed into: beyond, everything does as well."""
 MOST_PARTNERS = 11
-"""Classes that are mixed in: with c secrets, c − 1 of them reach every posterior. With three at most, values that each
-tell one of seven secrets were all put into one group."""
+"""Classes that are mixed in: with c secrets, c − 1 of them reach every posterior."""
 LEAST_SHARE = 1e-6
 """Of a class: less is not worth a mixture, and goes where most of it goes."""
 
