@@ -386,7 +386,7 @@ def test_an_interrupt_ends_the_search_with_what_is_known(monkeypatch, name):
 
 
 def test_a_search_shared_among_cores_finds_posteriors_that_undercut_their_price(monkeypatch):
-    monkeypatch.setattr(pricing, "SHARED_FROM", 0)
+    monkeypatch.setattr(pricing, "COMPILED_TO", 0)
     monkeypatch.setattr(pricing, "cores", lambda: 3)
     polytope = fresh(pf.Joint(np.random.default_rng(3).random((6, 30))), pf.LIP(0.3)).polytope
     y = np.full(30, 1.5)

@@ -32,4 +32,4 @@ def test_wide_rows_at_the_border_are_raised_a_little(kind, epsilon, monkeypatch)
         full = np.zeros(joint.n_x)
         full[row.support] = row.numerators
         assert (A @ full <= 0).all()
-        assert np.abs(full - target).max() <= rounding.NEARBY
+        assert np.abs(full - target).max() <= max(rounding.REACHES)

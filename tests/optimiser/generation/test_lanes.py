@@ -88,7 +88,7 @@ def test_boxes_cover_what_they_were_cut_from():
 
 
 def test_a_full_store_of_boxes_ends_the_proof_with_the_bound_so_far(monkeypatch):
-    monkeypatch.setattr(branch, "MOST_BOXES", 100)
+    monkeypatch.setattr(branch, "MEMORY", 100 * 16 * 36)
     joint, oracle = drawn((2, 3, 3, 4), 0.5)
     y = np.full(joint.n_x, 3.0)
     tree = Tree(oracle.rows(), y, extremes(oracle)[1], 1e-3)

@@ -84,7 +84,7 @@ def test_a_cost_that_nothing_has_leaves_nothing_of_the_box(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_proofs_of_large_programs_are_never_above_a_posterior(seed):
     joint, oracle = drawn(seed, shape=(2, 4, 4, 6))
-    assert oracle.A.size > boxes.LOWERED_FROM
+    assert oracle.A.size > boxes.LARGE
     rng = np.random.default_rng(seed)
     y = rng.normal(size=joint.n_x)
     ends, values = oracle.ends(y, rng.dirichlet(np.full(joint.n_x, 0.3), 40))

@@ -9,7 +9,7 @@ import privacyfunnel as pf
 from optimiser.generation.test_lanes import drawn
 from optimiser.test_side_channels import tables
 from privacyfunnel.numeric import cores
-from privacyfunnel.optimiser.generation.boxes import BROKEN, _fill, bound_box
+from privacyfunnel.optimiser.generation.boxes import OVERSTEPS, _fill, bound_box
 from privacyfunnel.optimiser.generation.branch import LANES, Tree
 from privacyfunnel.optimiser.generation.pricing import Oracle, essential, extremes, reduced_cost
 from privacyfunnel.optimiser.generation.tableau import (
@@ -50,7 +50,7 @@ def least_in(rows, cost, lower, upper, tableau):
         prices = solve(d, low, high, np.inf, tableau)
         assert not prices[~tableau.is_in].any()
         over = overstepped(rows.starts, rows.column, rows.entry, rows.low, rows.high, tableau)
-        if add_worst(rows.starts, rows.column, rows.entry, over, BROKEN, tableau) == 0:
+        if add_worst(rows.starts, rows.column, rows.entry, over, OVERSTEPS, tableau) == 0:
             return tableau.x.copy()
     raise AssertionError("rows are added again and again")
 
@@ -122,7 +122,7 @@ def test_a_tableau_takes_no_more_rows_than_it_has_place_for():
     assert add_worst(rows.starts, rows.column, rows.entry, over, 1.5, small) == 1
     assert np.flatnonzero(small.is_in).tolist() == [0]
     over = np.where(small.is_in, 0.0, 1.0)
-    assert add_worst(rows.starts, rows.column, rows.entry, over, BROKEN, small) == FULL
+    assert add_worst(rows.starts, rows.column, rows.entry, over, OVERSTEPS, small) == FULL
     assert small.used[0] == small.is_in.sum() == 3
     take_all_out(small)
     assert small.used[0] == small.is_in.sum() == 0
