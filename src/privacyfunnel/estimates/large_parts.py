@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, dia_array, eye_array
 from scipy.sparse.linalg import splu
 
+from privacyfunnel.estimates.tails import TINY
 from privacyfunnel.numeric.elimination import Elimination, elimination
 from privacyfunnel.numeric.stopping import attentive
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -32,8 +33,6 @@ MOST_STEPS = 40
 SETTLED = 1e-18
 """Squared, weighed by σ²/(σ² + δ²), and relative to |ℓ|²: what may be left of ℓ in directions that are told. Where σ is
 10⁻⁵, the least that counts as told, that is a relative error of 10⁻⁸."""
-TINY = 1e-300
-"""Stands in for a 0 that is divided by: the numerator is 0, too."""
 AT_ONCE = 4_000_000
 """Numbers of the right-hand sides that are solved for together."""
 AT_ONCE_WORK = 200_000_000

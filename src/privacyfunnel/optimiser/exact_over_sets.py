@@ -21,17 +21,17 @@ from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.optimiser.exact_columns import ExactColumns, Part
-from privacyfunnel.optimiser.faithful.by_tables import HARDLY, MOST_CELLS, TablePlan, tables_of
+from privacyfunnel.optimiser.faithful.by_tables import MOST_CELLS, TablePlan, tables_of
 from privacyfunnel.optimiser.faithful.plan_rounding import restricted
 from privacyfunnel.optimiser.faithful.search import Standing, generate
-from privacyfunnel.optimiser.faithful.task import EPSILON_SHARES, MIXES, Faithful, Task
+from privacyfunnel.optimiser.faithful.task import EPSILON_SHARES, Faithful, Task
 from privacyfunnel.optimiser.mixing import Mixing, Problem
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.rounding import SLACKS, round_channel
 from privacyfunnel.optimiser.program.state import FOR_THE_COUNTS, WHOLE_SEARCH, State, before_rounding, despite_trouble
+from privacyfunnel.optimiser.program.tolerances import MIXES, SPARED
 from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.region import Region
-from privacyfunnel.optimiser.robust.rounding_over_set import CENTRE_SHARES
 from privacyfunnel.optimiser.robust.search import generate_over
 from privacyfunnel.optimiser.robust.table_programs import Cut
 from privacyfunnel.promises.notion import Notion
@@ -193,7 +193,7 @@ class ExactOver(ExactColumns):
     def _rounded(self, place: _Place, columns: Columns, q: Vector) -> Channel:
         """The mixture as an exact channel, drawn in until it passes the exact check."""
         V, n = columns.dense(len(place.p)), len(place.p)
-        for drawn in CENTRE_SHARES:
+        for drawn in MIXES:
             mixed = Columns.from_dense((1 - drawn) * V + drawn * place.p)
             channel = round_channel(mixed, q, Polytope(np.empty((0, n)), place.p), SLACKS[0])
             if self._passes(place.x, restricted(channel, place.of)):
@@ -223,7 +223,7 @@ class ExactOver(ExactColumns):
         seen = self._own(place.x[place.seen])
         whole = replace(Task.of([seen], self.notion, self.weights, None, place.region), passes=passes)
         plan = TablePlan(Cut((), place.of[place.seen], place.p), place.own, standing.plan)
-        for mix in (HARDLY, *MIXES):
+        for mix in (SPARED, *MIXES):
             release = whole.told(plan.channel(seen.p_x, mix), 1.0, how)
             if release is not None:
                 return release

@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.mixing import Problem
 from privacyfunnel.optimiser.program.polytope import DUST, Columns
+from privacyfunnel.optimiser.program.tolerances import NONE
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Vector
 
 FEW = 1e-4
 """Of a person who changed: what somebody who covers them counts, so that there are no more of these than it takes."""
-WHOLE = 1e-9
-"""Shares that are 0 or 1 but for a solver's tolerance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class Parted:
         program = LinearProgram(A, least, np.zeros(len(A)), 1.0)
         program.set_costs(np.where(same, FEW, -1.0) * mass)
         shares = program.solve()[0].clip(0.0, 1.0)
-        shares[shares < WHOLE], shares[shares > 1 - WHOLE] = 0.0, 1.0
+        shares[shares < NONE], shares[shares > 1 - NONE] = 0.0, 1.0
         z[some] = shares * v[some]
         return cls(problem, z)
 
@@ -95,4 +94,4 @@ class Parted:
         kept = np.bincount(channel.outputs, np.where(same, mass, 0.0))
         moved = channel.outputs != int(np.argmax(kept))
         others = float(mass[moved & ~same].sum())
-        return not np.isfinite(cover) or float(mass[moved & same].sum()) <= cover * others + WHOLE
+        return not np.isfinite(cover) or float(mass[moved & same].sum()) <= cover * others + NONE

@@ -30,13 +30,11 @@ from privacyfunnel.tables.pairs import PairSanitiser, sanitiser_of
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
-from privacyfunnel.tables.sources import Source, open_source
+from privacyfunnel.tables.sources import BATCH_ROWS, Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
 
 SHUFFLE_ROWS = 32_000_000
 """Rows shuffled in memory at a time; larger tables are dealt into that many rows' worth of piles first."""
-WRITE_ROWS = 1 << 18
-"""Written at a time: a few megabytes, as much as is read at a time."""
 PILES = 256
 """A byte is then a fair die."""
 
@@ -217,7 +215,7 @@ def _released_codes(
                 before = sanitiser.codes_before(batch)
                 own.add(before, sanitiser.codes_after(y), int(sanitiser.read_as_others(before).sum()))
             held.append(y)
-            if sum(map(len, held)) >= WRITE_ROWS:
+            if sum(map(len, held)) >= BATCH_ROWS:
                 yield np.concatenate(held)
                 held = []
                 if progress is not None:
@@ -273,8 +271,8 @@ def _deal(y: NDArray[np.int32], piles: list[IO[bytes]], randomness: Randomness) 
 
 def _in_random_order(y: NDArray[np.int32], randomness: Randomness) -> Iterator[NDArray[np.int32]]:
     order = permutation(len(y), randomness)
-    for start in range(0, len(y), WRITE_ROWS):
-        yield y[order[start : start + WRITE_ROWS]]
+    for start in range(0, len(y), BATCH_ROWS):
+        yield y[order[start : start + BATCH_ROWS]]
 
 
 def _in_memory(

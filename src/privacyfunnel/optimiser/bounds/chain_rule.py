@@ -21,7 +21,8 @@ from privacyfunnel.optimiser.generation.search import generate
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.reduce import Classes
-from privacyfunnel.optimiser.program.state import ROUND_OFF, VERTEX_ERROR, Search, State
+from privacyfunnel.optimiser.program.state import VERTEX_ERROR, Search, State
+from privacyfunnel.optimiser.program.tolerances import IMPROVES
 from privacyfunnel.promises.views import View
 from privacyfunnel.typing import Integers, Matrix
 
@@ -69,7 +70,7 @@ def _kept_between(polytope: Polytope, cell: Integers, gap: float, stopped: Calla
             if not len(better) and not stopped():
                 y = master.central_prices()
                 proof = prove(oracle, y, largest, gap, stopped)
-                doubt = ROUND_OFF + VERTEX_ERROR * float(np.abs(y).max())
+                doubt = IMPROVES + VERTEX_ERROR * float(np.abs(y).max())
                 bound = min(bound, all_of_it - float(y @ masses) + max(0.0, -proof.bound) + doubt)
                 better = proof.improving
     except SolverFailure:

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privacyfunnel.optimiser.program.tolerances import COLUMN_DIGITS
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-SAME_DIGITS = 11
-"""Directions that agree to so many decimals are the same: what differs is rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,4 +70,4 @@ class Bands:
 
 
 def _key(d: Vector) -> bytes:
-    return bytes((np.round(d, SAME_DIGITS) + 0.0).tobytes())
+    return bytes((np.round(d, COLUMN_DIGITS) + 0.0).tobytes())

@@ -11,11 +11,12 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import InvalidJoint, InvalidPromise, NotCertified
 from privacyfunnel.numeric.clock import ticks
-from privacyfunnel.optimiser.faithful.by_tables import HARDLY, Clock, average_similarity, tables_of
+from privacyfunnel.optimiser.faithful.by_tables import Clock, average_similarity, tables_of
 from privacyfunnel.optimiser.faithful.search import Plan, Standing, generate
-from privacyfunnel.optimiser.faithful.task import MIXES, Faithful, Task
+from privacyfunnel.optimiser.faithful.task import Faithful, Task
 from privacyfunnel.optimiser.program.state import Progress, interruptible
 from privacyfunnel.optimiser.program.task import check_task
+from privacyfunnel.optimiser.program.tolerances import MIXES, SPARED
 from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.table_programs import Cut
 from privacyfunnel.promises.notion import Notion
@@ -123,7 +124,7 @@ def _by_tables(
         plan = task.table_plan(cut, standing)
     names = " × ".join(task.mean.attributes)
     whole = Task.of([domain], notion, weights, ordered, task.region)
-    for share in (HARDLY, *MIXES):
+    for share in (SPARED, *MIXES):
         how = f"cells of {names}, other columns redrawn to go with them"
         release = whole.told(plan.channel(domain.p_x, share), plain.fidelity_bound, how)
         if release is not None:

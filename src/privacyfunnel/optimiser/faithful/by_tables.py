@@ -20,6 +20,7 @@ from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.faithful.plan_rounding import mixed, restricted, rounded_columns
 from privacyfunnel.optimiser.faithful.search import Plan
 from privacyfunnel.optimiser.program.state import WHOLE_SEARCH
+from privacyfunnel.optimiser.program.tolerances import SPARED
 from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.table_programs import Cut, single_cells
@@ -28,8 +29,6 @@ from privacyfunnel.typing import Matrix, Vector
 
 MOST_CELLS = 200
 """Of a table that plans are sought for."""
-HARDLY = 2.0**-32
-"""The least share of p pᵀ that is mixed in."""
 FIRST_LOOK = 2.0
 """Seconds for each table, before one is chosen."""
 
@@ -57,7 +56,7 @@ class TablePlan:
 
     def fidelity(self, similar: Matrix) -> float:
         """Of the release, from how similar two cells are on average."""
-        Q = mixed(self.plan, self.cells.p_x, HARDLY)
+        Q = mixed(self.plan, self.cells.p_x, SPARED)
         return float((Q * self.cells.p_x * similar).sum())
 
 

@@ -11,14 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from privacyfunnel.optimiser.faithful.program import LAST_TOLERANCE
 from privacyfunnel.optimiser.faithful.search import DUST, Plan
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 RARE = 1e-3
 """Of a value so rare that all its masses are dust, what is more than this share of it."""
-SCALED_UP_TO = 2.0**-36
-"""The error of a marginal that scaling leaves, far below what rounding makes."""
 SCALINGS = 200
 """Rounds of scaling at most; the plan of the solver is close, and few are needed."""
 
@@ -87,7 +86,7 @@ def scaled(o: Integers, x: Integers, mass: Vector, p: Vector) -> Vector:
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[o]
         seen = np.bincount(x, weights=mass, minlength=n)
         mass = mass * np.divide(p, seen, out=np.ones(n), where=seen > 0)[x]
-        if np.abs(np.bincount(o, weights=mass, minlength=n) - p).max() < SCALED_UP_TO:
+        if np.abs(np.bincount(o, weights=mass, minlength=n) - p).max() < LAST_TOLERANCE:
             break
     return np.asarray(mass)
 

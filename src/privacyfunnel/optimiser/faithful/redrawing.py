@@ -17,7 +17,7 @@ from privacyfunnel.distribution.similarity import Similarity
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.numeric.information import no_less
 from privacyfunnel.optimiser.faithful.plan_rounding import rounded_columns
-from privacyfunnel.optimiser.faithful.task import MIXES
+from privacyfunnel.optimiser.program.tolerances import MIXES
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.protocols.block import faithful_block

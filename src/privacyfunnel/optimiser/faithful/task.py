@@ -23,6 +23,7 @@ from privacyfunnel.optimiser.faithful.search import Standing, generate, mend, po
 from privacyfunnel.optimiser.faithful.steered_rounding import steered
 from privacyfunnel.optimiser.program.finishing import finished
 from privacyfunnel.optimiser.program.polytope import together
+from privacyfunnel.optimiser.program.tolerances import MIXES, SPARED
 from privacyfunnel.optimiser.robust.conditions import Conditions
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.optimiser.robust.search import region_of
@@ -38,10 +39,6 @@ from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
 from privacyfunnel.typing import Integers, Matrix
 
-SPARED = 1 / UNIT
-"""Limits are kept further inside by what this much in every entry can do."""
-MIXES = tuple(16.0**-k for k in range(6, -1, -1))
-"""Shares of p pᵀ mixed in, if rounding alone breaks the promise; 1 keeps any."""
 EPSILON_SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
 """Shares of ε at which the counts alone are taken for the truth."""
 ROUNDED = 2.0**-30

@@ -12,12 +12,12 @@ import numpy as np
 
 from privacyfunnel.numeric.cores import cores
 from privacyfunnel.optimiser.few_secrets.corners import Corner
-from privacyfunnel.optimiser.few_secrets.faces import SAME_DIGITS, Faces
+from privacyfunnel.optimiser.few_secrets.faces import Faces
 from privacyfunnel.optimiser.few_secrets.judging import Boards, SweepTask
 from privacyfunnel.optimiser.few_secrets.sweep import sweep_points, sweep_sets
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.supports import MOST_EXACT, independent_values
-from privacyfunnel.optimiser.program.tolerances import FEASIBLE, ROUNDINGS
+from privacyfunnel.optimiser.program.tolerances import COLUMN_DIGITS, FEASIBLE, ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 KEPT_FOR_EACH = 4
@@ -167,6 +167,6 @@ def _columns(board: Boards, threshold: float, order: Integers, kept: int) -> Col
 
 def _distinct(columns: Columns) -> Columns:
     """Without repetitions, which the boards of several values have."""
-    key = np.concatenate([columns.support, np.round(columns.mass, SAME_DIGITS)], axis=1)
+    key = np.concatenate([columns.support, np.round(columns.mass, COLUMN_DIGITS)], axis=1)
     _, first = np.unique(key, axis=0, return_index=True)
     return columns.take(first)

@@ -30,8 +30,6 @@ FAINTEST = 1e-9
 """A row without a larger positive entry than this leaves float64 too few digits to tell faces apart."""
 RAREST = 1e-8
 """Where some value is rarer than this, posteriors that matter hide in the rounding errors of others."""
-SAME_DIGITS = 12
-"""Points and posteriors that agree to so many digits are one, found from several sides."""
 MOST_FACES = 20_000
 """Each takes a linear program to find, and is swept along for every choice of values; beyond, columns are generated."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.program.tolerances import FEASIBLE, LARGE
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE, IMPROVES, LARGE
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 Flags = NDArray[np.bool_]
@@ -26,8 +26,6 @@ SAFE_PIVOT = 1e-7
 """The same, where another pivot will do."""
 PIVOTS, PIVOTS_EACH = 50, 4
 """Some at least, and so many for each row and column: who needs more turns in circles."""
-TIE = 1e-12
-"""Prices closer than this are equal but for rounding; of such columns the one with the largest pivot is the safest."""
 
 
 @compiled(reorder_sums=True)
@@ -224,7 +222,7 @@ def _entering(
             helps = sign * row[j] if x[k] <= low[k] else -sign * row[j]
             if helps > PIVOT:
                 price = abs(d[j]) / helps
-                if price < cheapest - TIE or (price < cheapest + TIE and helps > rate):
+                if price < cheapest - IMPROVES or (price < cheapest + IMPROVES and helps > rate):
                     cheapest, q, rate = price, j, helps
         if q < 0:
             return -1, missing

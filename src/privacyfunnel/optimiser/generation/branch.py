@@ -29,8 +29,6 @@ BOXES_EACH = 4
 """Boxes that a lane takes at a time, at most: what it does not come to goes back."""
 CUTS_EACH = 50
 """Boxes that a lane cuts at a time, at most: some milliseconds, against a twentieth of one to start threads."""
-CUTS_TO_SPREAD = 4
-"""The same while there are fewer boxes than lanes."""
 PATIENCE = 2_000
 """Boxes looked at after an improving posterior was found, before it is handed back."""
 
@@ -138,7 +136,7 @@ class Tree:
     def _cut_in_lanes(self) -> None:
         """Deal out the boxes with the least bounds, and put together what comes of them, in the order of the lanes."""
         taken = take(self._boxes, self._heap, self._size, min(self._size, LANES * BOXES_EACH))
-        cuts = self._places() if len(taken) >= LANES else min(self._places(), CUTS_TO_SPREAD)
+        cuts = self._places()
         used = min(LANES, len(taken))
         while len(self._lanes) < used:
             self._lanes.append(Lane.empty(self._rows, BOXES_EACH + self._most, MOST_FOUND))

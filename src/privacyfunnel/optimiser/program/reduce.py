@@ -14,11 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
+from privacyfunnel.optimiser.program.tolerances import COLUMN_DIGITS, ROUNDINGS
 from privacyfunnel.typing import Integers, Vector
-
-SAME_DIGITS = 13
-"""Columns of G that agree to so many decimals are the same: what differs is rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +32,7 @@ class Classes:
         if len(polytope.G) == 0:  # no promise binds, so nothing is gained
             first = of = np.arange(polytope.n_x)
         else:
-            rounded = np.ascontiguousarray(np.round(polytope.G, SAME_DIGITS).T) + 0.0  # no -0.0
+            rounded = np.ascontiguousarray(np.round(polytope.G, COLUMN_DIGITS).T) + 0.0  # no -0.0
             met: dict[bytes, int] = {}  # far faster than sorting columns of many rows
             of = np.array([met.setdefault(column.tobytes(), len(met)) for column in rounded])
             first = np.unique(of, return_index=True)[1]

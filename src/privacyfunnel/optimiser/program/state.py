@@ -19,10 +19,9 @@ from privacyfunnel.numeric.information import entropy, no_less
 from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.program.master import Pool
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
+from privacyfunnel.optimiser.program.tolerances import IMPROVES
 from privacyfunnel.typing import Vector
 
-ROUND_OFF = 1e-12
-"""What float64 may cost a bound, in nats."""
 VERTEX_ERROR = 1e-11
 """How exactly posteriors are known: what a wrong digit there costs a bound grows with the prices."""
 LEFT_TO_ROUNDING = 1e-5
@@ -141,7 +140,7 @@ class State(Watched):
 
     def bounded(self, y: Vector, least: float | Vector) -> float:
         """The bound that such prices give."""
-        doubt = ROUND_OFF + VERTEX_ERROR * float(np.abs(y).max())
+        doubt = IMPROVES + VERTEX_ERROR * float(np.abs(y).max())
         less = np.maximum(0.0, -np.asarray(least))
         return self.entropy - float(y @ self.p_x) + float(less if less.ndim == 0 else less @ self.p_x) + doubt
 

@@ -3,7 +3,7 @@
 FLOOR = 1e-12
 """Where the slope of −v ln v is taken for v = 0, where it is infinite."""
 IMPROVES = 1e-12
-"""Nats: what lowers a reduced cost by less is rounding error."""
+"""Nats: what lowers a reduced cost by less is rounding error, and prices closer than this are equal."""
 GONE = 1e-13
 """Mass below this is rounding error, and an output with less is not worth a row."""
 NONE = 1e-9
@@ -42,3 +42,12 @@ SHARPNESS = 0.3
 a vertex."""
 LOST_DIGITS = 1e-13
 """What rounding may cost a bound, relative to the prices it is made of: sums over hundreds of rows and values."""
+COLUMN_DIGITS = 12
+"""Rows, columns and corners that agree to so many decimals are the same: what differs is rounding error."""
+OUTWARDS = 1e-9
+"""A share by which bounds, sets and mixtures are moved to the safe side: what rounding may cost, with much room."""
+MIXES = tuple(16.0**-k for k in range(7, -1, -1))
+"""Shares of what tells nothing, tried in turn where rounding alone breaks a promise: from some units of 2⁻³² to all,
+which keeps any."""
+SPARED = 2.0**-32
+"""Of a mixture, what a unit of a channel's entries is: limits of rows to be counted are kept further inside by it."""

@@ -16,10 +16,8 @@ from privacyfunnel.optimiser.program.tolerances import AT_ONCE
 from privacyfunnel.optimiser.two_secrets.low_and_high import Sides
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-FIRST_PARTNERS = 4
-"""Partners of every value that a search starts with: those that share the most columns."""
-MORE_PARTNERS = 3
-"""Partners of every value that are offered at a time, from the most worthwhile on."""
+PARTNERS = 4
+"""Partners of every value that are offered at a time: at first those that share the most columns, then the best."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ class Pairs:
         """All single values, and for every value the partners that share the most columns with it."""
         found = [Columns(self.singles[:, None], np.ones((len(self.singles), 1)))]
         for side in self.sides:
-            best = _Best(FIRST_PARTNERS, len(side.within), -math.inf)
+            best = _Best(PARTNERS, len(side.within), -math.inf)
             for rows in side.blocks():
                 best.meet(self.similarity.at(side.beyond[rows][:, None], side.within[None, :]), rows.start)
             found.append(side.pairs(*best.pairs()))
@@ -89,7 +87,7 @@ class Pairs:
         np.maximum.at(raised, self.singles, own[self.singles] - y[self.singles])
         found = [Columns(np.empty((0, 2), dtype=np.int64), np.empty((0, 2)))]
         for side in self.sides:
-            within, best = side.within, _Best(MORE_PARTNERS, len(side.within), 0.0)
+            within, best = side.within, _Best(PARTNERS, len(side.within), 0.0)
             for rows in side.blocks():
                 beyond = side.beyond[rows]
                 products = z[beyond] @ z[within].T

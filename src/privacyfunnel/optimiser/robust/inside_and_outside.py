@@ -21,6 +21,7 @@ from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.listing import LIST_VERTICES, list_vertices
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.state import Search, State
+from privacyfunnel.optimiser.program.tolerances import COLUMN_DIGITS
 from privacyfunnel.optimiser.robust.region import Leeway
 from privacyfunnel.promises.limits import SMALLEST_FACTOR, Limits, OuterRows, hair_widths
 from privacyfunnel.promises.sets import Possible
@@ -28,8 +29,6 @@ from privacyfunnel.typing import Matrix, Vector
 
 PRIORS = 24
 """Corners of the set of P(S) that are looked for."""
-SAME_DIGITS = 15
-"""Corners that agree to so many decimals are one: they are sums of the same few numbers."""
 
 
 def listed_inside(part: Possible, limits: Limits, p_x: Vector) -> Columns | None:
@@ -126,7 +125,7 @@ def priors_of(part: Possible, place: int = 0) -> Matrix:
     first = np.eye(n_s)
     orders = np.concatenate([first, -first, np.random.default_rng(0).random((max(0, PRIORS - 2 * n_s), n_s))])
     corners = Leeway(part.prior).extreme(orders[:, None], 1).at[:, place]
-    return np.unique(corners.round(SAME_DIGITS), axis=0)
+    return np.unique(corners.round(COLUMN_DIGITS), axis=0)
 
 
 def _middle(part: Possible) -> Vector:

@@ -13,15 +13,13 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.program.polytope import Polytope
-from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
+from privacyfunnel.optimiser.program.tolerances import OUTWARDS, ROUNDINGS
 from privacyfunnel.optimiser.robust.conditions import LARGEST_FACTOR, factors_of
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.limits import HAIR
 from privacyfunnel.promises.sets import SCALE
 from privacyfunnel.typing import Matrix, Vector
 
-INSIDE = 1 - 1e-9
-"""How much of what the set allows is used, so that rounding does not lead out of it."""
 SAME = 1e-12
 """How close the centre of the set must be to the counted distribution."""
 
@@ -40,7 +38,7 @@ def leaning_polytope(joint: Joint, region: Region) -> Polytope | None:
     weight = joint.p_s[1] / joint.p_s[0]  # P(x|0) + δ and P(x|1) − δ/weight keep P(x)
     more = np.minimum(upper[0] - centre[0], (centre[1] - lower[1]) * weight).clip(0)
     less = np.minimum(centre[0] - lower[0], (upper[1] - centre[1]) * weight).clip(0)
-    delta = INSIDE * _moved(joint.p_s_given_x[0], more, less)
+    delta = (1 - OUTWARDS) * _moved(joint.p_s_given_x[0], more, less)
     P = np.stack([centre[0] + delta, centre[1] - delta / weight])
     factors = [(s, factor) for s, factor in enumerate(factors_of(demand)) if factor < LARGEST_FACTOR]
     return polytope_for(P, [(s, factor_no_less(factor)) for s, factor in factors], joint.p_x)

@@ -15,7 +15,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.rounding import NARROW_ROW, SLACKS, round_channel, round_rows
-from privacyfunnel.optimiser.program.tolerances import GONE
+from privacyfunnel.optimiser.program.tolerances import GONE, MIXES
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
@@ -28,8 +28,6 @@ LEAST_SHARE = 1e-9
 """Of a constant row, mixed in at first: some units of 2⁻³², a little more than rounding down takes away."""
 GROWTH = 4.0
 """By this factor the share grows until the promise is kept: at most four times what was needed is lost."""
-CENTRE_SHARES = tuple(16.0**-k for k in range(7, -1, -1))
-"""Of p_x in every posterior, if slack alone does not help: from some units of 2⁻³² to all, which keeps any promise."""
 
 
 def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q: Vector) -> Channel:
@@ -51,9 +49,7 @@ def exact_over(joint: Joint, notion: Notion, region: Region, columns: Columns, q
         V = channel.dense() * joint.p_x
         V = V[(V > 0).sum(axis=1) <= NARROW_ROW] if dense.any() else V
         G = np.concatenate([G, region.cuts(V / V.sum(axis=1, keepdims=True), -slack)[0]])
-    for (
-        share
-    ) in CENTRE_SHARES:  # at large ε, an output may lack less than a unit of some value, and that is all that is wrong
+    for share in MIXES:  # at large ε, an output may lack less than a unit of some value, and that is all that is wrong
         V = (1 - share) * columns.dense(joint.n_x) + share * joint.p_x
         channel = round_channel(Columns.from_dense(V), q, Polytope(G[:0], joint.p_x), SLACKS[0])
         if _passes(channel, joint, notion):

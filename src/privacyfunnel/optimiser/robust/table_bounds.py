@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.program.state import State
+from privacyfunnel.optimiser.program.tolerances import OUTWARDS
 from privacyfunnel.optimiser.robust.demands import Demand
 from privacyfunnel.optimiser.robust.most_revealing import polytope_for
 from privacyfunnel.optimiser.robust.table_caps import Caps
@@ -26,8 +27,6 @@ MOST_FOR_MOMENTS = 150
 """Beyond, those for the cells of all tables do, which moments need."""
 MOST_MOMENTS = 40_000
 """Beyond, sums over whole tables are left out of the program of moments."""
-OUTWARDS = 1e-9
-"""What rounding may cost a bound, in nats and as a share of it, with much room."""
 
 
 def bound_by_tables(joint: Joint, parts: list[Possible], limits: Limits, state: State) -> None:

@@ -20,13 +20,10 @@ import numpy as np
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.lp import LinearProgram
-from privacyfunnel.optimiser.program.tolerances import LOST_DIGITS
+from privacyfunnel.optimiser.program.tolerances import LOST_DIGITS, OUTWARDS
 from privacyfunnel.optimiser.robust.sparse_program import SparseProgram
 from privacyfunnel.optimiser.robust.table_cells import Cells
 from privacyfunnel.typing import Integers, Vector
-
-BESIDE = 1e-9
-"""By so much more than needed of the counted distribution is mixed in."""
 
 
 class Caps:
@@ -34,7 +31,7 @@ class Caps:
 
     def __init__(self, cells: Cells) -> None:
         self.cells = cells
-        self.values: Vector = (1 + BESIDE) / cells.mass
+        self.values: Vector = (1 + OUTWARDS) / cells.mass
         self._coverage: list[tuple[Integers, Integers]] = []
         self.lp = self._program()
 
@@ -88,7 +85,7 @@ class Caps:
         beyond[0] = 0.0  # the mass of all values is 1
         over = beyond > 0
         needed = float((beyond[over] / np.abs(mass - centre)[over]).max(initial=0.0))
-        share = min(1.0, needed * (1 + BESIDE))
+        share = min(1.0, needed * (1 + OUTWARDS))
         return total, (1 - share) * r + share * centre[cells.single]
 
     def _program(self) -> LinearProgram:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.program.tolerances import OUTWARDS
 from privacyfunnel.optimiser.robust.conditions import factors_of
 from privacyfunnel.optimiser.robust.demands import Demand
-from privacyfunnel.optimiser.robust.most_revealing import INSIDE, factor_no_less
+from privacyfunnel.optimiser.robust.most_revealing import factor_no_less
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.sets import SCALE, Possible
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -108,6 +109,6 @@ class Cells:
 
 def _drawn_in(lower: Matrix, upper: Matrix, centre: Matrix) -> tuple[Matrix, Matrix]:
     """Intervals a hair narrower around the centre; ends of 0 and 1, which say nothing, stay."""
-    low = np.where(lower > 0, centre - INSIDE * (centre - lower), 0.0)
-    high = np.where(upper < 1, centre + INSIDE * (upper - centre), 1.0)
+    low = np.where(lower > 0, centre - (1 - OUTWARDS) * (centre - lower), 0.0)
+    high = np.where(upper < 1, centre + (1 - OUTWARDS) * (upper - centre), 1.0)
     return low, high

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.numeric.lp import interior
+from privacyfunnel.optimiser.program.tolerances import OUTWARDS
 from privacyfunnel.optimiser.robust.sparse_program import SparseProgram
 from privacyfunnel.optimiser.robust.table_caps import Caps
 from privacyfunnel.typing import Integers, Vector
@@ -28,8 +29,6 @@ REWARD = 1e-8
 """For every moment, in the solver's program only: its prices then suffice with room where they should suffice."""
 TOLERANCE = 1e-8
 """Of the solver, relative; it costs as much of the bound."""
-A_LITTLE = 1 + 1e-9
-"""Bounds on multipliers are so much larger than computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ class MomentProgram:
     def _add_squares(self) -> Integers:
         """M[x] = E w[x]², between (E w[x])² = 1 and W[x], and what ln m[x] is at most: all tangents."""
         program, n, cap = self.program, self.cells.n_x, self._cap
-        log = program.variables(n, 0.0, np.log(cap) * A_LITTLE, gain=self.cells.p)
+        log = program.variables(n, 0.0, np.log(cap) * (1 + OUTWARDS), gain=self.cells.p)
         m = program.variables(n, 1.0, cap)
         for at in cap ** np.linspace(0, 1, TANGENTS)[:, None]:
             values = np.stack([np.ones(n), -1 / at], axis=1)
@@ -98,7 +97,7 @@ class MomentProgram:
         Every row has most_s ≤ κ·least_t ≤ κ Σ P(x|t) w[x] ≤ κ max P(x|t)/p[x], P(x|t) as counted.
         """
         cells, t = self.cells, 1 - s
-        most = A_LITTLE * factor * float((cells.centre[t][cells.single] / cells.p).max())
+        most = (1 + OUTWARDS) * factor * float((cells.centre[t][cells.single] / cells.p).max())
         l_plus, l_minus = self._add_side(s, most, 1.0)
         g_plus, g_minus = self._add_side(t, most, -1.0)
         columns = np.concatenate([part.mean for part in (l_plus, l_minus, g_plus, g_minus)])
@@ -113,7 +112,9 @@ class MomentProgram:
         """
         at_upper, at_lower = self._largest_multipliers(s, most)
         plus, minus = (at_upper, at_lower) if sign > 0 else (at_lower, at_upper)
-        of_all = A_LITTLE * float(self._cap.max() + self._of_tables(plus, np.max) + self._of_tables(minus, np.max))
+        of_all = (1 + OUTWARDS) * float(
+            self._cap.max() + self._of_tables(plus, np.max) + self._of_tables(minus, np.max)
+        )
         plus[0], minus[0] = of_all, 0.0
         moments = self._add_moments(plus, -of_all), self._add_moments(minus, 0.0)
         self._cover(*moments, sign)
@@ -148,7 +149,7 @@ class MomentProgram:
         self._limit_own(mean, own)
         if not self._with_sums:
             return _Moments(mean, own, np.empty(0, dtype=np.int64), np.empty((n, 0), dtype=np.int64))
-        sums = np.bincount(cells.table, weights=self._mass * upper)[1:] * A_LITTLE
+        sums = np.bincount(cells.table, weights=self._mass * upper)[1:] * (1 + OUTWARDS)
         total = program.variables(k - 1, 0.0, sums)
         others = program.variables(n * (k - 1), 0.0, np.tile(sums, n)).reshape(n, k - 1)
         moments = _Moments(mean, own, total, others)

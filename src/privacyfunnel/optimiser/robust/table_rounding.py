@@ -16,6 +16,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import NotCertified
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns
+from privacyfunnel.optimiser.program.tolerances import MIXES
 from privacyfunnel.optimiser.robust.demands import demands_of
 from privacyfunnel.optimiser.robust.table_programs import positive
 from privacyfunnel.promises.notion import Notion
@@ -26,8 +27,6 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 RAREST = 1e-7
 """Outputs that no value has with a larger probability are left out: rounding would change them too much."""
-DRAWN_IN = (16.0**-7, 16.0**-5, 16.0**-3)
-"""Shares of a constant row, tried in turn for outputs that break the promise: the first suffices nearly always."""
 UNITS = 8.0
 """Of 2⁻³² that rounding may cost a row, with room."""
 SHARES_LEFT = tuple(4.0**k for k in range(-12, 0))
@@ -67,7 +66,7 @@ def _tried(joint: Joint, notion: Notion, p: Vector, columns: Columns, q: Vector)
     leeway = math.expm1(min(1.0, *(demand.slack() for demand in demands_of(notion, joint))))
     tries = np.zeros(len(rows), dtype=np.int64)
     while True:
-        share = np.array(DRAWN_IN)[tries][:, None]
+        share = np.array(MIXES)[tries][:, None]
         targets = (1 - share) * rows + share * size + UNITS / (leeway * UNIT)
         channel = Channel.from_numerators(_with_remainder(targets, NEARLY * leeway))
         certificate = certify_channel(channel, joint, notion)
@@ -75,7 +74,7 @@ def _tried(joint: Joint, notion: Notion, p: Vector, columns: Columns, q: Vector)
             return channel, order[:0]
         broken = broken_outputs(channel, joint, notion) - (channel.n_outputs - len(rows))
         broken = broken[broken >= 0] if (broken >= 0).any() else np.arange(len(rows))  # or else, the remainder did
-        if (tries[broken] == len(DRAWN_IN) - 1).any():
+        if (tries[broken] == len(MIXES) - 1).any():
             return None, order[broken]
         tries[broken] += 1
 

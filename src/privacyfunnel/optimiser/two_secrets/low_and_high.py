@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacyfunnel.optimiser.program.polytope import Polytope
-from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
+from privacyfunnel.optimiser.program.tolerances import LOST_DIGITS, ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 SAME_PENCIL = 1e-10
 """Rows whose parts that vary with x have a cosine this close to ±1 are two boundaries for one number."""
 MOST_PENCILS = 256
 """From the tightest on: each is solved by itself, and leaving some out only makes a bound weaker."""
-LEVEL = 1e-13
-"""A boundary at which p_x itself lies, up to this share of the terms, is an equation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +82,9 @@ def _boundaries(G: Matrix, p: Vector) -> tuple[Vector | None, Vector | None]:
             lower = G[falling[crossing[falling].argmax()]]
         # Where p_x lies on one boundary, so does every output, and the other boundary is none.
         if upper is not None and lower is not None:
-            if upper @ p > -LEVEL * (np.abs(upper) @ p):
+            if upper @ p > -LOST_DIGITS * (np.abs(upper) @ p):
                 lower = None
-            elif lower @ p > -LEVEL * (np.abs(lower) @ p):
+            elif lower @ p > -LOST_DIGITS * (np.abs(lower) @ p):
                 upper = None
     return upper, lower
 

@@ -20,7 +20,7 @@ import numpy as np
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
 from privacyfunnel.optimiser.program.state import Search, State
 from privacyfunnel.optimiser.program.supports import candidates
-from privacyfunnel.optimiser.program.tolerances import GONE
+from privacyfunnel.optimiser.program.tolerances import GONE, ROUNDINGS
 from privacyfunnel.optimiser.two_secrets.low_and_high import Sides, pencils
 from privacyfunnel.optimiser.two_secrets.staircase import least_over_partners, staircase
 from privacyfunnel.typing import Integers, Vector
@@ -29,8 +29,6 @@ PAIR_VALUES = 10_000
 """With more candidates than this, the best mixture is written down in closed form instead of listing them."""
 BISECTIONS = 200
 """Halvings: they end when no float64 lies between; only a threshold nearer to 0 than 2⁻²⁰⁰ takes more."""
-ROUNDINGS = 32 * 2.0**-53
-"""Relative error of a reduced price, in float64: a dozen operations, with room."""
 
 
 def can_pair(state: Search) -> bool:
@@ -252,7 +250,7 @@ def _checked_prices(sides: Sides, prices: Vector) -> tuple[Vector, float]:
         w = y[j] / e
         most = least_over_partners(d, e, w)
         # A row is as wrong as its own entries and, since its partner is sought between others', as theirs.
-        doubt = ROUNDINGS * (1 + np.log2(len(i))) * (np.abs(most) + 2 * np.abs(w).max())
+        doubt = 2 * ROUNDINGS * (1 + np.log2(len(i))) * (np.abs(most) + 2 * np.abs(w).max())
         y[i] = np.minimum(y[i], d * most)
         least = min(least, -float((d * doubt.max()).max()))
     return y, least
