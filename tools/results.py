@@ -38,7 +38,9 @@ def section(record: dict[str, Any]) -> str:
 
 def cell(value: object) -> str:
     """A figure with three digits; nothing where a row has none."""
-    text = "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        value = f"{value:.3g}" if abs(value) < 1000 else f"{float(f'{value:.3g}'):,.0f}"
+    text = "" if value is None else str(value)
     return text.replace("|", r"\|")
 
 
