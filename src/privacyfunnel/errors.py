@@ -5,6 +5,7 @@ PrivacyFunnelError
 │   ├── InvalidJoint        counts or probabilities that are no joint distribution
 │   ├── InvalidPromise      an ε, or a notion, that makes no sense
 │   │   └── TooManyAttackers    more sets of columns that an attacker may know than can be gone through
+│   ├── TooManyReadAsOthers     more than 5% of the people would be read as having another combination of values
 │   ├── InvalidChannel      not a matrix of dyadic probabilities
 │   ├── InvalidProtocol     a protocol file that is broken, edited or of another schema
 │   ├── InvalidTable        a table, column or bin specification that cannot be used
@@ -80,6 +81,17 @@ class TooManyAttackers(InvalidPromise):
         super().__init__(
             f"{what}; guard against those who know at most {known} (--known {known}; in Python known={known}), "
             "or use fewer or coarser attributes"
+        )
+
+
+class TooManyReadAsOthers(InvalidInput):
+    """A table would be ruined: too many people would be read as having another combination of values."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(
+            f"{what}: release fewer columns, wider ranges (bins) or fewer values (top), or fit it all the same "
+            "(insist=True)"
         )
 
 

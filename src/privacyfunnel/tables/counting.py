@@ -48,28 +48,39 @@ class Counted:
     """What a frequency threshold did, if one was asked for."""
 
     def safely(
-        self, epsilon: float | None, *, delta: float | None = None, at_least: int = 0, choosing: float = 0.0
+        self,
+        epsilon: float | None,
+        *,
+        delta: float | None = None,
+        at_least: int = 0,
+        choosing: float = 0.0,
+        insist: bool = False,
     ) -> Counted:
         """The same with noise of ε₀ on every cell, if it is given, and a frequency threshold, if that is not 0.
 
-        `choosing` is what the choice of columns has spent beside this ε₀.
+        `choosing` is what the choice of columns has spent beside this ε₀. Refused where too many people would be read
+        as having another combination of values, unless somebody insists; of noisy counts, these say so.
         """
         if isinstance(at_least, bool) or not isinstance(at_least, int | np.integer) or at_least < 0:
             raise InvalidInput(f"at_least is a number of people; got {at_least!r}")
         if epsilon is not None:
             joint = private(self.joint, epsilon, delta=delta, at_least=int(at_least), choosing=choosing)
-            return replace(self, joint=joint, threshold=of_noisy(joint))
+            return self._with(joint, of_noisy(joint), insist)
         if delta is not None:
             raise InvalidInput("δ₀ belongs to a private fit: give its ε₀, too (private=1.0)")
         if not at_least:
             return self
-        joint, threshold = thresholded(self.joint, int(at_least))
-        return replace(self, joint=joint, threshold=threshold)
+        return self._with(*thresholded(self.joint, int(at_least)), insist)
 
-    def at_threshold(self, at_least: int) -> Counted:
+    def at_threshold(self, at_least: int, insist: bool = False) -> Counted:
         """The same noisy counts with another frequency threshold."""
         joint = at_threshold(self.joint, at_least)
-        return replace(self, joint=joint, threshold=of_noisy(joint))
+        return self._with(joint, of_noisy(joint), insist)
+
+    def _with(self, joint: Joint, threshold: Threshold | None, insist: bool) -> Counted:
+        if threshold is not None and not insist:
+            threshold.refuse_many()
+        return replace(self, joint=joint, threshold=threshold)
 
 
 def count_table(
