@@ -170,7 +170,7 @@ class CountsAsked:
                 self.private, delta=self.delta, at_least=self.at_least, choosing=self.choosing, insist=self.insist
             )
         except TooManyReadAsOthers as trouble:
-            raise InvalidInput(f"{trouble.what}: {NOT_RUINED}") from None
+            raise InvalidInput(f"{trouble.what}: {NOT_RUINED}", steward_only=trouble.steward_only) from None
 
     def less(self, spent: float) -> CountsAsked:
         """What is left for the counts when choosing the columns has spent some of ε₀."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,9 +23,9 @@ from privacyfunnel.tables.private_counts import at_threshold, private
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
 
-MOST_CELLS = 5_000_000
-"""Different combinations of secret and attributes that are worth holding in memory."""
-NOT_FITTED = ("values that were not there when fitting", "")
+MOST_CELLS = 20_000_000
+"""Different combinations of secret and attributes that are held in memory, a number of 8 bytes for each column."""
+NOT_FITTED = ("values that were not there when fitting", "; leave these rows out (--where)")
 NOT_DECLARED = (
     "values that the domain does not declare",
     '; declare them (missing ones by "missing": true, numbers by wider or open bins), '
@@ -223,9 +224,12 @@ def count(
 ) -> Joint:
     """The joint distribution of columns that have been fitted. The table's engine groups the raw values.
 
-    `lacking` are the words for rows with values that a column does not have: what these are, and what to do.
+    `lacking` are the words for rows with values that a column does not have: what these are, and what to do. A table is
+    too large by what is public: how many rows it has, and how many combinations its columns have. How many of these
+    occur hangs on single people, and a refusal would tell it.
     """
     columns = [*secrets, *attributes]
+    possible = math.prod(map(len, columns))
     names = list(dict.fromkeys(column.name for column in columns))
     cells: Integers = np.empty((0, len(columns)), dtype=np.int64)
     people: Integers = np.empty(0, dtype=np.int64)
@@ -235,14 +239,16 @@ def count(
         counts = batch.column(len(names)).to_numpy(zero_copy_only=False)
         unseen += ((codes == UNSEEN) * counts[:, None]).sum(axis=0)
         cells, people = _merge(np.vstack([cells, codes]), np.concatenate([people, counts]))
-        if len(cells) > MOST_CELLS:
+        if min(possible, int(people.sum())) > MOST_CELLS:
             raise InvalidTable(
-                f"the columns have over {MOST_CELLS:,} combinations of values; use fewer attributes, bins or --top"
+                f"over {MOST_CELLS:,} rows, of columns with over {MOST_CELLS:,} combinations of values, are too many; "
+                "use fewer attributes, bins or --top",
+                steward_only=False,  # public numbers
             )
     lost = [f"{n} in {c.name!r}" for n, c in zip(unseen, columns, strict=True) if n]
     if lost:
         what, next_step = lacking
-        raise InvalidTable(f"{source.name} has rows with {what}: {', '.join(lost)}{next_step}")
+        raise InvalidTable(f"{source.name} has rows with {what}: {', '.join(lost)}{next_step}", steward_only=True)
     return _assemble(source, secrets, attributes, cells, people)
 
 

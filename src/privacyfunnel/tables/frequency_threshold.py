@@ -59,7 +59,8 @@ class Threshold:
         if self.too_many:
             raise TooManyReadAsOthers(
                 f"{self._share_words()} of the people would be read as having another combination of values, more than "
-                f"{MOST_READ_AS_OTHERS:.0%}"
+                f"{MOST_READ_AS_OTHERS:.0%}",
+                steward_only=not self.noisy,
             )
 
     def _share_words(self) -> str:

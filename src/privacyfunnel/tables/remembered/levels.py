@@ -66,7 +66,10 @@ class Levels:
         drawn = [p for p, n in enumerate(history) if n]
         followed = {q for p in drawn for q in self._followed(p)}
         if any(history[q] > 1 for q in followed):
-            raise OverLimit(f"{people:,} people were drawn twice by a protocol that another follows: nothing is known")
+            raise OverLimit(
+                f"{people:,} people were drawn twice by a protocol that another follows: nothing is known",
+                steward_only=True,
+            )
         used = tuple(p for p in drawn if p not in followed)  # a follow-up's level is of all that it follows, too
         listed = [self.protocols[p] for p in used for _ in range(history[p])]
         self._check_secrets(used)
@@ -105,7 +108,8 @@ class Levels:
             raise
         except InvalidInput as reason:
             raise OverLimit(
-                f"what everything that was released of {people:,} people comes to cannot be computed: {reason}"
+                f"what everything that was released of {people:,} people comes to cannot be computed: {reason}",
+                steward_only=True,
             ) from None
         return certificate.level, bool(certificate), EXACT
 
@@ -135,7 +139,8 @@ class Levels:
             if joint.total < MOST_OF * fitted:
                 raise OverLimit(
                     f"levels of several releases are computed on the table of all people, and this one has "
-                    f"{joint.total:,} of {fitted:,}: release all of them in one run, without --where"
+                    f"{joint.total:,} of {fitted:,}: release all of them in one run, without --where",
+                    steward_only=True,
                 )
             self._joints[used] = joint
         return self._joints[used]
