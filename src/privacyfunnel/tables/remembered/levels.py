@@ -96,6 +96,12 @@ class Levels:
             yield p
 
     def _known(self, used: tuple[int, ...], listed: list[Protocol], people: int) -> tuple[float, bool, str]:
+        """The level, whether it is kept, and how it is known.
+
+        Of one protocol, and of what it follows, by its promise or its published counts. Several that are drawn
+        independently are put together on the exact counts, so that a refusal is for the steward alone, and a release
+        tells of these that their level is within the limit (docs/over-time.md).
+        """
         own = promised(listed[0], self.notion)
         if len(listed) == 1 and own is not None:
             return self._compared(self.notion.level_of(own), PROMISED)
