@@ -32,10 +32,10 @@ def _followed(name: str) -> list[dict[str, object]]:
     took = {"seconds": time.monotonic() - begun, "of the processor": time.process_time() - used}
     rows: list[dict[str, object]] = []
     for proposal in advice.proposals:
-        joint = pf.Joint.from_table(path, secret, private=1.0, at_least=10, **proposal.arguments)
+        joint = pf.Joint.from_table(path, secret, private=1.0, at_least=10, insist=True, **proposal.arguments)
         rows.append({"table": name, "columns": len(columns)} | took | _row(proposal, proposal.option[:30], joint))
     counted, spent = accepted(_counted(path, secret, columns), True, True, 1.0)
-    joint = counted.safely(1.0 - spent, at_least=10, choosing=spent).joint
+    joint = counted.safely(1.0 - spent, at_least=10, choosing=spent, insist=True).joint
     return [*rows, {"table": name, "columns": len(columns)} | took | _row(advice.best, "drawn privately", joint)]
 
 

@@ -151,7 +151,7 @@ def once(source: Source, promise: Any, e0: float | None, at_least: int) -> dict[
     from privacyfunnel.protocols.released import kept
 
     exact = source.joint
-    joint = source.counted.safely(e0, at_least=at_least).joint
+    joint = source.counted.safely(e0, at_least=at_least, insist=True).joint
     started = time.perf_counter()
     informative = pf.optimise(joint, promise, time_limit=TIME_LIMIT)
     between = time.perf_counter()

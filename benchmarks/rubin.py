@@ -146,7 +146,7 @@ def _fitted(name: str, way: Way, joint, sample: np.ndarray):
     labels[joint.secret] = np.array(joint.secret_values)[secret]
     table = pd.DataFrame(labels).iloc[np.repeat(np.arange(len(x)), sample[secret, x])]
     columns = [column.name for column in joint.columns]
-    return _made(name, way, pf.Joint.from_table(table, joint.secret, columns, private=1.0, at_least=10))
+    return _made(name, way, pf.Joint.from_table(table, joint.secret, columns, private=1.0, at_least=10, insist=True))
 
 
 def _made(name: str, way: Way, joint):

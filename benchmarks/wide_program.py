@@ -133,7 +133,9 @@ def by_model(wide, plan, joint: pf.Joint) -> Row:
 
 def by_counts(frame: pd.DataFrame, secret: str, joint: pf.Joint, notion: pf.Notion) -> Row:
     """The usual private fit, and one release by it."""
-    noisy = pf.Joint.from_table(frame, secret, list(joint.attributes), missing=["?"], private=1.0, at_least=10)
+    noisy = pf.Joint.from_table(
+        frame, secret, list(joint.attributes), missing=["?"], private=1.0, at_least=10, insist=True
+    )
     protocol = pf.optimise(noisy, notion, objective="faithful", time_limit=SECONDS)
     block = protocol.block
     channel, rng, (x, value) = block.channel, np.random.default_rng(), rows_of(joint)

@@ -91,6 +91,16 @@ def test_a_file_holds_those_values_of_the_secret_that_the_promise_names_and_no_o
     assert "how many there are, those that the promise itself names" in text
 
 
+def test_fits_on_exact_counts_are_saved_for_internal_use_only():
+    blocks = [
+        block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    ]
+    saved = [(block, line) for block in blocks for line in block.splitlines() if ".save(" in line]
+    assert len(saved) > 3
+    for block, line in saved:
+        assert "private=" in block or line.endswith("for internal use only"), line
+
+
 def test_analysts_are_told_who_can_check_what():
     text = " ".join((ROOT / "docs" / "estimates.md").read_text(encoding="utf-8").split())
     assert "anybody can check the promise on them" in text

@@ -5,6 +5,7 @@ PrivacyFunnelError
 │   ├── InvalidJoint        counts or probabilities that are no joint distribution
 │   ├── InvalidPromise      an ε, or a notion, that makes no sense
 │   │   └── TooManyAttackers    more sets of columns that an attacker may know than can be gone through
+│   ├── TooManyReadAsOthers     more than 5% of the people would be read as having another combination of values
 │   ├── InvalidChannel      not a matrix of dyadic probabilities
 │   ├── InvalidProtocol     a protocol file that is broken, edited or of another schema
 │   ├── InvalidTable        a table, column or bin specification that cannot be used
@@ -21,7 +22,8 @@ PrivacyFunnelError
 
 ExactFit is a warning: a protocol that is not for publication is being saved.
 
-Messages say what, where and what next; none quotes a record or a value of the secret.
+Messages say what, where and what next; none quotes a record or a value of the secret. Those that quote exact figures of
+the steward's table, or follow from exact counts, say so (`steward_only`), and are marked on the command line.
 Each is one line that a terminal only shows: names from files may hold anything.
 """
 
@@ -56,7 +58,9 @@ class ExactFit(UserWarning):
 class PrivacyFunnelError(Exception):
     """The root: catch this to catch everything we raise on purpose."""
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(self, message: str = "", *, steward_only: bool = False) -> None:
+        self.steward_only = steward_only
+        """Whether the message quotes exact figures of the steward's table, or follows from exact counts."""
         super().__init__(one_line(message))
 
 
@@ -80,6 +84,18 @@ class TooManyAttackers(InvalidPromise):
         super().__init__(
             f"{what}; guard against those who know at most {known} (--known {known}; in Python known={known}), "
             "or use fewer or coarser attributes"
+        )
+
+
+class TooManyReadAsOthers(InvalidInput):
+    """A table would be ruined: too many people would be read as having another combination of values."""
+
+    def __init__(self, what: str, *, steward_only: bool) -> None:
+        self.what = what
+        super().__init__(
+            f"{what}: release fewer columns, wider ranges (bins) or fewer values (top), or fit it all the same "
+            "(insist=True)",
+            steward_only=steward_only,
         )
 
 

@@ -66,6 +66,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     private : ε₀ of noise on every count before anything is computed from it; None: exact counts, whose protocol is not
         for publication
     at_least : combinations of values that fewer people have are read as the nearest other one
+    insist : fit even if that concerns more than 5% of the people
     domain : a pf.Domain or the path of its file, so that no value or border comes from the rows; it declares the
         secret, too, so that is a column of X then
     output : "values", as released tables hold them, or "codes", the number of each value in its column
@@ -109,6 +110,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         time_limit: float | None = 60.0,
         random_state: int | None = None,
         exact: Sequence[str] | None = None,
+        insist: bool = False,
     ) -> None:
         self.notion = notion
         self.epsilon = epsilon
@@ -129,6 +131,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
         self.exact = exact
+        self.insist = insist
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the best protocol for the rows of X and their secret."""
@@ -148,7 +151,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         attributes = [name for name in table.column_names if name not in secrets]
         wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
         counted = count_table(table, secrets, attributes, wishes=wishes, domain=self.domain)
-        protocol = self._best(counted.safely(self.private, at_least=self.at_least).joint)
+        protocol = self._best(counted.safely(self.private, at_least=self.at_least, insist=self.insist).joint)
         check_unseen(protocol, self.unseen)
         self.protocol_ = protocol
         return self

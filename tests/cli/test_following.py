@@ -304,3 +304,13 @@ def test_changes_need_a_release_before_and_the_table_of_then(folder, changed, tm
     assert "without --released and --was" in said
     said = refusal(capsys, "audit", folder / "first.json", "--table", changed / "now.csv", *was, "--person", "id")
     assert "are for a follow-up" in said
+
+
+def test_new_people_with_values_that_the_first_release_never_knew_are_to_be_left_out(folder, changed, tmp_path, capsys):
+    lines = (changed / "now.csv").read_text().splitlines()
+    (tmp_path / "now.csv").write_text("\n".join([*lines, '99999,true,"Elsewhere",40', ""]))
+    asked = ["fit", tmp_path / "now.csv", *fit_changed(folder, changed)[2:], "-o", tmp_path / "3.json"]
+    said = refusal(capsys, *asked)
+    assert "For you alone: " in said
+    assert "were not there when fitting: 1 in 'town'; leave these rows out (--where)" in said
+    assert funnel(*asked, "--where", "town <> 'Elsewhere'") == 0

@@ -22,6 +22,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import threshold_for
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.tables.for_steward import ForSteward
+from spark_parts import spark
 
 MECHANISMS = {
     "tables.private_counts.noised": "noised",
@@ -242,7 +243,7 @@ REFUSED = {
 ELSEWHERE = {
     "table", "output", "force", "json",  # of every fit
     "exact_fit", "allow_secret_attribute",  # without noise
-    "engine", "master",  # only who counts
+    "engine", "master",  # only who counts: fits on Spark are below
 }  # fmt: skip
 """Options that these fits do not have."""
 LONG = {
@@ -275,6 +276,50 @@ def test_the_same_noisy_counts_end_in_the_same_refusal(folder, options, how, tmp
 @pytest.mark.parametrize("options", LONG.values(), ids=LONG)
 def test_the_same_noisy_counts_end_in_the_same_file_after_a_long_search(folder, options, tmp_path, monkeypatch, capsys):
     assert check(folder, options, tmp_path, monkeypatch, capsys)[0] == 0
+
+
+# Follow-ups and models are fitted on this machine only: with --engine spark they are refused.
+ON_SPARK = {
+    **{name: (KEPT[name], 0) for name in ("plain", "large counts only", "two secrets", "columns chosen")},
+    **{name: (KEPT[name], 0) for name in ("named side channels", "as the table has it")},
+    **{name: (REFUSED[name], 2) for name in ("a ruined table", "no large counts")},
+}
+
+
+@pytest.fixture(scope="module")
+def spark_session():
+    with spark() as session:
+        yield session
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("options", "ends"), ON_SPARK.values(), ids=ON_SPARK)
+def test_the_same_noisy_counts_end_the_same_way_on_spark(
+    spark_session, folder, options, ends, tmp_path, monkeypatch, capsys
+):
+    tables = OTHERS if "--domain" in options else AS_READ
+    options = [*options, "--engine", "spark", "--master", "local[2]"]
+    code, _, _, file = check(folder, options, tmp_path, monkeypatch, capsys, tables)
+    assert code == ends
+    assert (file is not None) == (ends == 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("place", "watched"),
+    [
+        ("tables.private_counts._follows", ()),
+        ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought")),
+    ],
+)
+def test_what_follows_the_noise_has_no_exact_counts_at_hand_on_spark(
+    spark_session, folder, place, watched, tmp_path, monkeypatch
+):
+    found = out_of_reach(monkeypatch, place, watched)
+    options = [option.replace("FOLDER", str(folder)) for option in DECLARED]
+    asked = [*options, "--engine", "spark", "--master", "local[2]", "-o", str(tmp_path / "p.json"), "--json"]
+    assert run(["fit", str(folder / "people.csv"), *asked]) == 0
+    assert found == {place: []}
 
 
 def test_every_option_of_a_private_fit_is_among_these():

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.cli.show import slow_secret, uncovered_lines
 from privacyfunnel.distribution.joint import Joint
@@ -93,8 +94,6 @@ def test_the_public_page_does_not_say_that_nobody_is_read_as_another(rows, table
 def test_the_own_table_is_what_counting_by_hand_gives():
     import pandas as pd
 
-    import privacyfunnel as pf
-
     people = pd.DataFrame({"s": list("ababab") * 10, "x": list("uuvvww") * 10})
     joint = count_table(people, "s", ["x"]).joint
     protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful")
@@ -164,7 +163,6 @@ def test_a_report_says_first_what_becomes_of_the_table(table, tmp_path, capsys, 
 def test_a_model_says_of_the_own_table_what_counting_one_release_gives():
     import pandas as pd
 
-    import privacyfunnel as pf
     from privacyfunnel.attacks.on_wide import own_table_of
     from privacyfunnel.tables.wide.fit import fit_wide
 
@@ -197,3 +195,68 @@ def test_a_large_domain_counts_those_whose_combination_is_not_told(tmp_path, cap
         assert kept["rows_unchanged"] < 0.65  # and not 1, as of those that are told
         assert kept["cells_unchanged"] < 0.7
     assert "none is changed" not in " ".join(found["remarks"])
+
+
+REFUSED = "of the people would be read as having another combination of values, more than 5%"
+
+
+def fitted_elsewhere(table, way, insist):
+    """A fit from Python, by scikit-learn, or in the studio; the sentence that refuses it is the same."""
+
+    if way == "python":
+        return pf.Joint.from_table(table, "ill", private=1.0, at_least=10, insist=insist).noise
+    if way == "exact counts":
+        return pf.Joint.from_table(table, "ill", at_least=10, insist=insist).before_gathering
+    if way == "scikit-learn":
+        pd = pytest.importorskip("pandas")
+        pytest.importorskip("sklearn")
+        asked = {"secret": "ill", "private": 1.0, "at_least": 10, "insist": insist}
+        return pf.PrivacyFunnel("lip", 0.5, **asked).fit(pd.read_csv(table)).protocol_
+    desk = pytest.importorskip("privacyfunnel.studio.actions")
+    opened = desk.open_table(table, "people.csv")
+    counts = desk.count(opened, "ill", ["town", "job"])
+    chosen = desk.protection_of("1", "10", "lip", "", insist)
+    return desk.solve(counts, opened, pf.LIP(0.5), 5, lambda _: None, protection=chosen).account.protocol
+
+
+OPTIONS = {"python": "(insist=True)", "exact counts": "(insist=True)", "scikit-learn": "(insist=True)",
+           "studio": "choose “Fit even if more than 5% of the people"}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", OPTIONS)
+def test_a_table_is_not_ruined_elsewhere_unless_somebody_insists(table, way, repeatable_noise):
+    with pytest.raises(pf.PrivacyFunnelError, match=re.escape(REFUSED)) as refused:
+        fitted_elsewhere(table, way, insist=False)
+    assert OPTIONS[way] in str(refused.value)
+    assert "--" not in str(refused.value)  # options of a shell are of no use here
+    assert fitted_elsewhere(table, way, insist=True) is not None
+
+
+def test_what_somebody_insisted_on_is_repeated_with_that(table, tmp_path, capsys, repeatable_noise):
+    from privacyfunnel.protocols.any_file import load
+    from privacyfunnel.report.commands import steps
+
+    assert fit(table, tmp_path / "p.json", "--insist", "--time-limit", "2") == 0
+    again = steps(load(tmp_path / "p.json"), "people.csv")
+    assert "--insist" in again.fit
+    assert "insist=True," in again.python
+    few = ["fit", str(table), "--secret", "ill", "--attributes", "town", "--top", "town=3", "--epsilon", "0.5"]
+    assert run([*few, "-o", str(tmp_path / "few.json")]) == 0
+    again = steps(load(tmp_path / "few.json"), "people.csv")
+    assert "insist" not in again.fit + again.python
+
+
+def test_the_studio_keeps_in_its_recipe_that_somebody_insisted(table, repeatable_noise):
+    import tomllib
+
+    desk = pytest.importorskip("privacyfunnel.studio.actions")
+    reopening = pytest.importorskip("privacyfunnel.studio.reopening")
+    from privacyfunnel.recipes.recipe import from_content
+
+    opened = desk.open_table(table, "people.csv")
+    counts = desk.count(opened, "ill", ["town", "job"])
+    chosen = desk.protection_of("1", "10", "lip", "", True)
+    solved = desk.solve(counts, opened, pf.LIP(0.5), 5, lambda _: None, protection=chosen)
+    made = from_content(tomllib.loads(desk.recipe_of(solved, opened, counts, 5.0)), "recipe")
+    assert made.fit.insist
+    assert reopening.start_of(made).insist

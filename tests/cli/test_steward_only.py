@@ -4,11 +4,15 @@ All that differs stands under `steward_only` in the JSON of every command, and o
 a terminal.
 """
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import privacyfunnel
 from privacyfunnel.cli import show
 from privacyfunnel.cli.app import run
 from privacyfunnel.cli.steward import MARK
@@ -239,3 +243,77 @@ def test_an_audit_has_one_verdict_said_first_which_the_exit_code_follows(folder,
     for word in ("BROKEN", "EXCEEDED", "BREAK"):
         assert word not in said
     assert f"{MARK}beyond what is promised for the published counts" in said
+
+
+def refused(folder, protocol, out):
+    """What is refused with a figure of the steward's table, by name."""
+    own, made = str(folder / "1.csv"), str(protocol)
+    lines = (folder / "1.csv").read_text(encoding="utf-8").splitlines()
+    (out / "strange.csv").write_text("\n".join([*lines, "x,elsewhere,v,no", "y,elsewhere,w,yes", ""]))
+    (out / "twice.csv").write_text("\n".join([*lines, lines[1], ""]))
+    (out / "long.csv").write_text("\n".join([*lines, "1,2,3,4,5,6", ""]))
+    again = ["--remember", str(out / "people.key"), "--person", "id", "-o", str(out / "o.csv")]
+    asked = ["--secret", "ill", "--attributes", "town,job", "--epsilon", "0.3", "-o", str(out / "p.json")]
+    recipe = out / "recipe.toml"
+    recipe.write_text(RECIPE.format(table="strange.csv"), encoding="utf-8")
+    (out / "domain.json").write_text((folder / "domain.json").read_text())
+    return {
+        "fit with a domain": ["fit", str(out / "strange.csv"), *asked, "--domain", str(folder / "domain.json")],
+        "fit with bins": ["fit", own, *asked[:2], "--attributes", "id", "--bins", "id=0,10", *asked[4:]],
+        "fit on exact counts": ["fit", own, *asked, "--exact-fit", "--at-least", "60"],
+        "run": ["run", str(recipe)],
+        "sanitise": ["sanitise", str(out / "strange.csv"), "--protocol", made, "-o", str(out / "o.csv")],
+        "sanitise --remember": ["sanitise", str(out / "twice.csv"), "--protocol", made, *again],
+        "audit": ["audit", made, "--table", str(out / "strange.csv")],
+        "lines": ["fit", str(out / "long.csv"), *asked],
+    }  # fmt: skip
+
+
+REFUSALS = ("fit with a domain", "fit with bins", "fit on exact counts", "run", "sanitise", "sanitise --remember",
+            "audit", "lines")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_that_quotes_figures_of_the_table_is_marked(folder, protocol, tmp_path, capsys, name):
+    assert run(refused(folder, protocol, tmp_path)[name]) == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith(f"funnel: {MARK}")
+    assert re.search(r"\d", said.replace(str(tmp_path), ""))
+
+
+def test_a_refusal_without_figures_of_the_table_is_not_marked(folder, protocol, tmp_path, capsys):
+    assert run(["sanitise", "nowhere.csv", "--protocol", str(protocol), "-o", str(tmp_path / "o.csv")]) == 2
+    assert MARK not in capsys.readouterr().err
+    (tmp_path / "released.csv").write_text("town,job\na,v\nb,w,x,y\n", encoding="utf-8")
+    assert run(["estimate", str(tmp_path / "released.csv"), "--protocol", str(protocol)]) == 2
+    assert MARK not in capsys.readouterr().err  # a public table
+
+
+PUBLIC = {
+    "tables.declaring", "tables.cutting", "tables.where",  # of what is asked
+    "tables.reading_back",  # of released rows
+    "tables.private_counts", "tables.wide.fit", "tables.wide.choosing",  # of noisy counts, and of all people
+    "proof.invariance",  # of a channel
+}  # fmt: skip
+"""Where refusals quote other numbers than those of the steward's table."""
+FIGURE = re.compile(r"# (rows|people|values|outcomes|infinite|different|and # of persons)|\(# rows|#: release all")
+
+
+def test_every_refusal_that_counts_rows_or_people_says_whose_figure_it_is():
+    source, unsaid, said = Path(privacyfunnel.__file__).parent, [], 0
+    for room in ("tables", "proof", "attacks"):
+        for path in (source / room).rglob("*.py"):
+            module = ".".join(path.relative_to(source).with_suffix("").parts)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call) or not node.exc.args:
+                    continue
+                message = node.exc.args[0]
+                if not isinstance(message, ast.JoinedStr):
+                    continue
+                text = "".join("#" if isinstance(p, ast.FormattedValue) else str(p.value) for p in message.values)
+                if any(word.arg == "steward_only" for word in node.exc.keywords):
+                    said += 1
+                elif FIGURE.search(text) and module not in PUBLIC:
+                    unsaid.append(f"{module}: {text}")
+    assert unsaid == []
+    assert said > 20

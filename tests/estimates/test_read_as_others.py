@@ -31,7 +31,13 @@ def fitted(people: int, at_least: int) -> tuple[pf.Protocol, pa.Table]:
     domain = Domain.from_text(json.dumps({"schema": "privacyfunnel-domain/1", "columns": declared}))
     table = pa.table(columns)
     joint = pf.Joint.from_table(
-        table, secret="ill", attributes=["town", "work", "sex"], domain=domain, private=1.0, at_least=at_least
+        table,
+        secret="ill",
+        attributes=["town", "work", "sex"],
+        domain=domain,
+        private=1.0,
+        at_least=at_least,
+        insist=True,
     )
     protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
     return protocol, protocol.sanitise(table, seed=1)
@@ -64,7 +70,9 @@ def with_a_rare_town(noise_with_seed):
         rng = np.random.default_rng(3)
         town = np.repeat(["A", "B", "C"], [300, 192, 8])
         table = pd.DataFrame({"town": town, "sex": rng.choice(["f", "m"], 500), "ill": rng.choice(["n", "y"], 500)})
-        joint = pf.Joint.from_table(table, secret="ill", attributes=["town", "sex"], private=1.0, at_least=30)
+        joint = pf.Joint.from_table(
+            table, secret="ill", attributes=["town", "sex"], private=1.0, at_least=30, insist=True
+        )
     protocol = pf.optimise(joint, pf.LIP(1.0), objective="faithful")
     return table, protocol, protocol.sanitise(table[["town", "sex"]], seed=1)
 

@@ -312,3 +312,15 @@ def test_promises_of_every_kind_can_be_about_everything_released(promise):
     certificate = pf.certify(pf.optimise(joint, promise, after=first), joint)
     assert certificate.holds
     assert all(one.level <= one.promised for one in certificate.levels)
+
+
+def test_a_secret_with_other_texts_for_missing_is_refused_by_that_name(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [f"{s},{x}" for s, x in zip(rng.choice(["y", "n", "NA"], 200), rng.choice(list("abc"), 200), strict=True)]
+    table = tmp_path / "people.csv"
+    table.write_text("\n".join(["ill,town", *rows]) + "\n", encoding="utf-8")
+    first = pf.optimise(pf.Joint.from_table(table, "ill", missing="NA"), pf.LIP(0.2))
+    today = pf.Joint.from_table(table, "ill")
+    with pytest.raises(pf.PrivacyFunnelError, match=r"other texts that mean missing.*'NA'.*\(--missing\)"):
+        pf.optimise(today, pf.LIP(0.5), after=first)
+    assert pf.optimise(pf.Joint.from_table(table, "ill", missing="NA"), pf.LIP(0.5), after=first)

@@ -23,7 +23,7 @@ def people(rows=400):
 
 
 def fitted(objective="faithful", **how):
-    asked = {"bins": {"a": "each", "b": "each"}} | how
+    asked = {"bins": {"a": "each", "b": "each"}, "insist": True} | how
     return pf.optimise(pf.Joint.from_table(people(), "ill", NAMES, **asked), pf.LIP(0.4), objective=objective)
 
 

@@ -231,7 +231,15 @@ def test_work_that_is_left_ends_without_a_result_also_while_a_protocol_is_proven
 
 def test_work_says_what_it_does():
     counts, opened, said = *_wide_counts(), []
-    desk.solve(counts, opened, pf.LIP(0.5), None, lambda now: said.append(now) if isinstance(now, str) else None)
+    insisted = desk.protection_of("1", "10", "lip", "", True)  # of so few people
+    desk.solve(
+        counts,
+        opened,
+        pf.LIP(0.5),
+        None,
+        lambda now: said.append(now) if isinstance(now, str) else None,
+        protection=insisted,
+    )
     assert said == [desk.COUNTING, desk.SEARCHING, desk.MEASURING]
 
 

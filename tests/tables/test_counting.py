@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.counting import count_table
+from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.sources import VIEW
 
@@ -652,3 +653,23 @@ def test_text_that_is_not_utf_8_is_one_line():
 def test_a_name_that_no_file_could_hold_is_one_line():
     with pytest.raises(InvalidTable, match="a name of 5,000 letters"):
         count_table(pa.table({"ill": ["y", "n"], 5_000 * "x": ["a", "b"]}), "ill")
+
+
+@pytest.mark.parametrize(("most", "allowed"), [(8, False), (9, True), (16, True)])
+def test_whether_a_table_is_too_large_follows_from_its_rows_and_columns_and_not_from_who_is_there(
+    monkeypatch, most, allowed
+):
+    """A refusal by how many combinations occur would tell of single people, whatever the noise."""
+    monkeypatch.setattr("privacyfunnel.tables.counting.MOST_CELLS", most)
+    columns = [
+        {"name": name, "kind": "text", "values": values} for name, values in (("s", ["y", "n"]), ("x", list("abcde")))
+    ]
+    domain = Domain.from_text(json.dumps({"schema": "privacyfunnel-domain/1", "columns": columns}))
+    spread = pa.table({"s": list("yynnyynny"), "x": list("abcdeabcd")})  # 9 rows, 9 of 10 combinations
+    alike = pa.table({"s": ["y"] * 9, "x": ["a"] * 9})
+    for table in (spread, alike):
+        if allowed:
+            assert count_table(table, "s", domain=domain).joint.total == 9
+        else:
+            with pytest.raises(InvalidTable, match="too many"):
+                count_table(table, "s", domain=domain)

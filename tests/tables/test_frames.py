@@ -191,3 +191,31 @@ def test_a_transformer_gives_columns_in_their_types():
     frame = pandas.DataFrame({"district": TYPED["district"].to_pylist()})
     found = pf.PrivacyFunnel(epsilon=0.5).fit(frame, TYPED["ill"].to_pylist()).transform(frame)
     assert all(isinstance(district, str) for district in found["district"])
+
+
+@pytest.fixture(scope="module")
+def zones(tmp_path_factory):
+    """A text column with leading zeros, of which the two most frequent values are kept, and one of plain digits."""
+    folder, rng = tmp_path_factory.mktemp("zones"), np.random.default_rng(0)
+    zone, ward = rng.choice(["01", "02", "03"], 300, p=[0.5, 0.4, 0.1]), rng.choice(["1", "2", "x"], 300)
+    rows = [f"{z},{w},{s}" for z, w, s in zip(zone, ward, rng.choice(["y", "n"], 300), strict=True)]
+    (folder / "people.csv").write_text("\n".join(["zone,ward,ill", *rows]) + "\n", encoding="utf-8")
+    joint = pf.Joint.from_table(folder / "people.csv", "ill", ["zone", "ward"], top={"zone": 2})
+    return pf.optimise(joint, pf.LIP(8.0), objective="faithful")
+
+
+def test_texts_with_leading_zeros_are_not_taken_for_others_where_a_frame_holds_numbers(zones):
+    numbers = pytest.importorskip("pandas").DataFrame({"zone": [1, 2, 1, 2], "ward": ["1", "2", "x", "1"]})
+    with pytest.raises(InvalidTable, match="column 'zone' was fitted on texts") as refused:
+        zones.sanitise(numbers)
+    assert "01" not in str(refused.value)
+    texts = zones.sanitise(numbers.assign(zone=["01", "02", "01", "02"]))
+    assert set(texts["zone"]) <= {"01", "02", "other"}
+
+
+def test_numbers_that_can_only_mean_one_text_are_read_as_it(zones):
+    column = next(column for column in zones.columns if column.name == "ward")
+    assert column.kind == "text"
+    as_texts, as_numbers = pa.array(["1", "2", "1"]), pa.array([1, 2, 1])
+    assert column.encode(as_texts).tolist() == column.encode(as_numbers).tolist()
+    assert column.encode(pa.array([1.0, 2.0, 1.0])).tolist() == column.encode(as_texts).tolist()

@@ -27,6 +27,7 @@ from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.labels import greedy
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.release import PILES, shuffled
+from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.sanitiser import Sanitiser
 from privacyfunnel.tables.sources import open_source
 from strategies import joints_with_channels
@@ -635,3 +636,12 @@ def test_a_file_holds_the_released_rows_and_nothing_of_its_name_or_time(suffix, 
     assert first.read_bytes() == second.read_bytes()
     assert b"clinic" not in first.read_bytes()
     assert b".part" not in first.read_bytes()
+
+
+def test_a_release_whose_rows_were_not_counted_beside_the_original_ones_says_why():
+    """On a cluster."""
+    release = Release(1, ("a",), (), 0, True, True, None, "faithful")
+    own = release.as_dict()["steward_only"]
+    assert own["own_table"] is None
+    assert "is not measured on Spark" in own["own_table_why"]
+    assert release.own_words == f"For you alone: {own['own_table_why']}."

@@ -104,7 +104,8 @@ def inputs_on(block: Block, joint: Joint) -> Integers:
     if strangers:
         raise InvalidJoint(
             f"{strangers} of {joint.n_x} values of X were not there when the protocol was fitted; "
-            "attack it with the table it was made for"
+            "attack it with the table it was made for",
+            steward_only=True,
         )
     return inputs
 
@@ -119,5 +120,6 @@ def _arrangements(row: Sequence[int]) -> int:
 def _check_size(outcomes: int) -> None:
     if outcomes > MOST_OUTCOMES:
         raise InvalidInput(
-            f"{outcomes:,} outcomes are too many to go through exactly; use fewer releases, attributes or values"
+            f"{outcomes:,} outcomes are too many to go through exactly; use fewer releases, attributes or values",
+            steward_only=True,
         )

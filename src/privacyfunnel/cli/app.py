@@ -51,6 +51,8 @@ COMMANDS = {
     "paper": "Repeat the source paper's experiments: ε-LDP, ε-LIP and ε-SRLIP, by its own methods and by ours.",
 }
 """The first line of what each command says of itself; it lies in a module of its name, loaded when it is called."""
+READERS = ("estimate", "regress")
+"""Commands for tables that are public: what is said of their rows is for everybody."""
 
 
 class _Commands(TyperGroup):
@@ -125,7 +127,8 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
         return _complain(INTERRUPTED_WORDS, exit_code() or code, debug) if code == INTERRUPTED else code
     except PrivacyFunnelError as error:
-        return _complain(str(error), BAD_INPUT, debug)
+        own = error.steward_only and arguments[0] not in READERS
+        return _complain(_marked(str(error)) if own else str(error), BAD_INPUT, debug)
     except click_error as error:
         message = getattr(error, "format_message", error.__str__)()
         where = getattr(getattr(error, "ctx", None), "command_path", "funnel")
@@ -188,6 +191,13 @@ class _Patient:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _marked(message: str) -> str:
+    """What is for the steward alone, on standard error as on standard output."""
+    from privacyfunnel.cli.steward import marked
+
+    return marked(message)
 
 
 def _complain(message: str, code: int, debug: bool) -> int:

@@ -258,8 +258,9 @@ def fit(
     own, advice = steward_only.told(steward, found.protocol, advise)
     if json:
         alone = {"steward_only": {"own_table": own.data, "advice": advice.data}}
-        advised = {**knowing.data(costs), **merging.data(coarser, finer)}
-        show.as_json({"protocol": str(output), **alone, **data(found), **advised})
+        told_of = data(found)
+        told_of["search"] |= knowing.data(costs)  # which also hang on the clock
+        show.as_json({"protocol": str(output), **alone, **told_of, **merging.data(coarser, finer)})
         return
     some = ["--where", where] if where is not None else []
     again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])

@@ -54,7 +54,7 @@ def _noisy(counted: Counted, spent: float) -> tuple[Counted, float]:
             "columns (--attributes), or cut them more coarsely (--bins, --top)"
         )
     try:
-        return counted.safely(spent), spent
+        return counted.safely(spent, insist=True), spent
     except InvalidJoint as trouble:
         raise InvalidInput(
             f"--coarsen search chooses by noisy counts for {spent:g} of ε₀, and {trouble}; or say yourself what to "

@@ -114,7 +114,7 @@ def _naming(recipe: str, part: str) -> Iterator[None]:
     except OutputRefused:
         raise
     except PrivacyFunnelError as error:
-        raise InvalidInput(f"{recipe} [{part}]: {error}") from error
+        raise InvalidInput(f"{recipe} [{part}]: {error}", steward_only=error.steward_only) from error
     except USAGE_ERROR as error:
         message = getattr(error, "format_message", error.__str__)()
         raise InvalidInput(f"{recipe} [{part}]: {message}") from error

@@ -115,8 +115,7 @@ def sanitise(
         show.as_json({"output": str(output), **release.as_dict(), **told})
         return
     screen = show.console()
-    if release.own is not None:
-        screen.print(release.own.words(), markup=False)
+    screen.print(release.own_words, markup=False)
     order = "in shuffled order" if release.shuffled else "in the order of the table"
     screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
     if release.variant is not None:

@@ -15,7 +15,7 @@ from privacyfunnel.cli import following, found_follow_up, options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import InvalidInput, TooManyReadAsOthers
 from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
 from privacyfunnel.optimiser.improving import improve as improved
 from privacyfunnel.optimiser.optimise import gap_for, optimise
@@ -35,6 +35,12 @@ from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.fitting import FittedColumn
 from privacyfunnel.tables.frequency_threshold import USUAL, of_noisy
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
+
+NOT_RUINED = (
+    "release fewer columns, wider ranges (--bins) or fewer values (--top), let --columns auto --coarsen auto choose, "
+    "fit a --model, or --insist"
+)
+"""What to do where too many people would be read as others."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +165,12 @@ class CountsAsked:
 
     def of(self, counted: Counted) -> Counted:
         """The counts that everything else is computed from; refused where they say that a table would be ruined."""
-        found = counted.safely(self.private, delta=self.delta, at_least=self.at_least, choosing=self.choosing)
-        if found.threshold is not None and not self.insist:
-            found.threshold.refuse_many()
-        return found
+        try:
+            return counted.safely(
+                self.private, delta=self.delta, at_least=self.at_least, choosing=self.choosing, insist=self.insist
+            )
+        except TooManyReadAsOthers as trouble:
+            raise InvalidInput(f"{trouble.what}: {NOT_RUINED}", steward_only=trouble.steward_only) from None
 
     def less(self, spent: float) -> CountsAsked:
         """What is left for the counts when choosing the columns has spent some of ε₀."""
@@ -215,4 +223,4 @@ def as_fitted(protocol: Protocol, table: Path, delimiter: str | None, encoding: 
         joint = published_joint(protocol)
         return Counted(joint, (), fitted, (), threshold=of_noisy(joint))
     joint = audited_joint(protocol, table, delimiter=delimiter, encoding=encoding, where=where)
-    return Counted(joint, (), fitted, ()).safely(None, at_least=protocol.at_least)
+    return Counted(joint, (), fitted, ()).safely(None, at_least=protocol.at_least, insist=True)

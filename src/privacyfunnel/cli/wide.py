@@ -121,8 +121,7 @@ def sanitise_by_model(
         show.as_json({"output": str(output), **release.as_dict()})
         return
     screen = show.console()
-    if release.own is not None:
-        screen.print(release.own.words(), markup=False)
+    screen.print(release.own_words, markup=False)
     order = "in shuffled order" if release.shuffled else "in the order of the table"
     screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
     if release.dropped:

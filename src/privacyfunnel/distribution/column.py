@@ -132,6 +132,12 @@ class Column(Reading):
     def _missing_code(self) -> int:
         return self.labels.index(None) if None in self.labels else UNSEEN
 
+    @cached_property
+    def _spelled(self) -> bool:
+        """Whether a text among the values is a number that is not spelled as numbers become texts: 01, +1, 1.0."""
+        texts = [*self.labels, *(value for group in self.groups for value in group.values)]
+        return self.kind == "text" and any(raw.is_spelled(str(text)) for text in texts if text is not None)
+
     def encode(self, array: pa.Array) -> Integers:
         """The code of every value of an Arrow array: its place in `labels`, or UNSEEN."""
         import pyarrow as pa
@@ -143,6 +149,11 @@ class Column(Reading):
                 return np.asarray(codes[indices.to_numpy(zero_copy_only=False)])
             table = np.append(codes, self._missing_code)
             return np.asarray(table[indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)])
+        if self._spelled and raw.is_numeric(array.type):
+            raise InvalidTable(
+                f"column {self.name!r} was fitted on texts, among them numbers in an unusual spelling, such as leading "
+                "zeros, and this table holds it as numbers: write it as the texts that it was fitted on"
+            )
         values, missing = self.recognise(array)
         if self.kind == "bins":
             codes = self._bin(values.fill_null(math.nan).to_numpy(zero_copy_only=False))

@@ -131,6 +131,7 @@ class Joint(Probabilities, Shown):
         private: float | None = None,
         delta: float | None = None,
         at_least: int = 0,
+        insist: bool = False,
         domain: Domain | str | Path | None = None,
     ) -> Joint:
         """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), a DataFrame (pandas, polars …), or anything else
@@ -146,14 +147,15 @@ class Joint(Probabilities, Shown):
 
         Counts are exact, and protocols fitted on them are not for publication, unless `private` gives an ε₀: then every
         cell gets discrete Laplace noise of scale 2/ε₀ before anything is computed from it (`joint.noise`). `at_least`
-        reads combinations of values that fewer people have as the nearest other one.
+        reads combinations of values that fewer people have as the nearest other one; if that concerns more than 5% of
+        the people, they are refused unless you `insist`.
         """
         from privacyfunnel.tables.counting import count_table
         from privacyfunnel.tables.fitting import Wishes
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {})
         counted = count_table(table, secret, attributes, wishes=wishes, domain=domain)
-        return counted.safely(private, delta=delta, at_least=at_least).joint
+        return counted.safely(private, delta=delta, at_least=at_least, insist=insist).joint
 
     @classmethod
     def from_spark(
@@ -170,6 +172,7 @@ class Joint(Probabilities, Shown):
         private: float | None = None,
         delta: float | None = None,
         at_least: int = 0,
+        insist: bool = False,
         domain: Domain | str | Path | None = None,
     ) -> Joint:
         """As `from_table`, for a Spark DataFrame on its cluster: only different values and counts go to the driver."""
@@ -178,7 +181,7 @@ class Joint(Probabilities, Shown):
 
         wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {})
         counted = count_spark(frame, secret, attributes, wishes=wishes, domain=domain)
-        return counted.safely(private, delta=delta, at_least=at_least).joint
+        return counted.safely(private, delta=delta, at_least=at_least, insist=insist).joint
 
     @classmethod
     def from_model(

@@ -5,6 +5,7 @@ Fitting and encoding both read entries through these functions, so they cannot d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +26,8 @@ OTHER_DATE = r"^\s*(\d{1,2}[./-]\d{1,2}[./-]\d{2}(\d{2})?|\d{4}[./]\d{1,2}[./]\d
 """A date as people write it; which number is the month is anybody's guess, so it stays a text."""
 COMMA_NUMBER = r"^\s*[+-]?\d+(\.\d{3})*,\d+\s*$"
 """A number with a decimal comma, which elsewhere separates thousands: it stays a text, too."""
+USUAL_NUMBER = r"-?(0|[1-9]\d*)(\.\d*[1-9])?"
+"""As numbers become texts."""
 LETTERS = {"year": 4, "month": 7, "day": 10}
 """How much of an ISO date each precision keeps."""
 LARGEST_INTEGER = 2**63 - 1
@@ -86,6 +89,15 @@ def present(array: pa.Array, missing: Sequence[str]) -> pa.Array:
         gone = as_kind(pa.array(missing, pa.string()), "number").drop_null()
         array = pc.if_else(pc.is_in(_as_float(array), gone), None, array)
     return array
+
+
+def is_spelled(text: str) -> bool:
+    """Whether a text is a number, in another spelling than numbers have as texts.
+
+    >>> [text for text in ("01", "1.50", "+1", "1", "-2.5", "0", "a1") if is_spelled(text)]
+    ['01', '1.50', '+1']
+    """
+    return re.match(NUMBER, text) is not None and re.fullmatch(USUAL_NUMBER, text) is None
 
 
 def as_text(array: pa.Array) -> pa.Array:

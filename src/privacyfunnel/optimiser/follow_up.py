@@ -88,6 +88,14 @@ def follow_up(
 
 def _check_secret(joint: Joint, after: Protocol) -> None:
     """Refuse another secret: that of the earlier promise would no longer be looked at."""
+    for own in joint.secret_readings:
+        for then in after.secret_readings:
+            if then != own and then.model_copy(update={"missing": own.missing}) == own:
+                texts = ", ".join(map(repr, then.missing)) or "none but empty ones"
+                raise InvalidPromise(
+                    f"the secret {own.name!r} is read with other texts that mean missing than in the earlier release; "
+                    f"there these are {texts}: give the same ones (--missing)"
+                )
     if not about_the_same(after, joint.secret_readings, joint.secret_names):
         raise InvalidPromise(
             f"the earlier release made a promise about {after.secret}, and a follow-up for {joint.secret} would not "
@@ -130,7 +138,8 @@ class _Task:
         if strangers:
             raise InvalidInput(
                 f"{strangers} of {people.n_x} values of X were not there when the earlier protocol was fitted, so what "
-                "it released of them is not known; leave these people out"
+                "it released of them is not known; leave these people out",
+                steward_only=people.counted,
             )
         wanted = past.histories() if histories is None else past.check(np.asarray(histories, dtype=np.int64))
         there = [h for h in wanted.tolist() if past.numerators(tuple(h)).any()]
@@ -141,7 +150,8 @@ class _Task:
         if not before.holds:
             raise InvalidPromise(
                 f"what was released before reaches {notion.name} level {before.level:.6g} for these columns and this "
-                f"secret, above ε = {notion.epsilon:g}, and no follow-up takes that back; promise at least that much"
+                f"secret, above ε = {notion.epsilon:g}, and no follow-up takes that back; promise at least that much",
+                steward_only=people.counted,
             )
         read = np.arange(joint.n_x) if people is joint else _read_as(joint, people)
         gathered = people is not joint

@@ -99,7 +99,9 @@ class _Outcomes:
             raise InvalidJoint("some people's values cannot have led to a history, for the follow-up: refit it")
         own = Entries.of(steps.channel).at(place[kept])
         if len(own.inputs) > MOST_OUTCOMES:
-            raise InvalidInput(f"{len(own.inputs):,} outcomes of all releases are too many to go through exactly")
+            raise InvalidInput(
+                f"{len(own.inputs):,} outcomes of all releases are too many to go through exactly", steward_only=True
+            )
         old = kept[own.inputs]
         numerators = entries.numerators[old] * own.numerators.astype(object)
         self._renumber(Entries(entries.inputs[old], entries.outputs[old] * n + own.outputs, numerators), n)
@@ -130,7 +132,10 @@ def _alike(columns: tuple[Column, ...], joint: Joint) -> Integers:
 
 def _all_known(found: Integers, joint: Joint) -> Integers:
     if (found < 0).any():
-        raise InvalidJoint(f"{int((found < 0).sum())} of {joint.n_x} values of X are unknown to one of the protocols")
+        raise InvalidJoint(
+            f"{int((found < 0).sum())} of {joint.n_x} values of X are unknown to one of the protocols",
+            steward_only=True,
+        )
     return found
 
 
@@ -138,7 +143,9 @@ def _check_size(whole: Entries, own: Entries, joint: Joint) -> None:
     counts = [np.bincount(entries.inputs, minlength=joint.n_x).astype(np.float64) for entries in (whole, own)]
     outcomes = int(counts[0] @ counts[1])
     if outcomes > MOST_OUTCOMES:
-        raise InvalidInput(f"{outcomes:,} outcomes of all releases together are too many to go through exactly")
+        raise InvalidInput(
+            f"{outcomes:,} outcomes of all releases together are too many to go through exactly", steward_only=True
+        )
 
 
 def promised(protocol: Protocol, notion: Notion) -> Limits | None:

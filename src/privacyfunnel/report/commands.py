@@ -11,8 +11,9 @@ from privacyfunnel.distribution.column import OTHER, Column, short
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
+from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.frequency_threshold import usual_threshold
+from privacyfunnel.tables.frequency_threshold import of_noisy, usual_threshold
 
 LONG_LINE = 78
 """Letters: two fewer than the 80 of an old terminal, for its prompt."""
@@ -141,7 +142,14 @@ def _counts(protocol: Protocol) -> list[str]:
     usual = usual_threshold(type(protocol.notion), protocol.notion.confidence)
     if noise is not None and usual and not least:
         least = 1  # or there would be the usual one
-    return [*words, "--at-least", str(least)] if least else words
+    words += ["--at-least", str(least)] if least else []
+    return [*words, "--insist"] if _insisted(protocol) else words
+
+
+def _insisted(protocol: Protocol) -> bool:
+    """Whether so many people are read as others, by the published counts, that somebody insisted."""
+    found = of_noisy(published_joint(protocol)) if protocol.noise is not None else None
+    return found is not None and found.too_many
 
 
 def _counts_in_python(protocol: Protocol) -> dict[str, Any]:
@@ -150,7 +158,8 @@ def _counts_in_python(protocol: Protocol) -> dict[str, Any]:
     given: dict[str, Any] = {"private": noise.epsilon} if noise is not None else {}
     if noise is not None and noise.delta:
         given["delta"] = noise.delta
-    return given | ({"at_least": protocol.at_least} if protocol.at_least else {})
+    given |= {"at_least": protocol.at_least} if protocol.at_least else {}
+    return given | ({"insist": True} if _insisted(protocol) else {})
 
 
 def _said(notion: Notion, asked: dict[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidPromise, InvalidTable, TooManyAttackers
+from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, TooManyAttackers, TooManyReadAsOthers
 from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
@@ -49,6 +49,7 @@ COUNTING, SEARCHING, MEASURING = (
 """What a search does, one after the other."""
 KNOWN_LABEL = "Attackers may know"
 ATTACKERS = {"any": "any of the columns", "1": "one column at most", "2": "two columns at most"}
+INSIST_LABEL = "Fit even if more than 5% of the people are read as having another combination of values"
 FIRST_OBJECTIVE: Objective = "faithful"
 """What is kept the most of unless somebody chooses otherwise: rows that anybody can read without a tool."""
 
@@ -150,9 +151,9 @@ def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
     return robust(notion, float(confidence), cast(Within | None, within or None)) if confidence else notion
 
 
-def protection_of(private: str, at_least: str, notion: str, confidence: str) -> Protection:
+def protection_of(private: str, at_least: str, notion: str, confidence: str, insist: bool = False) -> Protection:
     """How the protocol is protected, as chosen on the page for a promise."""
-    return Protection.chosen(private, at_least, kind_named(notion) or Notion, confidence)
+    return Protection.chosen(private, at_least, kind_named(notion) or Notion, confidence, insist)
 
 
 def solve(
@@ -205,7 +206,8 @@ def _used(counts: Counts, protection: Protection, notion: Notion, follow: Follow
         with _named_as_on_the_page():
             raise TooManyAttackers(f"{sets:,} sets of columns that an attacker may know are too many", known=2)
     follow(COUNTING)
-    joint = counts.used(protection).joint
+    with _named_as_on_the_page():
+        joint = counts.used(protection).joint
     unless_left()
     if sets > 1 and sets * joint.n_x > MOST_MEASURED:
         what = f"{sets:,} sets of columns that an attacker may know, with {joint.n_x:,} combinations of values"
@@ -240,6 +242,9 @@ def _named_as_on_the_page() -> Iterator[None]:
     except TooManyAttackers as trouble:
         choice = f"under “{KNOWN_LABEL}” choose “{ATTACKERS[str(trouble.known)]}”"
         raise InvalidPromise(f"{trouble.what}; {choice}, or release fewer columns or wider ranges") from None
+    except TooManyReadAsOthers as trouble:
+        fewer = "release fewer columns, wider ranges or fewer values"
+        raise InvalidInput(f"{trouble.what}: {fewer}, or choose “{INSIST_LABEL}”") from None
 
 
 def next_curve(

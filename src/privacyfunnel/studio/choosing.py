@@ -14,7 +14,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, kind_named
 from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
-from privacyfunnel.studio.actions import ATTACKERS, KNOWN_LABEL
+from privacyfunnel.studio.actions import ATTACKERS, INSIST_LABEL, KNOWN_LABEL
 from privacyfunnel.studio.more import more_part
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
@@ -65,6 +65,7 @@ def promise_step(start: Start | None = None, attributes: Sequence[str] = (), sec
         ui.input_select("private", NOISE_LABEL, noises(), selected=now.private, width="100%"),
         ui.input_select("at_least", THRESHOLD_LABEL, thresholds(), selected=now.at_least, width="100%"),
         ui.output_ui("threshold"),
+        ui.input_checkbox("insist", INSIST_LABEL, now.insist, width="100%"),
         tags.div(
             tags.label("Smaller ε hides more, larger ε keeps more", for_="slider"),
             tags.input(

@@ -30,6 +30,8 @@ class Protection:
     """ε₀; None: not at all, the counts are exact."""
     at_least: int
     """The frequency threshold; 0: none."""
+    insist: bool = False
+    """Whether many people may be read as having another combination of values."""
 
     @classmethod
     def usual(cls, promise: Notion) -> Protection:
@@ -37,14 +39,16 @@ class Protection:
         return cls(USUAL_EPSILON, usual_threshold(type(promise), promise.confidence))
 
     @classmethod
-    def chosen(cls, private: str, at_least: str, kind: type[Notion], confidence: str) -> Protection:
+    def chosen(
+        cls, private: str, at_least: str, kind: type[Notion], confidence: str, insist: bool = False
+    ) -> Protection:
         """What is chosen on the page; some promises go without a threshold."""
         epsilons = {EXACT: None, **{f"{epsilon:g}": epsilon for epsilon in EPSILONS}}
         thresholds = {str(people): people for people in THRESHOLDS}
         if private not in epsilons or at_least not in thresholds:
             raise InvalidInput("choose how the protocol is protected, and a frequency threshold, from the lists")
         there = usual_threshold(kind, float(confidence) if confidence else None) > 0
-        return cls(epsilons[private], thresholds[at_least] if there else 0)
+        return cls(epsilons[private], thresholds[at_least] if there else 0, insist)
 
 
 class Counts:
@@ -78,8 +82,7 @@ class Counts:
     def _made(self, protection: Protection) -> Counted:
         epsilon = protection.private
         if epsilon is None:
-            return self.exact.safely(None, at_least=protection.at_least)
+            return self.exact.safely(None, at_least=protection.at_least, insist=protection.insist)
         if epsilon not in self._noisy:
-            self._noisy[epsilon] = self.exact.safely(epsilon)
-        noisy = self._noisy[epsilon]
-        return noisy.at_threshold(protection.at_least) if protection.at_least else noisy
+            self._noisy[epsilon] = self.exact.safely(epsilon, insist=True)
+        return self._noisy[epsilon].at_threshold(protection.at_least, protection.insist)

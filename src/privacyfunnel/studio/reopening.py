@@ -27,7 +27,7 @@ KNOWN = (1, 2)
 """How many columns attackers may know, where it is not any."""
 SHOWN = {
     *("secret", "attributes", "notion", "epsilon", "known", "confidence", "within", "private", "exact_fit", "at_least"),
-    *("objective", "bins", "top", "dates", "time_limit", "ordered", "per_range", "exact"),
+    *("insist", "objective", "bins", "top", "dates", "time_limit", "ordered", "per_range", "exact"),
 }
 """Keys of [fit] that the studio has a place for."""
 
@@ -57,6 +57,7 @@ class Start:
     per_range: float | None = None
     beliefs: str = ""
     """Limits on belief, as typed."""
+    insist: bool = False
 
 
 def start_of(recipe: Recipe) -> Start:
@@ -97,6 +98,7 @@ def start_of(recipe: Recipe) -> Start:
         tuple(fit.exact or ()),
         fit.per_range,
         beliefs,
+        bool(fit.insist),
     )
 
 
@@ -165,6 +167,7 @@ def recipe_text(
     else:
         said["private"] = protection.private
     said |= {"at_least": protection.at_least} if protection.at_least else {}
+    said |= {"insist": True} if protection.insist else {}
     said |= {"objective": objective, "time_limit": time_limit}
     said |= {"bins": {name: _bins(one) for name, one in wishes.bins.items()} or None}
     said |= {"top": dict(wishes.top) or None, "dates": dict(wishes.dates) or None}

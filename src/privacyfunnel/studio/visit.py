@@ -211,7 +211,7 @@ class Visit:
         """How the protocol is protected, as chosen; None, and words for the page, if that makes no sense."""
         given = self.input
         try:
-            return desk.protection_of(given.private(), given.at_least(), given.notion(), given.people())
+            return desk.protection_of(given.private(), given.at_least(), given.notion(), given.people(), given.insist())
         except PrivacyFunnelError as trouble:
             self.say("promise", str(trouble))
             return None

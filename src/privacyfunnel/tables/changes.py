@@ -141,7 +141,8 @@ def check_all_known(source: Source) -> None:
     if unknown:
         raise InvalidTable(
             f"something was released before of {unknown:,} people in {source.name} who are not in every table of then: "
-            "give each as it was when it was released, and leave out people who were in none (--was)"
+            "give each as it was when it was released, and leave out people who were in none (--was)",
+            steward_only=True,
         )
 
 
@@ -228,7 +229,8 @@ def _check_people(now: Source, table: str, text: str, name: str) -> None:
     if different < rows:
         raise InvalidTable(
             f"{name} has {rows - named:,} rows without a person and {named - different:,} of persons who are there "
-            "twice: one row for each can be followed"
+            "twice: one row for each can be followed",
+            steward_only=True,
         )
 
 

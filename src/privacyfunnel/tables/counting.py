@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,9 +23,9 @@ from privacyfunnel.tables.private_counts import at_threshold, private
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
 
-MOST_CELLS = 5_000_000
-"""Different combinations of secret and attributes that are worth holding in memory."""
-NOT_FITTED = ("values that were not there when fitting", "")
+MOST_CELLS = 20_000_000
+"""Different combinations of secret and attributes that are held in memory, a number of 8 bytes for each column."""
+NOT_FITTED = ("values that were not there when fitting", "; leave these rows out (--where)")
 NOT_DECLARED = (
     "values that the domain does not declare",
     '; declare them (missing ones by "missing": true, numbers by wider or open bins), '
@@ -48,28 +49,39 @@ class Counted:
     """What a frequency threshold did, if one was asked for."""
 
     def safely(
-        self, epsilon: float | None, *, delta: float | None = None, at_least: int = 0, choosing: float = 0.0
+        self,
+        epsilon: float | None,
+        *,
+        delta: float | None = None,
+        at_least: int = 0,
+        choosing: float = 0.0,
+        insist: bool = False,
     ) -> Counted:
         """The same with noise of ε₀ on every cell, if it is given, and a frequency threshold, if that is not 0.
 
-        `choosing` is what the choice of columns has spent beside this ε₀.
+        `choosing` is what the choice of columns has spent beside this ε₀. Refused where too many people would be read
+        as having another combination of values, unless somebody insists; of noisy counts, these say so.
         """
         if isinstance(at_least, bool) or not isinstance(at_least, int | np.integer) or at_least < 0:
             raise InvalidInput(f"at_least is a number of people; got {at_least!r}")
         if epsilon is not None:
             joint = private(self.joint, epsilon, delta=delta, at_least=int(at_least), choosing=choosing)
-            return replace(self, joint=joint, threshold=of_noisy(joint))
+            return self._with(joint, of_noisy(joint), insist)
         if delta is not None:
             raise InvalidInput("δ₀ belongs to a private fit: give its ε₀, too (private=1.0)")
         if not at_least:
             return self
-        joint, threshold = thresholded(self.joint, int(at_least))
-        return replace(self, joint=joint, threshold=threshold)
+        return self._with(*thresholded(self.joint, int(at_least)), insist)
 
-    def at_threshold(self, at_least: int) -> Counted:
+    def at_threshold(self, at_least: int, insist: bool = False) -> Counted:
         """The same noisy counts with another frequency threshold."""
         joint = at_threshold(self.joint, at_least)
-        return replace(self, joint=joint, threshold=of_noisy(joint))
+        return self._with(joint, of_noisy(joint), insist)
+
+    def _with(self, joint: Joint, threshold: Threshold | None, insist: bool) -> Counted:
+        if threshold is not None and not insist:
+            threshold.refuse_many()
+        return replace(self, joint=joint, threshold=threshold)
 
 
 def count_table(
@@ -212,9 +224,12 @@ def count(
 ) -> Joint:
     """The joint distribution of columns that have been fitted. The table's engine groups the raw values.
 
-    `lacking` are the words for rows with values that a column does not have: what these are, and what to do.
+    `lacking` are the words for rows with values that a column does not have: what these are, and what to do. A table is
+    too large by what is public: how many rows it has, and how many combinations its columns have. How many of these
+    occur hangs on single people, and a refusal would tell it.
     """
     columns = [*secrets, *attributes]
+    possible = math.prod(map(len, columns))
     names = list(dict.fromkeys(column.name for column in columns))
     cells: Integers = np.empty((0, len(columns)), dtype=np.int64)
     people: Integers = np.empty(0, dtype=np.int64)
@@ -224,14 +239,16 @@ def count(
         counts = batch.column(len(names)).to_numpy(zero_copy_only=False)
         unseen += ((codes == UNSEEN) * counts[:, None]).sum(axis=0)
         cells, people = _merge(np.vstack([cells, codes]), np.concatenate([people, counts]))
-        if len(cells) > MOST_CELLS:
+        if min(possible, int(people.sum())) > MOST_CELLS:
             raise InvalidTable(
-                f"the columns have over {MOST_CELLS:,} combinations of values; use fewer attributes, bins or --top"
+                f"over {MOST_CELLS:,} rows, of columns with over {MOST_CELLS:,} combinations of values, are too many; "
+                "use fewer attributes, bins or --top",
+                steward_only=False,  # public numbers
             )
     lost = [f"{n} in {c.name!r}" for n, c in zip(unseen, columns, strict=True) if n]
     if lost:
         what, next_step = lacking
-        raise InvalidTable(f"{source.name} has rows with {what}: {', '.join(lost)}{next_step}")
+        raise InvalidTable(f"{source.name} has rows with {what}: {', '.join(lost)}{next_step}", steward_only=True)
     return _assemble(source, secrets, attributes, cells, people)
 
 

@@ -75,7 +75,8 @@ class Earlier:
         if different < rows:
             raise InvalidTable(
                 f"a released table has {rows - named:,} rows without a person and {named - different:,} of persons who "
-                "are there twice"
+                "are there twice",
+                steward_only=True,
             )
 
     def execute(self, sql: str) -> None:
@@ -159,16 +160,19 @@ def _check_people(source: Source, own: str, number: str) -> None:
     if different < rows:
         raise InvalidTable(
             f"{source.name} has {rows - named:,} rows without a person and {named - different:,} of persons who are "
-            "there twice: one row for each is followed"
+            "there twice: one row for each is followed",
+            steward_only=True,
         )
     ((met, known),) = source.rows(f"SELECT count(*) FILTER (met), count({number}) FROM {JOINED}")
     if met < rows:
         raise InvalidTable(
             f"of {rows - met:,} of {rows:,} people in {source.name} nothing was released before, so there is nothing "
-            "to follow: release them by the first protocol, or leave them out"
+            "to follow: release them by the first protocol, or leave them out",
+            steward_only=True,
         )
     if known < rows:
         raise InvalidTable(
             f"of {rows - known:,} of {rows:,} people in {source.name} something was released that this follow-up was "
-            "not fitted for: fit it with all that was released (--released), or leave them out"
+            "not fitted for: fit it with all that was released (--released), or leave them out",
+            steward_only=True,
         )

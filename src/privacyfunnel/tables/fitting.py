@@ -167,7 +167,9 @@ def fit_reading(source: Grouping, reading: Reading) -> Column:
         if reading.kind != "bins":
             found.update(values.unique().drop_null().to_pylist())
         if len(found) > MOST_LABELS:
-            raise InvalidTable(f"column {reading.name!r} has over {MOST_LABELS:,} values; bin it, or leave it out")
+            raise InvalidTable(
+                f"column {reading.name!r} has over {MOST_LABELS:,} values; bin it, or leave it out", steward_only=True
+            )
     labels: list[Label] = sorted(found) if reading.kind != "bins" else list(bin_labels(reading.edges))
     if gone or not labels:
         labels.append(None)
@@ -188,7 +190,8 @@ def as_secret(fitted: FittedColumn) -> FittedColumn:
     if len(fitted.column) > MOST_SECRETS:
         name, values = fitted.column.name, len(fitted.column)
         raise InvalidTable(
-            f"the secret {name!r} has {values:,} different values, more than {MOST_SECRETS:,}; merge them beforehand"
+            f"the secret {name!r} has {values:,} different values, more than {MOST_SECRETS:,}; merge them beforehand",
+            steward_only=True,
         )
     notice = fitted.notice
     if fitted.column.kind == "bins":
@@ -234,14 +237,17 @@ def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
     others = profile.present - recognised
     if others > 0:
         raise InvalidTable(
-            f"{others:,} values of column {name!r} are no {what}; if they mean that it is missing, name them: --missing"
+            f"{others:,} values of column {name!r} are no {what}; if they mean that it is missing, name them: "
+            "--missing",
+            steward_only=True,
         )
 
 
 def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, bins: Bins | None) -> FittedColumn:
     if profile.infinite:
         raise InvalidTable(
-            f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf"
+            f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf",
+            steward_only=True,
         )
     missing = wishes.markers
     if profile.numbers:
@@ -262,7 +268,9 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
     if outside:
         raise InvalidTable(
-            f"{outside} values of column {name!r} lie outside its bins {short(edges[0])}…{short(edges[-1])}; widen them"
+            f"{outside:,} values of column {name!r} lie outside its bins {short(edges[0])}…{short(edges[-1])}; "
+            "widen them",
+            steward_only=True,
         )
     column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
     given = not isinstance(bins, int | np.integer | str | None)

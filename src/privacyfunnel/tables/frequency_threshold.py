@@ -10,7 +10,7 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import Noise, noisy_joint, with_at_least
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import TooManyReadAsOthers
 from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.typing import Integers
@@ -49,13 +49,18 @@ class Threshold:
     error: float = 0.0
     """The standard error of the share, by noise."""
 
+    @property
+    def too_many(self) -> bool:
+        """Whether so many people are read as others that the table is ruined."""
+        return self.share > MOST_READ_AS_OTHERS
+
     def refuse_many(self) -> None:
         """Refuse where too many people are read as others. Of noisy counts this follows from them alone."""
-        if self.share > MOST_READ_AS_OTHERS:
-            raise InvalidInput(
+        if self.too_many:
+            raise TooManyReadAsOthers(
                 f"{self._share_words()} of the people would be read as having another combination of values, more than "
-                f"{MOST_READ_AS_OTHERS:.0%}: release fewer columns, wider ranges (--bins) or fewer values (--top), let "
-                "--columns auto --coarsen auto choose, fit a --model, or --insist"
+                f"{MOST_READ_AS_OTHERS:.0%}",
+                steward_only=not self.noisy,
             )
 
     def _share_words(self) -> str:

@@ -43,7 +43,8 @@ class PairSanitiser(Sanitiser):
         if changed:
             raise UnseenValues(
                 f"{changed:,} people have values that cannot have led to what was released of them before: they "
-                "changed since, or this is not their table; leave them out, or give their old values, too"
+                "changed since, or this is not their table; leave them out, or give their old values, too",
+                steward_only=True,
             )
         super().finish()
 

@@ -44,6 +44,11 @@ MIND_FOLLOWING = (
     MIND[2],
 )
 """The same for a follow-up."""
+NOT_ON_A_CLUSTER = (
+    "what became of your own table is not measured on Spark, which may do a part of the work twice and count it twice: "
+    "funnel report --table tells what to expect of it"
+)
+"""Why figures of the own table are not there."""
 
 STEWARD_ONLY = ("own", "drawn", "remembered")
 """What of a release is for the steward alone."""
@@ -89,6 +94,11 @@ class Release:
         """What to know before rows are counted."""
         return LEANING if self.leaning else COUNTING[self.objective]
 
+    @property
+    def own_words(self) -> str:
+        """What became of the rows of the table, or why that is not known; for the steward."""
+        return self.own.words() if self.own is not None else f"For you alone: {NOT_ON_A_CLUSTER}."
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON; what follows from the rows of the table, and not from the released ones, is apart."""
         content = asdict(self)
@@ -96,6 +106,7 @@ class Release:
             content.pop(name)
         own = {
             "own_table": self.own.as_dict() if self.own is not None else None,
+            **({"own_table_why": NOT_ON_A_CLUSTER} if self.own is None else {}),
             "drawn": self.drawn,
             "remembered": self.remembered.as_dict() if self.remembered is not None else None,
         }

@@ -133,7 +133,8 @@ def refuse_strangers(strangers: Counter[str], unseen: Unseen) -> None:
         counts = ", ".join(f"{n:,} rows in {name}" for name, n in strangers.items())
         raise UnseenValues(
             f"the protocol was not fitted on some values ({counts}); refit it, or draw them: --unseen draw, "
-            "in Python unseen='draw'"
+            "in Python unseen='draw'",
+            steward_only=True,
         )
 
 

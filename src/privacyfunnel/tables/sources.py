@@ -153,13 +153,15 @@ class Source(Grouping):
         )
         if "INVALID ENCODING" in kinds:
             raise InvalidTable(
-                f"{self.name} is not valid in this encoding ({kinds['INVALID ENCODING']} rows); try --encoding latin-1"
+                f"{self.name} is not valid in this encoding ({kinds['INVALID ENCODING']} rows); try --encoding latin-1",
+                steward_only=True,
             )
         if kinds:
             first = self.connection.execute("SELECT min(line) FROM reject_errors").fetchall()[0][0]
             raise InvalidTable(
                 f"{sum(kinds.values())} rows of {self.name} do not fit its header or quoting "
-                f"(first at line {first}); repair the file"
+                f"(first at line {first}); repair the file",
+                steward_only=True,
             )
 
 

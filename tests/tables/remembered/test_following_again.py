@@ -224,3 +224,14 @@ def test_a_released_follow_up_says_what_its_promise_is_about(chain, again, tmp_p
     assert "all that were released of these people before" in fresh.metadata()["mind"][1]
     keyed = second.sanitise(tmp_path / "t.csv", tmp_path / "k.csv", **again)
     assert "the steward's ledger accounts for" in keyed.metadata()["mind"][1]
+
+
+def test_whether_a_follow_up_appears_does_not_hang_on_exact_counts(chain, again, monkeypatch):
+    """Its level, and that of a single protocol, is the promise; only independent draws are put together exactly."""
+    first, second, third = chain
+    monkeypatch.setattr("privacyfunnel.tables.remembered.levels.count", None)
+    for protocol in (first, second, third):
+        assert len(protocol.sanitise(people(), **again)) == ROWS
+    other = pf.optimise(pf.Joint.from_table(people(), "ill", ["town"]), pf.LIP(0.05))
+    with pytest.raises(TypeError):  # counts are asked for
+        other.sanitise(people(), **again)

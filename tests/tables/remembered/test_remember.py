@@ -253,8 +253,9 @@ def test_a_release_over_the_limit_is_refused_with_the_number_of_people_and_leave
     before = ledger_of(again["remember"]).read_bytes()
     files = sorted(ledger.chain.folder.iterdir())
     table.to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(OverLimit, match=r"1,000 people would reach lip level .*the ledger allows 0.12"):
+    with pytest.raises(OverLimit, match=r"1,000 people would reach lip level .*the ledger allows 0.12") as refused:
         second.sanitise(tmp_path / "t.csv", tmp_path / "o.csv", **again)
+    assert refused.value.steward_only  # by the exact counts
     assert not (tmp_path / "o.csv").exists()
     assert ledger_of(again["remember"]).read_bytes() == before
     assert sorted(ledger.chain.folder.iterdir()) == files

@@ -554,7 +554,10 @@ def test_the_command_line_fits_and_sanitises_with_spark(table, tmp_path):
     sanitise = ("sanitise", "people.csv", "--protocol", "spark.json")
     done = funnel(*sanitise, "-o", "open.parquet", *spark_options, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["rows"] == pq.read_table(tmp_path / "open.parquet").num_rows == 20_000
+    told = json.loads(done.stdout)
+    assert told["rows"] == pq.read_table(tmp_path / "open.parquet").num_rows == 20_000
+    assert told["steward_only"]["own_table"] is None
+    assert "is not measured on Spark" in told["steward_only"]["own_table_why"]
 
 
 @pytest.mark.parametrize(

@@ -52,11 +52,15 @@ class Identifiers:
     def finish(self) -> None:
         """Refuse a table with rows about nobody."""
         if self.missing:
-            raise InvalidTable(f"{self.missing:,} rows have no entry in {self.column!r}, which says who they are about")
+            raise InvalidTable(
+                f"{self.missing:,} rows have no entry in {self.column!r}, which says who they are about",
+                steward_only=True,
+            )
         if self.odd:
             raise InvalidTable(
                 f"{self.odd:,} rows have no whole number, or a text of over {LONGEST:,} bytes, in {self.column!r}, "
-                "which says who they are about"
+                "which says who they are about",
+                steward_only=True,
             )
 
     def _numbers(self, array: pa.Array) -> Persons:

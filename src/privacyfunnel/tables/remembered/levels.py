@@ -66,7 +66,10 @@ class Levels:
         drawn = [p for p, n in enumerate(history) if n]
         followed = {q for p in drawn for q in self._followed(p)}
         if any(history[q] > 1 for q in followed):
-            raise OverLimit(f"{people:,} people were drawn twice by a protocol that another follows: nothing is known")
+            raise OverLimit(
+                f"{people:,} people were drawn twice by a protocol that another follows: nothing is known",
+                steward_only=True,
+            )
         used = tuple(p for p in drawn if p not in followed)  # a follow-up's level is of all that it follows, too
         listed = [self.protocols[p] for p in used for _ in range(history[p])]
         self._check_secrets(used)
@@ -93,6 +96,12 @@ class Levels:
             yield p
 
     def _known(self, used: tuple[int, ...], listed: list[Protocol], people: int) -> tuple[float, bool, str]:
+        """The level, whether it is kept, and how it is known.
+
+        Of one protocol, and of what it follows, by its promise or its published counts. Several that are drawn
+        independently are put together on the exact counts, so that a refusal is for the steward alone, and a release
+        tells of these that their level is within the limit (docs/over-time.md).
+        """
         own = promised(listed[0], self.notion)
         if len(listed) == 1 and own is not None:
             return self._compared(self.notion.level_of(own), PROMISED)
@@ -105,7 +114,8 @@ class Levels:
             raise
         except InvalidInput as reason:
             raise OverLimit(
-                f"what everything that was released of {people:,} people comes to cannot be computed: {reason}"
+                f"what everything that was released of {people:,} people comes to cannot be computed: {reason}",
+                steward_only=True,
             ) from None
         return certificate.level, bool(certificate), EXACT
 
@@ -135,7 +145,8 @@ class Levels:
             if joint.total < MOST_OF * fitted:
                 raise OverLimit(
                     f"levels of several releases are computed on the table of all people, and this one has "
-                    f"{joint.total:,} of {fitted:,}: release all of them in one run, without --where"
+                    f"{joint.total:,} of {fitted:,}: release all of them in one run, without --where",
+                    steward_only=True,
                 )
             self._joints[used] = joint
         return self._joints[used]

@@ -161,12 +161,14 @@ def _refuse(strangers: Counter[str], protocol: Protocol, unseen: Unseen) -> None
     if unknown:
         raise UnseenValues(
             f"of {unknown:,} people something was released before, or is drawn as their first step, that this "
-            "follow-up was not fitted for: fit it without --released, for everything that can have been released"
+            "follow-up was not fitted for: fit it without --released, for everything that can have been released",
+            steward_only=True,
         )
     if strangers and isinstance(protocol, FollowUp):
         counts = ", ".join(f"{n:,} rows in {name}" for name, n in strangers.items())
         raise UnseenValues(
-            f"the follow-up, or what it follows, was not fitted on some values ({counts}); refit it, or leave them out"
+            f"the follow-up, or what it follows, was not fitted on some values ({counts}); refit it, or leave them out",
+            steward_only=True,
         )
     refuse_strangers(strangers, unseen)
 
@@ -238,7 +240,8 @@ def _settled(
     if again:
         raise InvalidTable(
             f"{again:,} rows of {name} are about somebody who has a row already ({asked.person!r} is the same): what "
-            "several rows tell of a person is promised nowhere; keep one row for each"
+            "several rows tell of a person is promised nowhere; keep one row for each",
+            steward_only=True,
         )
     return np.concatenate(others) if others else np.empty(0, dtype=kind_of(writer.blocks))
 
@@ -248,7 +251,8 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -
     if tally.stuck:
         raise OverLimit(
             f"{tally.stuck:,} people changed since another protocol released them, or the table lacks its columns, so "
-            "that what both tell is not known; leave them out (--changed drop)"
+            "that what both tell is not known; leave them out (--changed drop)",
+            steward_only=True,
         )
     limit = ledger.limit
     levels = Levels(
@@ -265,7 +269,7 @@ def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -
         people, most = sum(level.people for level in over), max(level.level for level in over)
         allowed = f"the ledger allows {limit.epsilon:g}" if limit is not None else "that would be no promise at all"
         reached = "be told without any limit" if math.isinf(most) else f"reach {levels.notion.name} level {most:.4g}"
-        raise OverLimit(f"{people:,} people would {reached}, and {allowed}; nothing was released")
+        raise OverLimit(f"{people:,} people would {reached}, and {allowed}; nothing was released", steward_only=True)
     return found
 
 
