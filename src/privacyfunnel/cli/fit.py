@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 import warnings
 from functools import partial
@@ -17,6 +16,7 @@ from privacyfunnel.cli import (
     found_follow_up,
     knowing,
     merging,
+    next_command,
     options,
     reading_columns,
     show,
@@ -164,6 +164,7 @@ def fit(
     """
     check_output(output, force, (table, domain, improve, after, *(released or ()), *(was or ())))
     past = coarser = steward = advise = None
+    then = next_command.sanitise(table, output, next_command.typed(context, next_command.DRAWING), after)
     if model:
         from privacyfunnel.cli.wide import check_options
 
@@ -236,7 +237,7 @@ def fit(
         if model:
             from privacyfunnel.cli.wide import fit_model
 
-            fit_model(counted, cast(Notion, promise), counts, auto.columns, time_limit, output, force, json)
+            fit_model(counted, cast(Notion, promise), counts, auto.columns, time_limit, output, force, json, then)
             return
         steward = ForSteward(counted)
         what = "adding noise to counts" if counts.private is not None else "merging rare combinations"
@@ -245,7 +246,7 @@ def fit(
     if not json:
         show.slow_secret(counted.joint.n_s, time_limit)
     if past is not None:
-        found_follow_up.tell(asked.follow(counted, past), table, output, force, json)
+        found_follow_up.tell(asked.follow(counted, past), output, force, json, then)
         return
     costs = knowing.costs_for(counted.joint, asked.known_of(), time_limit)
     if not json:
@@ -260,17 +261,16 @@ def fit(
         alone = {"steward_only": {"own_table": own.data, "advice": advice.data}}
         told_of = data(found)
         told_of["search"] |= knowing.data(costs)  # which also hang on the clock
-        show.as_json({"protocol": str(output), **alone, **told_of, **merging.data(coarser, finer)})
+        told_of |= merging.data(coarser, finer) | next_command.data(then)
+        show.as_json({"protocol": str(output), **alone, **told_of})
         return
-    some = ["--where", where] if where is not None else []
-    again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
     advice.say()
     own.say()
     screen = show.console()
     for part in (*told(found), *filter(None, [merging.level_words(finer)])):
         screen.print(part, markup=False)
-    screen.print(f"Written: {output}. Next:", markup=False)
-    screen.print(again, markup=False, soft_wrap=True)  # a line that can be copied
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then)
 
 
 def _search(asked: Sought, counted: Counted) -> Found:

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from privacyfunnel.cli import options, reading_columns, show
+from privacyfunnel.cli import next_command, options, reading_columns, show
 from privacyfunnel.cli.promising import Asked
 from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.numeric.information import NATS_PER_BIT, share_kept
 from privacyfunnel.optimiser.optimise import gap_for
-from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
+from privacyfunnel.optimiser.tradeoff import ENOUGH, Point, Tradeoff
 from privacyfunnel.optimiser.tradeoff import tradeoff as curve_of
 from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.notion import Notion, factor
@@ -32,9 +32,12 @@ HEADINGS: dict[Objective, tuple[str, ...]] = {
     "information": ("kept", "bits kept", "at most"),
 }
 """What is told of what is kept."""
+OWN = ("table", "epsilons", "json")
+"""What fit has in another form; it has all other options."""
 
 
 def tradeoff(
+    context: typer.Context,
     table: options.Table,
     secret: options.SecretToFit = None,
     attributes: options.Attributes = None,
@@ -76,6 +79,8 @@ def tradeoff(
     with show.search_progress(kept) as progress:
         search: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "progress": progress}
         curve = curve_of(counted.joint, kind, asked, objective=kept, weights=weights, **search)
+    same = [str(option.name) for option in context.command.params if option.name not in OWN]
+    then = next_command.fit(table, next_command.typed(context, same), curve.proposed())
     if json:
         show.as_json(
             {
@@ -85,6 +90,7 @@ def tradeoff(
                 "not_used": counted.dropped,
                 "identifiers": counted.identifiers,
                 "steward_only": {
+                    **next_command.data(then),
                     "entropy_nats": curve.entropy,
                     "points": [point.as_dict() for point in curve.points],
                 },
@@ -97,6 +103,8 @@ def tradeoff(
         screen.print(line, markup=False)
     screen.print(marked(ON_EXACT_COUNTS))
     screen.print(marked_table(_render(curve)))
+    enough = f"Next, with the smallest ε that keeps {ENOUGH:.0%} of what the largest one keeps:"
+    next_command.say(then, marked(enough))
 
 
 def _kind(secrets: list[str], notion: str, ordered: bool) -> Callable[[float], Notion]:
