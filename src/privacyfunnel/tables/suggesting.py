@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +13,7 @@ from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.fitting import Wishes, fit_columns, numbers_in
+from privacyfunnel.tables.frequency_threshold import MOST_READ_AS_OTHERS, USUAL
 from privacyfunnel.tables.left_out import FEW_ROWS, numbers_people, repeats, weighs_rows
 from privacyfunnel.tables.profiling import NEARLY_ALL
 from privacyfunnel.tables.sources import Source
@@ -46,6 +47,12 @@ LOOKS_SECRET = "its name is often that of a secret, too"
 MOST_TOGETHER = 20_000
 """Columns are suggested for release while their values have at most this many combinations."""
 TOO_MANY = f"with it, there are more than {MOST_TOGETHER:,} combinations of values"
+CROWD = 2 * USUAL
+"""People who share a combination of values, so that the noise of a fit seldom brings them below its threshold."""
+TOO_FINE = (
+    f"with it, over {MOST_READ_AS_OTHERS:.0%} of the people share their combination of values with fewer than "
+    f"{CROWD - 1} others"
+)
 NOT_DECLARED = "the domain does not declare it"
 
 
@@ -87,7 +94,11 @@ def suggest(source: Source, secret: str | None = None, declared: Sequence[str] |
     if declared is not None:
         looks = {name: look if name in declared else look.without(NOT_DECLARED) for name, look in looks.items()}
     given, secret = secret, secret or likely_secret(list(looks.values()))
-    found, together = [], 1
+    found, together, crowds = (
+        [],
+        1,
+        Crowds.of(source, [read[name] for name, look in looks.items() if look.part == "release"]),
+    )
     for name in source.columns:
         look = looks.get(name) or Suggestion(name, 0, 0, source.unusable.get(name, "has no name"), "leave out", False)
         if name == secret:
@@ -101,9 +112,36 @@ def suggest(source: Source, secret: str | None = None, declared: Sequence[str] |
                 look = look.without(LOOKS_SECRET)
             elif together * look.values > MOST_TOGETHER:
                 look = look.without(TOO_MANY)
+            elif not crowds.has_room_for(name):
+                look = look.without(TOO_FINE)
         together *= look.values if look.part == "release" else 1
         found.append(look)
     return tuple(found)
+
+
+class Crowds:
+    """Which people share a combination of the columns that are released, by the first rows of a table."""
+
+    def __init__(self, codes: Mapping[str, Integers], rows: int) -> None:
+        self.codes, self.group = codes, np.zeros(rows, dtype=np.int64)
+
+    @classmethod
+    def of(cls, source: Source, columns: Sequence[Column]) -> Crowds:
+        """Of the columns as they are read, none of which is released yet."""
+        if not columns:
+            return cls({}, 0)
+        first = next(source.batches([column.name for column in columns]))
+        codes = {column.name: column.encode(first.column(i)) for i, column in enumerate(columns)}
+        return cls(codes, first.num_rows)
+
+    def has_room_for(self, name: str) -> bool:
+        """Whether a column can be released, too, so that a fit does not refuse it; if so, it is from now on."""
+        both = self.group * (self.codes[name].max() + 1) + self.codes[name]
+        _, group, people = np.unique(both, return_inverse=True, return_counts=True)
+        if people[people < CROWD].sum() > MOST_READ_AS_OTHERS * len(group):
+            return False
+        self.group = group
+        return True
 
 
 def _together(source: Source, secret: Column, column: Column) -> Vector:
