@@ -91,6 +91,7 @@ def beginning(
     released = [c for c in columns if (c.part == "release" if attributes is None else c.column in attributes)]
     released = [column for column in released if column.column != chosen]
     lines = [f"  {text(column.column)},{_comment(column)}\n" for column in released]
+    lines += [] if released else [f"  {text(TO_FILL_IN)},      # none of these columns is suggested\n"]
     left = [column for column in columns if column not in released and column.column != chosen]
     lines += [f"  # {text(column.column)},{_comment(column)}\n" for column in left]
     said = "".join(f"{key} = {value_text(value)}\n" for key, value in (reading or {}).items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +14,9 @@ from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.fitting import Wishes, fit_columns, numbers_in
-from privacyfunnel.tables.frequency_threshold import MOST_READ_AS_OTHERS, USUAL
+from privacyfunnel.tables.frequency_threshold import MOST_READ_AS_OTHERS, SURE, USUAL
 from privacyfunnel.tables.left_out import FEW_ROWS, numbers_people, repeats, weighs_rows
+from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.profiling import NEARLY_ALL
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.typing import Integers, Vector
@@ -47,12 +49,9 @@ LOOKS_SECRET = "its name is often that of a secret, too"
 MOST_TOGETHER = 20_000
 """Columns are suggested for release while their values have at most this many combinations."""
 TOO_MANY = f"with it, there are more than {MOST_TOGETHER:,} combinations of values"
-CROWD = 2 * USUAL
-"""People who share a combination of values, so that the noise of a fit seldom brings them below its threshold."""
-TOO_FINE = (
-    f"with it, over {MOST_READ_AS_OTHERS:.0%} of the people share their combination of values with fewer than "
-    f"{CROWD - 1} others"
-)
+MOST_ALONE = MOST_READ_AS_OTHERS / 2
+"""Of the people, those who share their combination with too few: half of what a fit refuses, for noise adds to it."""
+TOO_FINE = "with it, too many people share their combination of values with too few others"
 NOT_DECLARED = "the domain does not declare it"
 
 
@@ -94,11 +93,9 @@ def suggest(source: Source, secret: str | None = None, declared: Sequence[str] |
     if declared is not None:
         looks = {name: look if name in declared else look.without(NOT_DECLARED) for name, look in looks.items()}
     given, secret = secret, secret or likely_secret(list(looks.values()))
-    found, together, crowds = (
-        [],
-        1,
-        Crowds.of(source, [read[name] for name, look in looks.items() if look.part == "release"]),
-    )
+    free = [read[name] for name, look in looks.items() if look.part == "release"]
+    crowds = Crowds.of(source, free, len(read[secret]) if secret in read else 0)
+    found, together = [], 1
     for name in source.columns:
         look = looks.get(name) or Suggestion(name, 0, 0, source.unusable.get(name, "has no name"), "leave out", False)
         if name == secret:
@@ -122,23 +119,25 @@ def suggest(source: Source, secret: str | None = None, declared: Sequence[str] |
 class Crowds:
     """Which people share a combination of the columns that are released, by the first rows of a table."""
 
-    def __init__(self, codes: Mapping[str, Integers], rows: int) -> None:
+    def __init__(self, codes: Mapping[str, Integers], rows: int, secrets: int) -> None:
         self.codes, self.group = codes, np.zeros(rows, dtype=np.int64)
+        noise = math.sqrt(2 * max(secrets, 1)) / USUAL_EPSILON  # of a count, summed over the values of the secret
+        self.enough = USUAL + SURE * noise
 
     @classmethod
-    def of(cls, source: Source, columns: Sequence[Column]) -> Crowds:
-        """Of the columns as they are read, none of which is released yet."""
+    def of(cls, source: Source, columns: Sequence[Column], secrets: int) -> Crowds:
+        """Of the columns as they are read, none of which is released yet, with so many values of the secret."""
         if not columns:
-            return cls({}, 0)
+            return cls({}, 0, secrets)
         first = next(source.batches([column.name for column in columns]))
         codes = {column.name: column.encode(first.column(i)) for i, column in enumerate(columns)}
-        return cls(codes, first.num_rows)
+        return cls(codes, first.num_rows, secrets)
 
     def has_room_for(self, name: str) -> bool:
-        """Whether a column can be released, too, so that a fit does not refuse it; if so, it is from now on."""
+        """Whether a column can be released, too, so that a private fit hardly refuses it; if so, it is from now on."""
         both = self.group * (self.codes[name].max() + 1) + self.codes[name]
         _, group, people = np.unique(both, return_inverse=True, return_counts=True)
-        if people[people < CROWD].sum() > MOST_READ_AS_OTHERS * len(group):
+        if people[people < self.enough].sum() > MOST_ALONE * len(group):
             return False
         self.group = group
         return True
