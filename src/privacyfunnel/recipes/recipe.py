@@ -12,7 +12,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.publishing.belongs import alike
 from privacyfunnel.publishing.described import OWN
 from privacyfunnel.publishing.details import TO_FILL_IN, Text
-from privacyfunnel.publishing.toml_file import STRICT, checked, read_toml
+from privacyfunnel.spec.toml_file import STRICT, checked, read_toml
 from privacyfunnel.tables.writing import FORMATS
 
 VERSION = 1

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.publishing.toml_file import hyphened
 from privacyfunnel.recipes.recipe import PROTOCOL, PUBLISHED, REPORT, Recipe
+from privacyfunnel.spec.toml_file import hyphened
 
 READING = ("where", "delimiter", "encoding")
 """How the table is read, by every command that reads it."""

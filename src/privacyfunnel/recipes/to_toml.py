@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from privacyfunnel.publishing.toml_file import hyphened
 from privacyfunnel.recipes.recipe import Recipe
+from privacyfunnel.spec.toml_file import hyphened
 
 ABOUT = "# What was chosen, as a recipe: funnel run recipe.toml does it all; funnel studio --recipe opens it again.\n"
 

@@ -10,10 +10,10 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import kind_named
 from privacyfunnel.publishing.details import slug_of
-from privacyfunnel.publishing.toml_file import hyphened
 from privacyfunnel.recipes.recipe import Fit, Recipe, Report
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.report.commands import options_of
+from privacyfunnel.spec.toml_file import hyphened
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS, Protection
 from privacyfunnel.studio.wishing import BINS, EACH, TOP, Cut
 from privacyfunnel.tables.cutting import Bins
