@@ -70,8 +70,10 @@ class _Commands(TyperGroup):
 @cache
 def command(name: str) -> Any:
     """The command of this name, as typer makes it from its function."""
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    alone.command(name)(_function(name))
+    function = _function(name)
+    panels: Any = "rich" if getattr(function, "panels", False) else None
+    alone = typer.Typer(add_completion=False, rich_markup_mode=panels, pretty_exceptions_enable=False)
+    alone.command(name)(function)
     return typer.main.get_command(alone)
 
 

@@ -16,6 +16,7 @@ import typer
 
 from privacyfunnel.cli import shared, show
 from privacyfunnel.cli.app import command
+from privacyfunnel.cli.fitting import fit_spec
 from privacyfunnel.errors import InvalidInput, OutputRefused, PrivacyFunnelError
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.publishing.details import details_of
@@ -79,6 +80,8 @@ def _check(recipe: Path, made: Recipe, todo: list[Step], place: Path) -> None:
         details = place / made.publish.details if made.publish.details is not None else None
         with _naming(recipe.name, "publish"):
             details_of(details, given, health=bool(made.publish.health), today=date.today())
+    if not made.fit.promised and made.fit.improve is None:
+        raise InvalidInput(f"{recipe}: fit.epsilon is missing: how far beliefs may change")
     for step in todo:
         with _naming(recipe.name, step.name):
             command(step.name).make_context(f"funnel {step.name}", list(step.words[1:]))
@@ -92,7 +95,11 @@ def _do(step: Step, which: str, recipe: str, log: Log, json: bool) -> dict[str, 
         show.console().print(f"\n{which}: {typed}", style="bold", markup=False, soft_wrap=True)
     heard = io.StringIO()
     with _naming(recipe, step.name), redirect_stdout(heard) if json else nullcontext():
-        code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
+        if step.spec is not None:
+            code = 0
+            fit_spec(step.spec, Path(str(step.spec.table)), Path(step.makes[0]), force=False, json=json)
+        else:
+            code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
     log.add(
         "step",
         step=step.name,

@@ -79,3 +79,8 @@ def _setting(name: str, text: str, is_one: bool) -> str:
 
 def _option(option: str, text: str) -> list[str]:
     return [f"{option}={text}"] if text.startswith("-") or not text else [option, text]
+
+
+def again(model: type[S], values: Mapping[str, Any]) -> S:
+    """A Spec of these values, refused as the command line would."""
+    return Said(model, values, {}, lambda name: flag(model, name)).spec()

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from privacyfunnel.spec.key import AtLeastZero, Between, Key, Name, Names, Number, Positive, PositiveCount, Table, Text
 from privacyfunnel.spec.of_promise import OfPromise
 
+USUAL_SECONDS = 60.0
+USUAL_OBJECTIVE: Literal["faithful"] = "faithful"
 USUAL_NOTION = "lip"
 """The kind of promise that is meant where none is named."""
 
@@ -192,9 +194,24 @@ class OfFit(OfPromise):
     def kept(self) -> Literal["faithful", "information"]:
         """What is kept the most of. Where people keep their rows, the others tell the most unless it is said."""
         changed = self.was is not None and self.unchanged != "draw"
-        return self.objective or ("information" if changed else "faithful")
+        return self.objective or ("information" if changed else USUAL_OBJECTIVE)
 
     @property
     def sharp_for(self) -> Literal["shares", "pairs"] | None:
         """The readers whose estimates are to be sharp."""
-        return None if self.readers in (None, "none") else self.readers
+        return None if self.readers == "none" else self.readers
+
+    @property
+    def seconds(self) -> float:
+        """How long a search may take."""
+        return USUAL_SECONDS if self.time_limit is None else self.time_limit
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """How the file of the table is read."""
+        return {"delimiter": self.delimiter, "encoding": self.encoding or "utf-8", "where": self.where}
+
+    @property
+    def cluster(self) -> str | None:
+        """The Spark master that counts; none for DuckDB."""
+        return (self.master or "local[*]") if self.engine == "spark" else None
