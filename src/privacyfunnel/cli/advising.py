@@ -1,4 +1,4 @@
-"""What fit says of wide tables once it is done, and what --columns auto and --coarsen auto take of it."""
+"""What fit says of wide tables once it is done, and what --columns auto and --set coarsen=auto take of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def say(advice: Advice, screen: Console) -> None:
     if advice.proposals:
         screen.print(marked_table(proposals_table(advice)))
     for proposal in advice.proposals:
-        if not proposal.option.startswith("--c"):
+        if not _is_short(proposal):
             screen.print(marked(f"{_named(advice, proposal)}: {proposal.option}"), markup=False, soft_wrap=True)
 
 
@@ -76,7 +76,12 @@ def proposals_table(advice: Advice) -> Table:
 
 def _named(advice: Advice, proposal: Subset) -> str:
     """The option, or a number where that is long."""
-    return proposal.option if proposal.option.startswith("--c") else f"[{advice.proposals.index(proposal) + 1}]"
+    return proposal.option if _is_short(proposal) else f"[{advice.proposals.index(proposal) + 1}]"
+
+
+def _is_short(proposal: Subset) -> bool:
+    """Whether its option leaves the choice of columns and ranges to the fit."""
+    return proposal.option.endswith("auto")
 
 
 def _kept(proposal: Subset) -> str:

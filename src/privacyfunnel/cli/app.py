@@ -13,8 +13,8 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from privacyfunnel.cli.loading import loading
-from privacyfunnel.errors import NotLoaded, OutputRefused, PrivacyFunnelError, one_line
+from privacyfunnel.cli.loading import loaded
+from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
 from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped, exit_code, waiting
 
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
@@ -78,13 +78,8 @@ def command(name: str) -> Any:
 
 
 def _function(name: str) -> Any:
-    try:
-        with loading(), waiting():
-            return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
-    except Exception as trouble:
-        if exit_code():  # while a library was being loaded
-            raise Stopped from None
-        raise NotLoaded(trouble) from trouble
+    with loaded():
+        return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
 
 
 app = typer.Typer(

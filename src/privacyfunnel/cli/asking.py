@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,9 +30,7 @@ def asked(*only: str, model: type[Spec] = Spec) -> Callable[[Command], Command]:
         first, *own = inspect.signature(command, eval_str=True).parameters.values()
 
         def called(**typed: Any) -> None:
-            said = _said(model, keys, {name: typed.pop(name) for name in _shown(keys)}, typed.pop("set"))
-            said = said.over(_of_recipe(model, typed.pop("recipe"), keys))
-            command(**{first.name: said.spec()}, **typed)
+            command(**{first.name: spec_of(typed, keys, model)}, **{one.name: typed[one.name] for one in own})
 
         others = ", ".join(hyphened(name) for name, key in keys.items() if not key.shown and not key.argument)
         setting = typer.Option(
@@ -53,6 +51,13 @@ def asked(*only: str, model: type[Spec] = Spec) -> Callable[[Command], Command]:
     return of
 
 
+def spec_of(typed: Mapping[str, Any], keys: Mapping[str, Key], model: type[Spec] = Spec) -> Spec:
+    """The Spec of what was typed, by the parameters of a command; what is typed wins over what a recipe says."""
+    given = {name: typed[name] for name, key in keys.items() if key.shown or key.argument}
+    said = _said(model, keys, given, typed["set"])
+    return said.over(_of_recipe(model, typed["recipe"], keys)).spec()
+
+
 def table_of(spec: Spec, command: str) -> Path:
     """The table, which a command needs."""
     if spec.table is None:
@@ -60,11 +65,7 @@ def table_of(spec: Spec, command: str) -> Path:
     return Path(spec.table)
 
 
-def _shown(keys: dict[str, Key]) -> list[str]:
-    return [name for name, key in keys.items() if key.shown or key.argument]
-
-
-def _said(model: type[Spec], keys: dict[str, Key], shown: dict[str, Any], others: list[str] | None) -> Said[Spec]:
+def _said(model: type[Spec], keys: Mapping[str, Key], shown: Mapping[str, Any], others: list[str] | None) -> Said[Spec]:
     given = {name: [str(value)] if isinstance(value, Path) else value for name, value in shown.items()}
     said = as_flags.said(model, given, others or ())
     for name in said.values:
@@ -74,7 +75,7 @@ def _said(model: type[Spec], keys: dict[str, Key], shown: dict[str, Any], others
     return said
 
 
-def _of_recipe(model: type[Spec], recipe: Path | None, keys: dict[str, Key]) -> Said[Spec]:
+def _of_recipe(model: type[Spec], recipe: Path | None, keys: Mapping[str, Key]) -> Said[Spec]:
     """What a recipe says, with its paths as they are from here."""
     if recipe is None:
         return as_flags.said(model, {})

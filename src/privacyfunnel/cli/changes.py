@@ -41,4 +41,4 @@ def changes(
     screen = show.console()
     screen.print(found.words())
     screen.print(f"Written, for you alone: {output}. Today's values: {', '.join(found.columns)}.", markup=False)
-    screen.print("Next: funnel fit it with --after the protocol of then, and sanitise it.")
+    screen.print("Next: funnel fit it with --set after=… (the protocol of then), and sanitise it.")

@@ -9,6 +9,7 @@ import typer
 
 from privacyfunnel.cli import shared
 from privacyfunnel.cli.asking import asked, table_of
+from privacyfunnel.cli.loading import loaded
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.key import PANELS
 from privacyfunnel.spec.spec import Spec
@@ -32,12 +33,12 @@ def fit(spec: Spec, output: Output = None, force: shared.Force = False, json: sh
     """
     table = table_of(spec, "fit")
     if spec.promised or spec.improve is not None:
-        from privacyfunnel.cli.fitting import fit_spec
-
         if output is None:
             raise InvalidInput("where is the protocol to be written? Add -o protocol.json")
+        with loaded():
+            from privacyfunnel.cli.fitting import fit_spec
         fit_spec(spec, table, output, force, json)
         return
-    from privacyfunnel.cli.proposing import propose
-
+    with loaded():
+        from privacyfunnel.cli.proposing import propose
     propose(spec, table, output, json)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.merging import Coarsening
@@ -115,15 +115,19 @@ def _used(
 
 def _follow_up(spec: Spec, past: Past, table: Path, output: Path, force: bool, json: bool) -> None:
     """The best protocol after what was released before."""
+    past, used = _counts_after(spec, past, table, json)
+    found_follow_up.tell(searching.follow(spec, used, past), table, output, force, json)
+
+
+def _counts_after(spec: Spec, past: Past, table: Path, json: bool) -> tuple[Past, Counted]:
+    """The counts that a follow-up is computed from; where people changed, with what they were."""
+    source, columns = cast(Path | Source, table), None
     if spec.was is not None:
         with show.working(f"counting {table.name}"):
             past, source, columns = past.changing(spec, table)
-        exact = _exact(spec, source, columns, past)
-    else:
-        exact = _exact(spec, table, None, past)
+    exact = _exact(spec, source, columns, past)
     _say(exact, json)
-    used = _used(spec, exact, 0.0, ForSteward(exact), None, json)
-    found_follow_up.tell(searching.follow(spec, used, past), table, output, force, json)
+    return past, _used(spec, exact, 0.0, ForSteward(exact), None, json)
 
 
 def _search(

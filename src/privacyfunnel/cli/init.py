@@ -24,7 +24,7 @@ def init(
         "recipe.toml"
     ),
     secret: Annotated[str | None, typer.Option(help="The secret column (default: the one that looks like it).")] = None,
-    attributes: Annotated[
+    columns: Annotated[
         str | None, typer.Option(help="The columns to release, joined by commas (default: suggested).")
     ] = None,
     delimiter: shared.Delimiter = None,
@@ -45,16 +45,16 @@ def init(
 
     check_output(output, force, (table,))
     with show.working(f"looking at {table.name}"):
-        columns = suggest(open_source(table, delimiter=delimiter, encoding=encoding))
+        found = suggest(open_source(table, delimiter=delimiter, encoding=encoding))
     reading = {"delimiter": delimiter} if delimiter is not None else {}
     reading |= {"encoding": encoding} if encoding != "utf-8" else {}
     made = beginning(
-        columns,
+        found,
         table=Path(os.path.relpath(table, output.parent)).as_posix(),
         name=output.name,
         output=f"{slug_of(table.name.split('.')[0])}-release",
         secret=secret,
-        attributes=shared.names(attributes) if attributes is not None else None,
+        attributes=shared.names(columns) if columns is not None else None,
         reading=reading,
     )
     with whole_file(output, force) as file:

@@ -35,7 +35,7 @@ def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
     for line in show.dropped_lines(counted):
         screen.print(line, markup=False)
     curve.say(screen, found)
-    of = "cells stay as they are" if found.objective == "faithful" else "of the information is kept"
+    of = "of cells stay as they are" if found.objective == "faithful" else "of the information is kept"
     screen.print(marked(f"ε = {epsilon:g} is proposed: beliefs change by at most ×{factor(epsilon)}, {kept:.0%} {of}."))
     screen.print("Nothing was written. To fit it:", markup=False)
     screen.print(typed, markup=False, soft_wrap=True)

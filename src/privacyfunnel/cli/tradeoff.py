@@ -8,6 +8,7 @@ import typer
 
 from privacyfunnel.cli import shared
 from privacyfunnel.cli.asking import asked, table_of
+from privacyfunnel.cli.loading import loaded
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.spec.key import PANELS
 from privacyfunnel.spec.spec import Spec
@@ -36,8 +37,8 @@ def tradeoff(spec: Spec, epsilons: Epsilons = None, json: shared.Json = False) -
 
     Example: funnel tradeoff people.csv --secret diagnosis --columns age,sex,town --epsilons 0.1,0.5,1
     """
-    from privacyfunnel.cli import curve, show
-
+    with loaded():
+        from privacyfunnel.cli import curve, show
     try:
         tried = None if epsilons is None else [float(text) for text in names(epsilons)]
     except ValueError:

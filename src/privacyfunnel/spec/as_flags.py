@@ -7,7 +7,7 @@ from typing import Any
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.form import S, Said, field_called, texts_of, value_of
-from privacyfunnel.spec.grammar import TWICE, is_flag
+from privacyfunnel.spec.grammar import is_flag
 from privacyfunnel.spec.key import keys_of
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.spec.toml_file import hyphened
@@ -38,15 +38,19 @@ def said(model: type[S], shown: Mapping[str, Sequence[str] | bool | None], other
         if labels.setdefault(name, label) != label:
             raise InvalidInput(f"{label} and {labels[name]} say the same; leave out one of them")
         typed.setdefault(name, []).append(value if equals else "true")
-    values = {name: _value(model, name, texts, labels[name]) for name, texts in typed.items()}
+    values = {name: value_of(model, name, texts, labels.__getitem__) for name, texts in typed.items()}
     return Said(model, values, labels, lambda name: flag(model, name))
 
 
 def words(spec: Spec) -> list[str]:
     """What is typed after funnel fit; what is read of it is the same Spec."""
-    model = type(spec)
+    return typed(type(spec), spec.said())
+
+
+def typed(model: type[Spec], values: Mapping[str, Any]) -> list[str]:
+    """How some values of keys are typed."""
     keys, found = keys_of(model), list[str]()
-    for name, value in spec.said().items():
+    for name, value in values.items():
         key, field = keys[name], model.model_fields[name]
         texts = texts_of(model, name, value)
         if key.argument:
@@ -65,12 +69,6 @@ def _field(model: type[Spec], written: str) -> str:
         return field_called(model, written)
     except InvalidInput as trouble:
         raise InvalidInput(f"{SET} {trouble}") from None
-
-
-def _value(model: type[Spec], name: str, texts: list[str], label: str) -> Any:
-    if label.startswith(SET) and texts.count("true") > 1 and is_flag(model.model_fields[name].annotation):
-        raise InvalidInput(f"{label} {TWICE}")
-    return value_of(model, name, texts, lambda _: label)
 
 
 def _setting(name: str, text: str, is_one: bool) -> str:

@@ -16,7 +16,6 @@ from privacyfunnel.spec.written import divided, names, quoted, unquoted
 
 LARGEST_WHOLE = 2**53
 """Whole numbers below this are floats without a loss."""
-TWICE = "is given twice; once will do"
 
 
 class NotRead(Exception):
@@ -38,19 +37,20 @@ def is_flag(annotation: Any) -> bool:
 
 
 def read(annotation: Any, texts: Sequence[str], joined: str = ",") -> Any:
-    """The value that some texts say; `joined` are the signs between names in a table."""
+    """The value that some texts say; `joined` are the signs between names in a table.
+
+    Each text adds to a list or a table. What may be something else, too, is what the last text says.
+    """
     kinds = kinds_of(annotation)
     tables = [kind for kind in kinds if get_origin(kind) is dict]
-    lists = [kind for kind in kinds if get_origin(kind) is tuple]
-    if tables and (len(kinds) == 1 or any(_has(text, "=") for text in texts)):
+    texts = texts if len(kinds) == 1 else texts[-1:]
+    if tables and (len(kinds) == 1 or _has(texts[0], "=")):
         return _table(tables[0], texts, joined)
-    if any(map(_is_lists, lists)):
+    if len(kinds) == 1 and _is_lists(kinds[0]):
         return tuple(tuple(names(text)) for text in texts)
-    if lists and (len(kinds) == 1 or len(texts) > 1):
+    if len(kinds) == 1 and get_origin(kinds[0]) is tuple:
         return tuple(name for text in texts for name in names(text))
-    if len(texts) > 1:
-        raise NotRead(TWICE)
-    return _one(kinds, texts[0])
+    return _one(kinds, texts[-1])
 
 
 def written(annotation: Any, value: Any, joined: str = ",") -> list[str]:
@@ -113,7 +113,7 @@ def _table(table: Any, texts: Sequence[str], joined: str) -> dict[str, Any]:
             named = bool(unquoted(column) and label)
         else:  # at the last sign, for names such as <=50K
             label, value = unquoted("=".join(parts[:-1])), parts[-1]
-            into, kinds, signs, named = found, inner, joined, len(parts) > 1
+            into, kinds, signs, named = found, inner, joined, bool("".join(parts[:-1]).strip())
         if not named or not value.strip():
             raise NotRead
         if label in into:
@@ -194,4 +194,4 @@ def _is_numbers(kind: Any) -> bool:
 
 
 def _is_lists(kind: Any) -> bool:
-    return any(get_origin(inner) is tuple for inner in kinds_of(get_args(kind)[0]))
+    return get_origin(kind) is tuple and any(get_origin(inner) is tuple for inner in kinds_of(get_args(kind)[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from privacyfunnel.spec.key import (
     Borders,
@@ -25,7 +25,7 @@ from privacyfunnel.spec.toml_file import STRICT
 class OfTable(BaseModel):
     """What can be asked of a table: how it is read, and the roles of its columns."""
 
-    model_config = STRICT
+    model_config = ConfigDict(**STRICT, defer_build=True)  # so that --help need not wait
 
     table: Annotated[
         Name | None,

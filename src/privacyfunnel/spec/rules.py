@@ -99,7 +99,7 @@ def _by_value(spec: OfFit) -> bool:
 
 RULES: tuple[Apart | Needs | When, ...] = (
     alone("improve", "gap time_limit", "it takes all from its protocol"),
-    When(lambda s: s.secret is None and s.improve is None, "{secret} is missing: the column to protect"),
+    When(lambda s: s.secret is None and s.improve is None, "{secret} is missing: name the column to protect"),
     alone(
         "model",
         "secret columns leave_out notion epsilon lower upper private delta exact_fit bins top dates missing domain "

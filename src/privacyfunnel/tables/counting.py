@@ -184,18 +184,18 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
     if both and not allow_secret_attribute:
         raise InvalidTable(
             f"column {both[0]!r} is both secret and attribute; leave it out of the attributes, "
-            "or pass --allow-secret-attribute to release a sanitised form of it"
+            "or pass --set allow-secret-attribute to release a sanitised form of it"
         )
 
 
 def _check_wishes(wishes: Wishes) -> None:
     if {*wishes.bins, *wishes.top, *wishes.dates}:
         raise InvalidTable(
-            "a domain declares the values of columns, so it goes without --bins, --top and --dates; edit the domain"
+            "a domain declares the values of columns, so it goes without bins, top and dates; edit the domain"
         )
     if wishes.markers:
         raise InvalidTable(
-            'a domain declares what means missing, so it goes without --missing; put these texts into "missing_texts"'
+            'a domain declares what means missing, so it goes without missing; put these texts into "missing_texts"'
         )
 
 
