@@ -108,16 +108,21 @@ def simple(value: Any) -> Any:
 
 
 def _words(model: type[Spec], said: Mapping[str, Any], invalid: ValidationError, label: Label) -> str:
-    first = invalid.errors(include_url=False)[0]
+    errors = invalid.errors(include_url=False)
+    first = next((error for error in errors if _place(said, error["loc"])), errors[0])
     own = first.get("ctx", {}).get("error")
     if isinstance(own, Impossible):
         return impossible(model, own, label)
-    place, *steps = first["loc"]
-    name = field_called(model, str(place))
-    value, inner = said.get(name), ""
-    for step in steps:  # pydantic also names the kinds that it tried
-        if isinstance(value, Mapping) and step in value:
-            value, inner = value[step], f"{inner}.{step}"
+    name, inner = field_called(model, str(first["loc"][0])), _place(said, first["loc"])
     if isinstance(own, ValueError) and str(own):
         return f"{label(name)}{inner} {own}"
     return should_be(model, name, label, inner)
+
+
+def _place(said: Mapping[str, Any], steps: tuple[int | str, ...]) -> str:
+    """The steps into the tables of a value that lead to a mistake; pydantic also names the kinds that it tried."""
+    value, place = said.get(str(steps[0]).replace("-", "_")) if steps else None, ""
+    for step in steps[1:]:
+        if isinstance(value, Mapping) and step in value:
+            value, place = value[step], f"{place}.{step}"
+    return place

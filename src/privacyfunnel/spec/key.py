@@ -112,7 +112,11 @@ Between = Annotated[float, Field(gt=0, lt=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Names = Annotated[tuple[Name, ...], Field(strict=False, min_length=1), AfterValidator(_once)]
 Values = Annotated[tuple[Value, ...], Field(strict=False, min_length=1), AfterValidator(_once)]
-ListsOfNames = Annotated[tuple[Names, ...], Field(strict=False, min_length=1), BeforeValidator(_simple)]
+ListsOfNames = Annotated[
+    tuple[Names, ...],
+    Field(strict=False, min_length=1),
+    BeforeValidator(_simple, json_schema_input_type=str | list[str] | list[list[str]]),
+]
 Borders = Annotated[tuple[Number, ...], Field(strict=False, min_length=2)]
 Way = Annotated[str, Field(pattern=r"^(each|width:[0-9.eE+-]+)$")]
 """How numbers are cut, in a word."""

@@ -75,7 +75,7 @@ class OfTable(BaseModel):
         Text | None,
         Key(
             "Only rows that meet a condition on columns other than the secret.",
-            "columns", "a condition in SQL", ("age >= 18 and sex = 'f'",),
+            "columns", "a condition in SQL", ("age >= 18",),
             shown=True, top=True, label="Only rows where",
         ),
     ] = None  # fmt: skip
