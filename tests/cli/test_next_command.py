@@ -14,7 +14,7 @@ from privacyfunnel.recipes import recipe as recipes
 
 HERE = "Anna's release, 2024"
 """A folder with a quote and spaces in its name."""
-HEIGHT = "--bins height=120,165,175,220"
+HEIGHT = "--set bins=height=120,165,175,220"
 FILLED = """
 title = "Obesity in five towns"
 licence = "CC-BY-4.0"
@@ -87,13 +87,13 @@ def test_a_recipe_leads_to_a_published_folder(folder, following):
     names = following("domain", folder / "people.csv", "-o", folder / "towns.json", "--columns", "obese,sex,town")
     assert names == ["domain", "init", "run", "run", *TO_READERS]
     recipe = recipes.load(folder / "recipe.toml")
-    assert (recipe.fit.domain, recipe.fit.secret, recipe.fit.attributes) == ("towns.json", "obese", ["sex", "town"])
+    assert (recipe.fit.domain, recipe.fit.secret, recipe.fit.columns) == ("towns.json", (("obese",),), ("sex", "town"))
     assert (folder / recipe.output / "published" / "datapackage.json").is_file()
 
 
 def test_a_recipe_that_publishes_ends_with_what_readers_do(folder, following):
     path = folder / "recipe.toml"
-    assert run(["init", str(folder / "people.csv"), "-o", str(path), "--attributes", "sex,town"]) == 0
+    assert run(["init", str(folder / "people.csv"), "-o", str(path), "--columns", "sex,town"]) == 0
     text = path.read_text(encoding="utf-8").replace('# domain = "domain.json"', 'domain = "domain.json"')
     path.write_text(
         text + f"\n[publish]{FILLED.split('publisher')[0]}publisher = 'Office'\ncontact = 'a@example.org'\n"
@@ -102,7 +102,7 @@ def test_a_recipe_that_publishes_ends_with_what_readers_do(folder, following):
 
 
 def test_a_curve_leads_to_a_fit_with_the_epsilon_that_it_proposes(folder, following):
-    asked = f"--secret obese --attributes sex,town --epsilons 0.05,1 --where 'age >= 30' --bins {HEIGHT.split()[1]}"
+    asked = f"--secret obese --columns sex,town --epsilons 0.05,1 --where 'age >= 30' {HEIGHT}"
     names = following("tradeoff", folder / "people.csv", *shlex.split(asked.replace("sex,town", "height,sex")))
     assert names == ["tradeoff", "fit", "sanitise", "audit", *TO_READERS]
 
@@ -111,21 +111,22 @@ def test_a_follow_up_leads_as_far_as_it_can_be_published(folder, following, caps
     people, first, second = folder / "people.csv", folder / "first.json", folder / "second.json"
     kept = ["--person", "name", "--internal", str(folder / "kept.parquet"), "-o", str(folder / "first.csv")]
     asked = [str(people), "--secret", "obese", "--epsilon"]
-    assert run(["fit", *asked, "0.2", "--attributes", "sex,town", "-o", str(first)]) == 0
+    assert run(["fit", *asked, "0.2", "--columns", "sex,town", "-o", str(first)]) == 0
     assert run(["sanitise", str(people), "--protocol", str(first), *kept]) == 0
-    more = ["0.5", "--attributes", "sex,town,height", *HEIGHT.split(), "--after", first, "--released"]
-    names = following("fit", *asked, *more, folder / "kept.parquet", "--person", "name", "-o", second)
+    more = ["0.5", "--columns", "sex,town,height", *HEIGHT.split(), "--set", f"after={first}"]
+    more += ["--set", f'released="{folder / "kept.parquet"}"', "--set", "person=name"]
+    names = following("fit", *asked, *more, "-o", second)
     assert names == ["fit", "sanitise", "audit"]
 
 
 def test_a_model_leads_to_estimates_from_its_rows(folder, following):
-    asked = ["--secret", "obese", "--attributes", "sex,town,height", *HEIGHT.split(), "--epsilon", "0.5", "--model"]
+    asked = ["--secret", "obese", "--columns", "sex,town,height", *HEIGHT.split(), "--epsilon", "0.5", "--set", "model"]
     names = following("fit", folder / "people.csv", *asked, "-o", folder / "wide.json")
     assert names == ["fit", "sanitise", "audit", "estimate"]
 
 
 def test_an_exact_fit_is_not_sent_to_be_published(folder, following, capsys):
-    asked = ["--secret", "obese", "--attributes", "sex,town", "--epsilon", "0.5", "--exact-fit"]
+    asked = ["--secret", "obese", "--columns", "sex,town", "--epsilon", "0.5", "--set", "exact-fit"]
     names = following("fit", folder / "people.csv", *asked, "-o", folder / "exact.json")
     assert names == ["fit", "sanitise", "audit", "report"]
 
@@ -158,7 +159,18 @@ def test_a_broken_promise_leads_nowhere(folder, tmp_path, capsys):
     content = (folder / "people.csv").read_text().splitlines()
     Path("few.csv").write_text("\n".join([content[0], *(line for line in content[1:] if line.endswith("yes"))][:300]))
     Path("all.csv").write_text("\n".join(content))
-    asked = ["--secret", "obese", "--attributes", "sex,town", "--epsilon", "0.01", "--exact-fit", "-o", "exact.json"]
+    asked = [
+        "--secret",
+        "obese",
+        "--columns",
+        "sex,town",
+        "--epsilon",
+        "0.01",
+        "--set",
+        "exact-fit",
+        "-o",
+        "exact.json",
+    ]
     assert run(["fit", "all.csv", *asked]) == 0
     Path("half.csv").write_text("\n".join([content[0], *content[1:3000]]))
     capsys.readouterr()

@@ -69,7 +69,7 @@ def test_what_a_body_weighs_is_no_survey_weight(found):
 
 
 def test_a_number_far_above_all_others_is_pointed_out(found):
-    assert "999 counts as a number: --missing=999 if it means missing" in found["hours"].how
+    assert "999 counts as a number: --set missing=999 if it means missing" in found["hours"].how
     assert "counts as a number" not in found["age"].how
 
 

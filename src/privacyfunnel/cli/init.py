@@ -23,7 +23,7 @@ def init(
         "recipe.toml"
     ),
     secret: Annotated[str | None, typer.Option(help="The secret column (default: the one that looks like it).")] = None,
-    attributes: Annotated[
+    columns: Annotated[
         str | None, typer.Option(help="The columns to release, joined by commas (default: suggested).")
     ] = None,
     domain: Annotated[
@@ -50,17 +50,17 @@ def init(
     declared = opened(domain)
     with show.working(f"looking at {table.name}"):
         source = open_source(table, delimiter=delimiter, encoding=encoding)
-        columns = suggest(source, secret=secret, declared=declared.names if declared is not None else None)
+        found = suggest(source, secret=secret, declared=declared.names if declared is not None else None)
     reading = {"delimiter": delimiter} if delimiter is not None else {}
     reading |= {"encoding": encoding} if encoding != "utf-8" else {}
     made = beginning(
-        columns,
+        found,
         table=_seen_from(output, table),
         domain=_seen_from(output, domain) if domain is not None else None,
         name=output.name,
         output=f"{slug_of(table.name.split('.')[0])}-release",
         secret=secret,
-        attributes=shared.names(attributes) if attributes is not None else None,
+        attributes=shared.names(columns) if columns is not None else None,
         reading=reading,
     )
     with whole_file(output, force) as file:

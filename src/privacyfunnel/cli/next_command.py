@@ -24,6 +24,7 @@ from privacyfunnel.errors import PrivacyFunnelError
 if TYPE_CHECKING:
     from privacyfunnel.protocols.protocol import Protocol
     from privacyfunnel.protocols.wide.protocol import WideProtocol
+    from privacyfunnel.spec.spec import Spec
 
 OPEN, PUBLISHED, DETAILS, PROTOCOL, REPORT = "open.csv", "published", "publish.toml", "protocol.json", "report.html"
 """What files are called unless it is said otherwise; folders of recipes hold the same."""
@@ -65,15 +66,27 @@ def run(recipe: Path, *options: str) -> Words:
     return ["funnel", "run", _named(recipe), *options]
 
 
-def fit(table: Path, options: Sequence[str], epsilon: float) -> Words:
-    """Fit with an ε that was chosen."""
-    return ["funnel", "fit", _named(table), *options, "--epsilon", f"{epsilon:g}", "-o", _free(Path(PROTOCOL))]
+def fit(spec: Spec, epsilon: float, output: Path | None = None) -> Words:
+    """Fit what was asked for, with an ε that was chosen."""
+    from privacyfunnel.spec import as_flags
+
+    chosen = as_flags.again(type(spec), {**spec.said(), "epsilon": epsilon})
+    return ["funnel", "fit", *as_flags.words(chosen), "-o", str(output) if output else _free(Path(PROTOCOL))]
+
+
+def after_fit(spec: Spec, table: Path, protocol: Path) -> Words:
+    """Draw rows of the table that was fitted, read as it was."""
+    said, words = spec.said(), list[str]()
+    for name in DRAWING:
+        each = said.get(name, ())
+        words += [word for one in (each if isinstance(each, tuple) else (each,)) for word in (f"--{name}", str(one))]
+    return sanitise(table, protocol, words, Path(spec.after) if spec.after is not None else None)
 
 
 def follow(table: Path, person: str) -> Words:
     """Fit a follow-up on a table of what people were and are."""
-    asked = ["--secret", Blank("SECRET"), "--epsilon", Blank("EPSILON"), "--after", Blank("PROTOCOL")]
-    return ["funnel", "fit", _named(table), *asked, "--person", person, "-o", _free(Path(PROTOCOL))]
+    asked = ["--secret", Blank("SECRET"), "--epsilon", Blank("EPSILON"), "--set", Blank("after=PROTOCOL")]
+    return ["funnel", "fit", _named(table), *asked, "--set", f"person={person}", "-o", _free(Path(PROTOCOL))]
 
 
 def sanitise(table: Path, protocol: Path, options: Sequence[str] = (), follows: Path | None = None) -> Words:

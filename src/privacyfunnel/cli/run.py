@@ -16,6 +16,7 @@ import typer
 
 from privacyfunnel.cli import next_command, shared, show
 from privacyfunnel.cli.app import command
+from privacyfunnel.cli.fitting import fit_spec
 from privacyfunnel.errors import InvalidInput, OutputRefused, PrivacyFunnelError
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.protocols.any_file import load as load_protocol
@@ -90,6 +91,8 @@ def _check(recipe: Path, made: Recipe, todo: list[Step], place: Path) -> None:
         details = place / made.publish.details if made.publish.details is not None else None
         with _naming(recipe.name, "publish"):
             details_of(details, given, health=bool(made.publish.health), today=date.today())
+    if not made.fit.promised and made.fit.improve is None:
+        raise InvalidInput(f"{recipe}: fit.epsilon is missing: how far beliefs may change")
     for step in todo:
         with _naming(recipe.name, step.name):
             command(step.name).make_context(f"funnel {step.name}", list(step.words[1:]))
@@ -104,7 +107,11 @@ def _do(step: Step, which: str, recipe: str, log: Log, json: bool) -> dict[str, 
     heard = io.StringIO()
     quiet = redirect_stdout(heard) if json else nullcontext()
     with _naming(recipe, step.name), next_command.part_of_a_run(), quiet:
-        code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
+        if step.spec is not None:
+            code = 0
+            fit_spec(step.spec, Path(str(step.spec.table)), Path(step.makes[0]), force=False, json=json)
+        else:
+            code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
     log.add(
         "step",
         step=step.name,

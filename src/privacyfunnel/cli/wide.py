@@ -1,17 +1,14 @@
-"""fit --model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
+"""fit with model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 
 import math
 import time
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import Any, cast
 
 from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.cluster import on_cluster
-from privacyfunnel.cli.sought import CountsAsked
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
 from privacyfunnel.cli.wide_redrawn import how_redrawn
@@ -19,6 +16,8 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.spec.counting import noise_of
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.for_steward import NOT_MEASURED, ForSteward
 from privacyfunnel.tables.release_note import Release
@@ -27,45 +26,19 @@ from privacyfunnel.tables.wide.fit import check_wide, fit_wide
 from privacyfunnel.tables.wide.release import sanitise_wide, save_wide
 from privacyfunnel.tables.writing import check_output
 
-BESIDE_MODEL = {
-    "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "delta",
-    "exact_fit", "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force",
-    "json", "time_limit",
-}  # fmt: skip
-"""What may be said beside --model."""
 
-
-def check_options(context: typer.Context) -> None:
-    """Refuse options that mean nothing to a model."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in BESIDE_MODEL and source is not None and source.name == "COMMANDLINE":
-            raise InvalidInput(
-                f"--model finds its own protocol for wide tables, so it goes without {parameter.opts[0]}"
-            )
-
-
-def fit_model(
-    counted: Counted,
-    promise: Notion,
-    noise: CountsAsked,
-    auto: bool,
-    seconds: float | None,
-    output: Path,
-    force: bool,
-    json: bool,
-    then: next_command.Words,
-) -> None:
-    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has so many seconds."""
+def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: bool, then: next_command.Words) -> None:
+    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has the time limit."""
     begun = time.monotonic()
-    joint, chosen, private = counted.joint, None, noise.private
-    if auto:
+    joint, chosen, private = counted.joint, None, noise_of(spec)
+    if spec.columns == "auto":
         with show.working("choosing columns"):
             check_wide(joint)
             chosen = chosen_columns(joint, private)
             joint = joint.over(chosen.names)
     with show.working("fitting a model, and how rows are redrawn by it"):
-        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0, noise.delta, seconds)
+        spent = chosen.spent if chosen else 0.0
+        protocol = fit_wide(joint, cast(Notion, spec.promise()), private, spent, spec.delta, spec.seconds)
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
         own = ForSteward(joint).told(lambda exact: tried(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")

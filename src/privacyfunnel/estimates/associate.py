@@ -220,7 +220,7 @@ def _correlations(opened: Opened, first: str, second: str) -> tuple[Figure | Non
         return (
             None,
             spearman,
-            [*notes, "Pearson's correlation: outer ranges have no end (publishers can give borders: --bins)"],
+            [*notes, "Pearson's correlation: outer ranges have no end (publishers can give borders: bins)"],
         )
     pearson = correlated(cells, grid, partial(correlation, numbers[0][0], numbers[1][0]), chance)
     return pearson, spearman, notes if pearson else [*notes, f"Pearson's correlation: {NOT_TOLD}"]

@@ -16,9 +16,6 @@ from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.protocol import Objective, Protocol, released_joint
 from privacyfunnel.typing import Vector
 
-ENOUGH = 0.9
-"""Of what the largest ε keeps: beyond this, a weaker promise buys little."""
-
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -57,11 +54,6 @@ class Tradeoff:
     def column(self, name: str) -> list[Any]:
         """One number of every point, by its name: the "utility", say."""
         return [getattr(point, name) for point in self.points]
-
-    def proposed(self) -> float:
-        """The smallest ε that keeps ENOUGH of what the largest one keeps: of cells, or of information."""
-        kept = {p.epsilon: p.utility if self.objective == "information" else p.fidelity or 0.0 for p in self.points}
-        return min(epsilon for epsilon in kept if kept[epsilon] >= ENOUGH * kept[max(kept)])
 
 
 def tradeoff(

@@ -19,7 +19,7 @@ from privacyfunnel.tables.typed import alike as alike
 
 EXACT = (
     "this protocol was fitted on exact counts, so its file tells secrets of people whose combination of values few "
-    "share: it is not for publication; fit without --exact-fit, and release by that protocol"
+    "share: it is not for publication; fit without exact-fit, and release by that protocol"
 )
 GIVEN = (
     "this protocol was made from given probabilities and carries no noisy counts, so that nobody could check its "

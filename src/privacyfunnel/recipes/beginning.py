@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.publishing.details import TO_FILL_IN
-from privacyfunnel.recipes.to_toml import text, value_text
+from privacyfunnel.spec.as_toml import text, value_text
+from privacyfunnel.spec.key import TO_FILL_IN
 from privacyfunnel.tables.suggesting import Suggestion
 
 FIRST_EPSILON = 0.5
@@ -29,7 +29,7 @@ output = {output}      # the folder that is made: whole, or not at all
 # The column that is not to be given away{why}
 secret = {secret}
 # The columns to release. Look at each: what was left out, and why, is said beside it.
-attributes = [
+columns = [
 {attributes}]
 # How far a belief about somebody's secret may change by a released row: by the factor e^epsilon, here {factor:.3g}.
 notion = "lip"

@@ -168,9 +168,7 @@ def look_alikes(profile: Profile) -> str:
     if profile.comma_numbers > mostly:
         return "; these look like numbers: write them with a decimal point, and they are cut into bins"
     if mostly < profile.numbers < profile.present and not profile.padded:
-        return (
-            "; most of them are numbers: say which texts mean missing with --missing, and the others are cut into bins"
-        )
+        return "; most of them are numbers: say which texts mean missing (missing), and the others are cut into bins"
     if mostly < profile.dates < profile.present:
-        return "; most of them are dates: say which texts mean missing with --missing, and the others are kept by year"
+        return "; most of them are dates: say which texts mean missing (missing), and the others are kept by year"
     return ""
