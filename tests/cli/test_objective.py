@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import options
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.protocols.readers import points
+from spec.typed import typed
 
 ASKED = ["--secret", "sick", "--columns", "town,age", "--set", "bins=age=18,30,45,60,75,90"]
 
@@ -114,11 +114,11 @@ def test_a_weight_keeps_the_cells_of_its_column(folder, capsys):
 
 
 def test_weights_may_be_repeated_listed_and_quoted():
-    assert options.weights(['"a, b"=2,c=3', "d=0.5"]) == {"a, b": 2.0, "c": 3.0, "d": 0.5}
-    assert options.weights(["a=b=2"]) == {"a=b": 2.0}
-    assert options.weights(None) is None
-    with pytest.raises(PrivacyFunnelError, match="column=value"):
-        options.weights(["a, b=2"])
+    asked = ["--secret", "s", "--set", 'weight="a, b"=2,c=3', "--set", "weight=d=0.5"]
+    assert typed(asked).weight == {"a, b": 2.0, "c": 3.0, "d": 0.5}
+    assert typed(["--secret", "s", "--set", "weight=a=b=2"]).weight == {"a=b": 2.0}
+    with pytest.raises(PrivacyFunnelError, match="--set weight should be for each column a number"):
+        typed(["--secret", "s", "--set", "weight=a"])
 
 
 def test_keep_is_about_cells_when_the_objective_is(folder, capsys):

@@ -229,7 +229,7 @@ def test_attackers_on_each_secret_may_know_other_columns():
     promise = pf.Promises(income=pf.SRLIP(0.3, known=2), illness=pf.SRLIP(1.0, known=["town"]))
     assert typed([*TWO, *asked]).promise() == promise
     assert promise.asked() == {
-        "notion": {"income": "srlip", "illness": "srlip"},
+        "notion": "srlip",
         "epsilon": {"income": 0.3, "illness": 1},
         "known": {"income": 2, "illness": ("town",)},
     }

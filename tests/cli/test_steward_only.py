@@ -99,7 +99,7 @@ table = "{table}"
 output = "out"
 [fit]
 secret = "ill"
-attributes = ["town", "job"]
+columns = ["town", "job"]
 epsilon = 0.3
 domain = "domain.json"
 insist = true

@@ -105,7 +105,7 @@ def test_codes_that_likely_mean_missing_are_pointed_out_and_kept(tmp_path, capsy
     asked = ["--secret", "ill", "--epsilon", "0.5", "--time-limit", "2", "--json", "--set", "insist"]
     assert funnel("fit", tmp_path / "table.csv", *asked, "-o", tmp_path / "p.json") == 0
     how = {column["column"]: column["done"] for column in json.loads(capsys.readouterr().out)["columns"]}
-    assert "; -9 counts as a number: --missing=-9 if it means missing" in how["score"]
+    assert "; -9 counts as a number: --set missing=-9 if it means missing" in how["score"]
     assert "'Unknown/Invalid' kept as a value: --missing Unknown/Invalid if it means missing" in how["sex"]
     assert "missing" not in how["change"] + how["kind"]
     assert labels(tmp_path / "p.json", "sex") == ["Unknown/Invalid", "f", "m"]

@@ -5,9 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from privacyfunnel.cli import advising
 from privacyfunnel.cli.app import run
-from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.protocol import Protocol
 
 
@@ -71,15 +69,13 @@ def test_accepting_it_with_one_option_is_private_and_the_file_says_what_it_spent
 
 
 @pytest.mark.parametrize(
-    ("columns", "coarsen", "confidence", "words"),
+    ("options", "words"),
     [
-        ("some", None, None, "--columns takes auto"),
-        (None, "yes", None, "--set coarsen takes auto"),
-        ("auto", None, 0.95, "fixed beforehand"),
-        (None, "auto", 0.95, "fixed beforehand"),
+        (["--set", "coarsen=yes"], "--set coarsen should be auto or search"),
+        (["--columns", "auto", "--confidence", "0.95"], "named beforehand"),
+        (["--set", "coarsen=auto", "--confidence", "0.95"], "fixed beforehand"),
     ],
 )
-def test_what_does_not_go_with_auto_is_refused_before_the_table_is_read(columns, coarsen, confidence, words):
-    with pytest.raises(InvalidInput, match=words):
-        advising.Auto.asked(columns, coarsen, confidence)
-    assert not advising.Auto.asked(None, None, confidence)
+def test_what_does_not_go_with_auto_is_refused_before_the_table_is_read(options, words, capsys):
+    assert run(["fit", "no.csv", "--secret", "s", "--epsilon", "1", "-o", "p.json", *options]) == 2
+    assert words in capsys.readouterr().err

@@ -18,7 +18,7 @@ def recipe(folder, *, fit="", rest="", output="out"):
         table(600).to_csv(folder / "people.csv", index=False)
     path = folder / "recipe.toml"
     head = f'recipe = 1\ntable = "people.csv"\noutput = "{output}"\n'
-    asked = '[fit]\nsecret = "ill"\nattributes = ["age", "town"]\nepsilon = 0.5\nbins = { age = [0, 40, 60, 120] }\n'
+    asked = '[fit]\nsecret = "ill"\ncolumns = ["age", "town"]\nepsilon = 0.5\nbins = { age = [0, 40, 60, 120] }\n'
     path.write_text(f"{head}{asked}{fit}\n{rest}\n", encoding="utf-8")
     return path
 

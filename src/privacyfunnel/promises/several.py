@@ -131,7 +131,9 @@ class Promises(Notion):
             return None
         said = {name: promise.asked() or {} for name, promise in self.each}
         keys = dict.fromkeys(key for each in said.values() for key in each)
-        return {key: {name: each[key] for name, each in said.items() if key in each} for key in keys}
+        asked: dict[str, Any] = {key: {name: each[key] for name, each in said.items() if key in each} for key in keys}
+        kinds = {promise.name for _, promise in self.each}
+        return asked | ({"notion": kinds.pop()} if len(kinds) == 1 else {})
 
     def parts(self) -> list[tuple[str, str]]:
         return [(f"{name} {what}".strip(), limit) for name, promise in self.each for what, limit in promise.parts()]

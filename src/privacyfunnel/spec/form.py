@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Any, Generic, TypeVar
@@ -88,6 +88,19 @@ def field_called(model: type[Spec], typed: str) -> str:
         known = ", ".join(map(hyphened, keys_of(model)))
         raise InvalidInput(f"{typed} is no key that is known here; these are: {known}")
     return name
+
+
+def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of keys without those that say nothing: no value, a no, an empty list or table. Zero says something.
+
+    >>> without_empty({"epsilon": 0.0, "insist": False, "missing": [], "known": None})
+    {'epsilon': 0.0}
+    """
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None and value is not False and not (isinstance(value, Sized) and len(value) == 0)
+    }
 
 
 def simple(value: Any) -> Any:

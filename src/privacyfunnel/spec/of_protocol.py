@@ -11,6 +11,7 @@ from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.as_flags import again
+from privacyfunnel.spec.form import without_empty
 from privacyfunnel.spec.of_fit import USUAL_OBJECTIVE
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.frequency_threshold import of_noisy, usual_threshold
@@ -36,7 +37,7 @@ def spec_of(protocol: Protocol, table: str) -> Spec | None:
     asked |= {"weight": weights_of(protocol), "group": groups_of(protocol)}
     asked |= {"domain": DOMAIN} if is_declared(protocol) else reading_of(protocol)
     try:
-        return again(Spec, {name: value for name, value in asked.items() if value not in (None, (), {}, False)})
+        return again(Spec, without_empty(asked))
     except InvalidInput:  # of a name that cannot be typed
         return None
 

@@ -14,7 +14,7 @@ from privacyfunnel.recipes.recipe import Recipe, Report
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.spec import as_keywords, as_toml
 from privacyfunnel.spec.counting import noise_of, threshold_of
-from privacyfunnel.spec.form import texts_of
+from privacyfunnel.spec.form import texts_of, without_empty
 from privacyfunnel.spec.grammar import number_text
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS, Protection
@@ -158,9 +158,8 @@ def recipe_text(
     """What was chosen, as a recipe that does it again, for a table that lies beside it; `more` are other keys."""
     asked: dict[str, Any] = {"table": table, "secret": secret, "columns": attributes, **(promise.asked() or {}), **more}
     asked |= {"exact_fit": protection.private is None, "private": protection.private, "insist": protection.insist}
-    asked |= {"at_least": protection.at_least, "objective": objective, "time_limit": time_limit}
+    asked |= {"at_least": protection.at_least or None, "objective": objective, "time_limit": time_limit}
     asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
-    said = {name: value for name, value in asked.items() if value not in (None, False, 0, (), {})}
-    spec = as_keywords.said(Spec, **said).spec()
+    spec = as_keywords.said(Spec, **without_empty(asked)).spec()
     output = f"{slug_of(table.split('.')[0])}-release"
     return to_text(Recipe(recipe=1, output=output, fit=spec, report=Report(curves=False)))
