@@ -1,4 +1,5 @@
-"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits.
+"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 15 kinds of tables:
+the mean of these, of how many intervals, and the lowest, in units of its standard error.
 
 Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
 combinations of fewer than 10 people read as others, refused where these are more than 5% of the people), rows are
@@ -21,6 +22,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +48,11 @@ from privacyfunnel.tables.reading_back import Tally
 
 NAMES = ("a", "b", "c", "d", "e")
 SECRETS = tuple("uvwxyz")
+WAYS = COUNTED, WORKED_BACK, OTHERS = (
+    "rows of the fitted table, counted",
+    "the same, worked back",
+    "rows of other people, worked back",
+)
 LEAST, ONE_PERCENT = 0.94, 2.33
 """What must hold, and the standard errors that chance exceeds in 1% of all cases, to one side."""
 FEWEST = 50
@@ -149,15 +156,14 @@ def releases(
     """Whose rows, and how they are looked at."""
     if isinstance(protocol, FollowUp):
         both = for_estimates(protocol)
-        for whose, joint in (("fitted", fitted), ("others", others)):
-            tally = followed_up(protocol, joint, int(rng.integers(2**31)))
-            yield f"{whose}, worked back", opened(both, tally, "other")
+        for way, joint in ((WORKED_BACK, fitted), (OTHERS, others)):
+            yield way, opened(both, followed_up(protocol, joint, int(rng.integers(2**31))), "other")
         return
     tally = released(protocol, fitted, rng)
     if protocol.objective == "faithful":
-        yield "fitted, counted", opened(protocol, tally, "fitted")
-    yield "fitted, worked back", opened(protocol, tally, "other")
-    yield "others, worked back", opened(protocol, released(protocol, others, rng), "other")
+        yield COUNTED, opened(protocol, tally, "fitted")
+    yield WORKED_BACK, opened(protocol, tally, "other")
+    yield OTHERS, opened(protocol, released(protocol, others, rng), "other")
 
 
 def opened(protocol: pf.Protocol, tally: Tally, rows: str) -> Opened:
@@ -183,10 +189,11 @@ class Found:
 def run() -> list[dict[str, object]]:
     wanted = os.environ.get("PRIVATE_CASES", ";".join(CASES)).split(";")
     fits = int(os.environ.get("PRIVATE_FITS", "300"))
-    return [row for name in wanted for row in measured(name, CASES[name], fits)]
+    return by_question([line for name in wanted for line in measured(name, CASES[name], fits)])
 
 
-def measured(name: str, case: Case, fits: int) -> list[dict[str, object]]:
+def measured(name: str, case: Case, fits: int) -> list[dict[str, Any]]:
+    """Everything of a case, a line for each kind of question."""
     begun = time.process_time()
     found, fitted = asked(case, fits)
     lines = []
@@ -195,6 +202,26 @@ def measured(name: str, case: Case, fits: int) -> list[dict[str, object]]:
         print(*(f"{v:.3f}" if isinstance(v, float) else v for v in lines[-1].values()), sep=" | ", flush=True)
     print(f"{name}: {(time.process_time() - begun) / max(fitted, 1):.2f} CPU s a fit", flush=True)
     return lines
+
+
+def by_question(lines: list[dict[str, Any]]) -> list[dict[str, object]]:
+    """All cases together."""
+    told = [line for line in lines if line["told"]]
+    kinds = dict.fromkeys(line["question"] for line in told)
+    return [
+        {"95% intervals of": kind}
+        | {way: together([line for line in told if (line["rows"], line["question"]) == (way, kind)]) for way in WAYS}
+        for kind in kinds
+    ]
+
+
+def together(lines: list[dict[str, Any]]) -> str:
+    """The mean, and the case that lies lowest, in units of its error."""
+    if not lines:
+        return ""
+    low = min(lines, key=lambda line: (line["held"] - LEAST) / line["±"])
+    lowest = f"{low['held']:.1%} ± {low['±']:.1%} ({low['case']})"
+    return f"{np.mean([line['held'] for line in lines]):.1%} of {sum(line['told'] for line in lines):,}; {lowest}"
 
 
 def asked(case: Case, fits: int, seed: int = 0) -> tuple[dict[tuple[str, str], Found], int]:
@@ -227,7 +254,7 @@ def fit(joint: pf.Joint, case: Case) -> pf.Protocol:
         return pf.optimise(noisy, pf.LIP(case.epsilon), objective=objective, after=first, time_limit=SECONDS)
 
 
-def summed_up(one: Found) -> dict[str, object]:
+def summed_up(one: Found) -> dict[str, Any]:
     tables = np.array(one.tables)
     if not len(tables):
         return {"told": 0, "untold": one.untold}
@@ -336,9 +363,7 @@ def associations(table: Opened, p: np.ndarray, put: Put) -> None:
     found = association(table, "a", "b")
     cells = cell_shares(table.reader(["a", "b"]), ["a", "b"])
     grid = cells.grid(list(exact.shape))
-    there = (
-        [surely_there(cells, grid, axis) for axis in (0, 1)] if cells.identified else [np.ones(k) for k in exact.shape]
-    )
+    there = [surely_there(cells, grid, axis) for axis in (0, 1)]
     v = cramers_v(exact[np.ix_(*there)]) if found.cramers_v else math.nan
     put("Cramér's V", all(map(all, there)), found.cramers_v, v, (0.0, 1.0))
     for one in found.odds_ratios:
