@@ -1,12 +1,12 @@
-"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 15 kinds of tables:
+"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 17 kinds of tables:
 the mean of these, of how many intervals, and the lowest, in units of its standard error.
 
 Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
 combinations of fewer than 10 people read as others, refused where these are more than 5% of the people), rows are
-released, and everything is asked that `estimate` answers: shares, tables, shares and means in groups, differences,
-ratios, odds ratios, Cramér's V, correlations. Rows are those of the fitted table, counted; the same, worked back; and
-those of other people from the same population. What is refused counts as no interval. Cramér's V is that of the values
-which it is told among. Of a follow-up, what `estimate` answers is asked of both releases together.
+released, and everything is asked that `estimate` answers: shares, tables, shares in groups, means, quantiles,
+differences, ratios, odds ratios, Cramér's V, correlations. Rows are those of the fitted table, counted; the same,
+worked back; and those of other people from the same population. What is refused counts as no interval. Cramér's V is
+that of the values which it is told among. Of a follow-up, what `estimate` answers is asked of both releases together.
 
 Intervals of one table depend on each other, so the error of a coverage is that of means over tables. PRIVATE_FITS says
 how many fits of each case, PRIVATE_CASES which of them, joined by semicolons. A line says NO where coverage is below
@@ -78,6 +78,8 @@ class Case:
     """δ₀: only large counts are told."""
     twice: bool = False
     """Released at half of ε first, and followed up."""
+    others: int | None = None
+    """How many other people have their rows worked back; as many, unless told."""
 
 
 CASES = {
@@ -95,6 +97,8 @@ CASES = {
     "for information, 2,000": Case("uneven, dependent", (3, 4), 2_000, objective="information"),
     "much noise, 2,000": Case("uneven, dependent", (3, 4), 2_000, noise=0.3, insist=True),
     "large counts only, 10,000": Case("uneven, dependent", (3, 4), 10_000, delta=1e-6, insist=True),
+    "many other people, 500": Case("even", (2, 3), 500, others=20_000),
+    "many other people, values of 1%": Case("rare", (3, 4), 2_000, others=50_000),
     "followed up, 2,000": Case("uneven, dependent", (3, 4), 2_000, 0.6, twice=True),
 }
 
@@ -230,7 +234,7 @@ def asked(case: Case, fits: int, seed: int = 0) -> tuple[dict[tuple[str, str], F
     found: dict[tuple[str, str], Found] = defaultdict(lambda: Found([], defaultdict(list)))
     for _ in range(fits):
         joint = joint_of(rng.multinomial(case.people, p.ravel()).reshape(p.shape))
-        others = joint_of(rng.multinomial(case.people, p.ravel()).reshape(p.shape))
+        others = joint_of(rng.multinomial(case.others or case.people, p.ravel()).reshape(p.shape))
         try:
             protocol = fit(joint, case)
         except PrivacyFunnelError:  # nothing is published, and nothing is asked
@@ -341,7 +345,11 @@ def means(table: Opened, p: np.ndarray, put: Put) -> None:
     for j in range(p.ndim):
         one, own = summary(table.reader([NAMES[j]]), NAMES[j]), marginal(p, j)
         true = float(own @ np.arange(len(own)))
-        put("means", j, Figure(one.mean, one.error, one.low, one.high), true, (0.0, len(own) - 1.0))
+        ends = (0.0, len(own) - 1.0)
+        put("means", j, Figure(one.mean, one.error, one.low, one.high), true, ends)
+        for each in one.quantiles:
+            true = float(np.searchsorted(np.cumsum(own), each.share))
+            put("quantiles", (j, each.share), Figure(each.value, None, each.low, each.high), true, ends)
 
 
 def differences(table: Opened, p: np.ndarray, put: Put) -> None:
