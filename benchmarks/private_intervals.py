@@ -370,8 +370,7 @@ def associations(table: Opened, p: np.ndarray, put: Put) -> None:
     exact = marginal(p, 0, 1)
     found = association(table, "a", "b")
     cells = cell_shares(table.reader(["a", "b"]), ["a", "b"])
-    grid = cells.grid(list(exact.shape))
-    there = [surely_there(cells, grid, axis) for axis in (0, 1)]
+    there = surely_there(cells, cells.grid(list(exact.shape)))
     v = cramers_v(exact[np.ix_(*there)]) if found.cramers_v else math.nan
     put("Cramér's V", all(map(all, there)), found.cramers_v, v, (0.0, 1.0))
     for one in found.odds_ratios:

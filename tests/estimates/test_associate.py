@@ -60,6 +60,18 @@ def test_missing_is_left_out_of_correlations():
     assert found.pearson.value == pytest.approx(pearsonr(there.x, there.y)[0], abs=1e-9)
 
 
+def test_a_value_that_only_people_with_a_left_out_value_have_is_left_out_too():
+    a = np.repeat([0, 0, 1, 1, 2, 2], [250, 250, 250, 250, 8, 8])
+    b = np.repeat([0, 1, 0, 1, 2, 3], [250, 250, 250, 250, 8, 8])
+    table = pd.DataFrame({"a": a, "b": b, "ill": np.arange(len(a)) % 2})
+    protocol = pf.optimise(pf.Joint.from_table(table, "ill", ["a", "b"]), pf.LIP(20.0), objective="faithful")
+    found = pf.associate(protocol.sanitise(table[["a", "b"]], seed=1), protocol, "a", "b", rows="fitted")
+    assert found.cramers_v.low == found.cramers_v.value == 0
+    notes = [note.partition(":")[0] for note in found.notes if note.startswith("Cramér")]
+    of = "Cramér's V is among people with other values of"
+    assert notes == [f"{of} a than 2", f"{of} b than 2 and 3"]
+
+
 def test_ranges_without_an_end_have_ranks_and_no_pearson_correlation():
     rng = np.random.default_rng(1)
     table = pd.DataFrame(

@@ -83,15 +83,22 @@ def correlated(cells: CellShares, grid: Matrix, statistic: Callable[[Tables], Ta
     return Figure(r, error, math.tanh(middle - reach), math.tanh(middle + reach))
 
 
-def surely_there(cells: CellShares, grid: Matrix, axis: int) -> NDArray[np.bool_]:
-    """Which values of an attribute somebody surely has: V divides by their shares."""
-    n = grid.shape[axis]
-    rows = cells.along(
-        np.stack([np.moveaxis(np.eye(n)[:, [i]] + np.zeros(grid.shape[1 - axis]), 0, axis) for i in range(n)])
-    )
-    errors = np.sqrt(np.maximum(np.diag(cells.covariance(rows)), 0.0))
-    shares = grid.sum(axis=1 - axis)
-    return np.asarray(shares > SMALLEST_GROUP * errors)
+def surely_there(cells: CellShares, grid: Matrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which values of two attributes somebody surely has, among people with such values of both: V divides by these."""
+    inside = np.ones(grid.shape, dtype=bool)
+    while True:
+        there = _surely(cells, grid, inside, 0), _surely(cells, grid, inside, 1)
+        fewer = inside & np.outer(*there)
+        if (fewer == inside).all():
+            return there
+        inside = fewer
+
+
+def _surely(cells: CellShares, grid: Matrix, inside: NDArray[np.bool_], axis: int) -> NDArray[np.bool_]:
+    """Which values of one attribute, where people have a combination that is inside."""
+    own = np.moveaxis(np.eye(grid.shape[axis])[:, :, None] * np.ones(grid.shape[1 - axis]), 1, 1 + axis) * inside
+    errors = np.sqrt(np.maximum(np.diag(cells.covariance(cells.along(own))), 0.0))
+    return np.asarray((grid * inside).sum(axis=1 - axis) > SMALLEST_GROUP * errors)
 
 
 def cramers_v(
