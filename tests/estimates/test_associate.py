@@ -1,6 +1,7 @@
 """Association: right numbers where all is known, intervals that hold, refusals in one line."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.associate import association
+from privacyfunnel.estimates.cell_shares import CellShares
+from privacyfunnel.estimates.strength import correlated
+from privacyfunnel.estimates.strength import correlation as pearson
 from privacyfunnel.tables.reading_back import Tally
 from released_people import NAMES, WAYS, P, fit, releases, sample, table_of
 
@@ -86,6 +90,33 @@ def test_intervals_of_all_but_perfect_associations_hold():
         found = association(opened(protocol, Tally(seen, counts[seen]), "fitted"), "a", "b")
         held.append([one.low <= r <= one.high for one in (found.cramers_v, found.pearson, found.spearman)])
     assert np.mean(held, axis=0).min() >= LEAST  # V is |r| of two by two
+
+
+class Noisy(CellShares):
+    """The shares of 10⁶ people with the same noise on every cell."""
+
+    rows, identified = 10**6, True
+
+    def __init__(self, w, deviation):
+        self.codes, self.values = np.indices(w.shape).reshape(2, -1).T, w.ravel()
+        self.deviation = deviation
+
+    def covariance(self, rows):
+        return self.deviation**2 * rows @ rows.T
+
+
+def test_a_correlation_that_noise_takes_beyond_1_is_told_and_holds():
+    p, rng, deviation = np.array([[0.597, 0.003], [0.003, 0.397]]), np.random.default_rng(0), 0.005
+    score, held, beyond = partial(pearson, np.arange(2), np.arange(2)), [], 0
+    for _ in range(300):
+        w = p + rng.normal(0, deviation, p.shape)
+        beyond += score(w.astype(complex)).real > 1
+        held.append(
+            within(correlated(Noisy(w, deviation), w, score, 0.025), correlation(p, np.arange(2), np.arange(2)))
+        )
+    assert beyond > 30
+    assert held.count(None) < beyond / 3
+    assert np.mean([one for one in held if one is not None]) >= LEAST
 
 
 @pytest.mark.parametrize("rows", ["fitted", "other"])

@@ -8,7 +8,8 @@ mean |u| and variance d = ûᵀCû/|û|², plus a multiple of a χ² with the me
 even for independent attributes does not make the upper end 0: how rare it would be is held against how rare it is with
 V = 0 (Read 2002), which widens intervals near 0 a little.
 
-**Correlations** have Fisher's intervals: normal on the scale of artanh.
+**Correlations** have Fisher's intervals, normal on the scale of artanh, or those that are normal on their own scale,
+whichever reach further: near ±1 sampling does less, but noise does not, and takes estimates beyond, too.
 
 **Near 1** both hang on a few people who are exceptions, and there may be more of them than in these rows: where there
 are none, C would be 0. So a few rows more are reckoned with, in which both attributes are independent (as Agresti and
@@ -71,21 +72,19 @@ def correlated(cells: CellShares, grid: Matrix, statistic: Callable[[Tables], Ta
     with np.errstate(all="ignore"):  # of tables that make no sense, nothing is told
         value = complex(statistic(grid.astype(np.complex128)))
         slope = gradients(lambda w: statistic(w)[..., None], grid)
-    if (
-        not math.isfinite(value.real)
-        or value.imag != 0
-        or abs(value.real) > 1 + PERFECT
-        or not np.isfinite(slope).all()
-    ):
+    if not math.isfinite(value.real) or value.imag != 0 or not np.isfinite(slope).all():
         return None
     z, planned = quantile(tail), cells.planned(cells.along(slope))
     if planned is not None and z * math.sqrt(max(0.0, planned.item())) > VAGUE:
         return None
-    r, error = float(np.clip(value.real, -1.0, 1.0)), math.sqrt(max(0.0, _covariance(cells, grid, slope).item()))
-    if 1 - abs(r) <= PERFECT:
-        return Figure(r, error, max(-1.0, r - z * error), min(1.0, r + z * error))
-    middle, reach = math.atanh(r), z * error / (1 - r**2)
-    return Figure(r, error, math.tanh(middle - reach), math.tanh(middle + reach))
+    r, error = value.real, math.sqrt(max(0.0, _covariance(cells, grid, slope).item()))
+    low, high = r - z * error, r + z * error
+    if low > 1 or high < -1:
+        return None
+    if 1 - abs(r) > PERFECT:
+        middle, reach = math.atanh(r), z * error / (1 - r**2)
+        low, high = min(low, math.tanh(middle - reach)), max(high, math.tanh(middle + reach))
+    return Figure(min(max(r, -1.0), 1.0), error, max(low, -1.0), min(high, 1.0))
 
 
 def surely_there(cells: CellShares, grid: Matrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
