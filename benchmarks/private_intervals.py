@@ -1,4 +1,4 @@
-"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 19 kinds of tables:
+"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 20 kinds of tables:
 the mean of these, of how many intervals, and the lowest with its standard error.
 
 Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
@@ -93,6 +93,7 @@ CASES = {
     "two columns, 2,000, three secrets": Case("dependent", (3, 4), 2_000, secrets=3),
     "values of 1%, 2,000": Case("rare", (3, 4), 2_000),
     "two columns, 10,000, dependent": Case("uneven, dependent", (4, 5), 10_000),
+    "two columns, 200,000, dependent": Case("uneven, dependent", (3, 4), 200_000),
     "20 values, 10,000": Case("uneven", (20, 3), 10_000),
     "values of 1%, 10,000, three secrets": Case("rare", (2, 5), 10_000, 0.5, secrets=3),
     "most cells rare, 10,000": Case("sparse", (5, 6), 10_000),

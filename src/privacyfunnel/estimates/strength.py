@@ -3,7 +3,7 @@
 **Cramér's V.** With shares w, u = (w_ij − w_i·w_·j)/√(w_i·w_·j) and k the smaller number of values, V = |u|/√(k−1).
 What is estimated, û, is off by a random vector with covariance C, so that |û|² is too large by tr C on average, which
 is taken off. Intervals are all V that leave |û|² as it is seen no surprise: it is the square of a normal number with
-mean |u| and variance d = ûᵀCû/|û|², plus a multiple of a χ² with the mean and the variance that are left of tr C and
+mean |u| and variance d, about ûᵀCû/|û|², plus a multiple of a χ² with the mean and the variance that are left of tr C and
 2 tr C². So they begin at 0 where the rows do not rule independence out, and never leave [0, 1]. A square that is small
 even for independent attributes does not make the upper end 0: how rare it would be is held against how rare it is with
 V = 0 (Read 2002), which widens intervals near 0 a little.
@@ -120,8 +120,9 @@ def cramers_v(
     planned = cells.planned(cells.along(slope))
     if planned is not None and quantile(tail) * math.sqrt(np.trace(planned) / k) > VAGUE:
         return None
-    seen = _Square.of(u, _covariance(cells, grid * np.outer(*there), slope))
-    value, error = math.sqrt(min(1.0, max(0.0, seen.square - seen.total) / k)), math.sqrt(seen.along / k)
+    C = _covariance(cells, grid * np.outer(*there), slope)
+    seen, once = _Square.of(u, C, quantile(tail)), _Square.of(u, C, 1.0)
+    value, error = math.sqrt(min(1.0, max(0.0, seen.square - seen.total) / k)), math.sqrt(once.along / k)
     low, high = (end / math.sqrt(k) for end in seen.between(tail, math.sqrt(k)))
     return Figure(value, error, min(low, value), max(high, value))
 
@@ -145,10 +146,13 @@ class _Square:
         self._weight: Vector = weight / weight.sum()
 
     @classmethod
-    def of(cls, u: Vector, C: Matrix) -> _Square:
-        """From û and C; the direction of u is taken to be that of û."""
+    def of(cls, u: Vector, C: Matrix, z: float) -> _Square:
+        """From û and C. √(uᵀCu) is known through û up to the largest eigenvalue of C; z times that counts with it."""
         square, total, squares = float(u @ u), float(np.trace(C)), float((C**2).sum())
-        along = max(0.0, float(u @ C @ u)) / square if square > 0 else squares / total
+        most = max(0.0, float(np.linalg.eigvalsh(C)[-1]))
+        along = squares / total
+        if square > 0:
+            along = min(most, (max(0.0, float(u @ C @ u)) + (z * most) ** 2) / square)
         left, left_squares = total - along, max(squares - along**2, 0.0)
         thin = left <= ONE_WAY * total or left_squares <= (ONE_WAY * total) ** 2
         return cls(square, total, along, (0.0, 0.0) if thin else (left_squares / left, left**2 / left_squares))
