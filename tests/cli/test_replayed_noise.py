@@ -301,7 +301,7 @@ REFUSED = {
 }
 """Fits that end in a refusal, by noise or as the promise is."""
 ELSEWHERE = {
-    "table", "output", "force", "json", "recipe", "set",  # of every fit
+    "table", "output", "force", "json", "recipe",  # of every fit
     "exact_fit", "allow_secret_attribute",  # without noise
     "engine", "master",  # only who counts: fits on Spark are below
 }  # fmt: skip

@@ -114,20 +114,6 @@ def test_fit_shows_on_a_screen_what_is_asked_most():
 
 
 HEAVY = {"numpy", "scipy", "numba", "highspy", "duckdb", "pyarrow", "cryptography", "altair", "pandas", "shiny"}
-    "numpy",
-    "scipy",
-    "numba",
-    "highspy",
-    "duckdb",
-    "pyarrow",
-    "cryptography",
-    "altair",
-    "vl_convert",
-    "pandas",
-    "polars",
-    "sklearn",
-    "shiny",
-]
 
 
 def test_help_of_fit_loads_nothing_that_reads_or_searches():
