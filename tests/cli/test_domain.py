@@ -63,7 +63,7 @@ def test_a_template_is_written_and_says_that_it_is_one(table, tmp_path, capsys):
     assert "Columns: town, age, ill." in said
     assert "Left out: name (nearly every row has its own" in said
     assert "This is a template, not yet a public domain" in said
-    assert "Next: edit it, then funnel fit" in said
+    assert "Next, when it is edited: funnel init" in said
     assert CANARY not in said
     made = Domain.load(tmp_path / "domain.json")
     assert made.names == ("town", "age", "ill")
@@ -76,7 +76,8 @@ def test_a_template_for_machines_and_for_chosen_columns(table, tmp_path, capsys)
     said = json.loads(capsys.readouterr().out)
     assert said["columns"] == ["ill", "age"]
     assert said["left_out"] == ["name", "town"]
-    assert "template" in said["next"]
+    assert "template" in said["review"]
+    assert said["next"][:2] == ["funnel", "init"]
     assert Domain.load(output).names == ("ill", "age")
 
 

@@ -163,7 +163,7 @@ def ended(table, options, output, capsys, how=("--json",)):
     capsys.readouterr()
     code = run(["fit", str(table), *options, "-o", str(output), *how])
     said = capsys.readouterr()
-    told = without_the_stewards(said.out) if how else None
+    told = without_the_stewards(said.out.replace(str(table), "TABLE")) if how else None
     return code, said.err, told, output.read_bytes() if output.exists() else None
 
 

@@ -434,17 +434,17 @@ def test_the_box_of_the_secret_is_empty_and_cannot_be_ticked(open_studio, visit,
         page, heard = visit(address)
         page.wait_for_selector("#columns-step")
         assert "obese looks like the secret" in page.inner_text("#columns")
-        boxes = {name: page.get_by_role("checkbox", name=f"release {name}", exact=True) for name in ("obese", "town")}
+        boxes = {name: page.get_by_role("checkbox", name=f"release {name}", exact=True) for name in ("obese", "sex")}
         assert not boxes["obese"].is_checked()
         assert boxes["obese"].is_disabled()
-        assert boxes["town"].is_checked()
-        page.get_by_role("radio", name="town is the secret").check()
-        assert not boxes["town"].is_checked()
-        assert boxes["town"].is_disabled()
+        assert boxes["sex"].is_checked()
+        page.get_by_role("radio", name="sex is the secret").check()
+        assert not boxes["sex"].is_checked()
+        assert boxes["sex"].is_disabled()
         assert boxes["obese"].is_enabled()
         assert not boxes["obese"].is_checked()  # it is not released unless somebody says so
         page.click("#count")
-        page.locator("#counted", has_text="5 values of town").wait_for()
+        page.locator("#counted", has_text="2 values of sex").wait_for()
         assert heard["errors"] == []
 
 

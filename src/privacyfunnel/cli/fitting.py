@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any, cast
 
 from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.merging import Coarsening
-from privacyfunnel.cli import advising, found_follow_up, knowing, merging, searching, show, steward_only
+from privacyfunnel.cli import advising, found_follow_up, knowing, merging, next_command, searching, show, steward_only
 from privacyfunnel.cli.counting import counted as counted_of
 from privacyfunnel.cli.counting import safely
 from privacyfunnel.cli.following import Past
@@ -43,7 +42,7 @@ def fit_spec(spec: Spec, table: Path, output: Path, force: bool, json: bool) -> 
 
         exact = _exact(spec, table)
         _say(exact, json)
-        fit_model(spec, exact, output, force, json)
+        fit_model(spec, exact, output, force, json, next_command.after_fit(spec, table, output))
         return
     with show.working("reading what was released before"):
         past = Past.of(spec)
@@ -116,7 +115,8 @@ def _used(
 def _follow_up(spec: Spec, past: Past, table: Path, output: Path, force: bool, json: bool) -> None:
     """The best protocol after what was released before."""
     past, used = _counts_after(spec, past, table, json)
-    found_follow_up.tell(searching.follow(spec, used, past), table, output, force, json)
+    then = next_command.after_fit(spec, table, output)
+    found_follow_up.tell(searching.follow(spec, used, past), output, force, json, then)
 
 
 def _counts_after(spec: Spec, past: Past, table: Path, json: bool) -> tuple[Past, Counted]:
@@ -143,22 +143,22 @@ def _search(
         warnings.simplefilter("ignore", ExactFit)
         found.protocol.save(output, force=force)
     own, advice = steward_only.told(counts.steward, found.protocol, counts.advise)
+    then = next_command.after_fit(spec, table, output)
     if json:
         alone = {"steward_only": {"own_table": own.data, "advice": advice.data}}
         told_of: dict[str, Any] = data(found)
         told_of["search"] |= knowing.data(costs)  # which also hang on the clock
-        show.as_json({"protocol": str(output), **alone, **told_of, **merging.data(counts.coarser, finer)})
+        told_of |= merging.data(counts.coarser, finer) | next_command.data(then)
+        show.as_json({"protocol": str(output), **alone, **told_of})
         return
     advice.say()
     own.say()
-    _tell(spec, found, finer, table, output)
+    _tell(found, finer, output)
+    next_command.say(then)
 
 
-def _tell(spec: Spec, found: Found, finer: float | None, table: Path, output: Path) -> None:
-    some = ["--where", spec.where] if spec.where is not None else []
-    again = shlex.join(["funnel", "sanitise", str(table), *some, "--protocol", str(output), "-o", "OUT.csv"])
+def _tell(found: Found, finer: float | None, output: Path) -> None:
     screen = show.console()
     for part in (*told(found), *filter(None, [merging.level_words(finer)])):
         screen.print(part, markup=False)
-    screen.print(f"Written: {output}. Next:", markup=False)
-    screen.print(again, markup=False, soft_wrap=True)  # a line that can be copied
+    screen.print(f"Written: {output}.", markup=False)

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import next_command, options, show
 from privacyfunnel.cli.steward import marked_table
 from privacyfunnel.errors import InvalidInput, InvalidLedger
 from privacyfunnel.promises.notion import Notion
@@ -52,10 +52,12 @@ def ledger(
         found = read_ledger(key)
     files = _verified(found, head) if action == "verify" else None
     content = _content(found, files)
+    then = next_command.verify(key, found.lines.head) if action != "verify" else None
     if json:
-        show.as_json(content)
+        show.as_json(content | next_command.data(then))
         return
     _show(found, content)
+    next_command.say(then)
 
 
 def _verified(found: Ledger, head: str | None) -> int:

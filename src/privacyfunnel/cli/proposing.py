@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
-from privacyfunnel.cli import curve, show
+from privacyfunnel.cli import curve, next_command, show
 from privacyfunnel.cli.steward import marked
 from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
 from privacyfunnel.promises.notion import factor
-from privacyfunnel.spec import as_flags
 from privacyfunnel.spec.spec import Spec
 
 ENOUGH = 0.9
@@ -23,11 +21,10 @@ def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
     """What every ε would keep, and a command. All of it is measured on the exact table, so it is for you alone."""
     counted, found = curve.found(spec, table, None)
     epsilon, kept = proposed(found)
-    chosen = as_flags.again(type(spec), {**spec.said(), "epsilon": epsilon})
-    typed = shlex.join(["funnel", "fit", *as_flags.words(chosen), "-o", str(output or "protocol.json")])
+    then = next_command.fit(spec, epsilon, output)
     if json:
         told = curve.data(counted, found)
-        told["steward_only"] |= {"proposed": {"epsilon": epsilon, "kept": kept, "command": typed}}
+        told["steward_only"] |= {"proposed": {"epsilon": epsilon, "kept": kept}, **next_command.data(then)}
         show.as_json(told)
         return
     screen = show.console()
@@ -37,13 +34,14 @@ def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
     curve.say(screen, found)
     of = "of cells stay as they are" if found.objective == "faithful" else "of the information is kept"
     screen.print(marked(f"ε = {epsilon:g} is proposed: beliefs change by at most ×{factor(epsilon)}, {kept:.0%} {of}."))
-    screen.print("Nothing was written. To fit it:", markup=False)
-    screen.print(typed, markup=False, soft_wrap=True)
+    screen.print("Nothing was written.")
+    next_command.say(then)
 
 
 def proposed(found: Tradeoff) -> tuple[float, float]:
     """The smallest ε that keeps enough or, if none does, the largest that may be proposed; and what it keeps."""
-    points = [point for point in found.points if point.epsilon <= MOST]
+    points = sorted(found.points, key=lambda point: point.epsilon)
+    points = [point for point in points if point.epsilon <= MOST] or points[:1]
     shares = [(point.epsilon, _kept(point, found)) for point in points]
     return next((each for each in shares if each[1] >= ENOUGH), shares[-1])
 

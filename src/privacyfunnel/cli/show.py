@@ -80,8 +80,8 @@ def _watched() -> bool:
 
 
 def as_json(content: dict[str, Any]) -> None:
-    """One JSON object on standard output; what is infinite is null."""
-    text = json.dumps(finite(content), ensure_ascii=False, default=str)
+    """One JSON object on standard output, with the next command if there is one; what is infinite is null."""
+    text = json.dumps(finite({"next": None, **content}), ensure_ascii=False, default=str)
     sys.stdout.write(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 

@@ -38,17 +38,24 @@ def tradeoff(spec: Spec, epsilons: Epsilons = None, json: shared.Json = False) -
     Example: funnel tradeoff people.csv --secret diagnosis --columns age,sex,town --epsilons 0.1,0.5,1
     """
     with loaded():
-        from privacyfunnel.cli import curve, show
+        from privacyfunnel.cli import curve, next_command, show
+        from privacyfunnel.cli.proposing import proposed
+        from privacyfunnel.cli.steward import marked
     try:
         tried = None if epsilons is None else [float(text) for text in names(epsilons)]
     except ValueError:
         raise InvalidPromise(f"--epsilons takes numbers joined by commas; got {epsilons!r}") from None
     counted, found = curve.found(spec, table_of(spec, "tradeoff"), tried)
+    epsilon, kept = proposed(found)
+    then = next_command.fit(spec, epsilon)
     if json:
-        show.as_json(curve.data(counted, found))
+        told = curve.data(counted, found)
+        told["steward_only"] |= next_command.data(then)
+        show.as_json(told)
         return
     screen = show.console()
     screen.print(show.columns_table(counted))
     for line in show.dropped_lines(counted):
         screen.print(line, markup=False)
     curve.say(screen, found)
+    next_command.say(then, marked(f"Next, with ε = {epsilon:g}, which keeps {kept:.0%}:"))

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, cast
 
-from privacyfunnel.cli import show
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
@@ -27,7 +27,7 @@ from privacyfunnel.tables.wide.release import sanitise_wide, save_wide
 from privacyfunnel.tables.writing import check_output
 
 
-def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: bool) -> None:
+def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: bool, then: next_command.Words) -> None:
     """Choose columns if that is asked for, fit, save and tell. The program over all pairs has the time limit."""
     begun = time.monotonic()
     joint, chosen, private = counted.joint, None, noise_of(spec)
@@ -45,7 +45,7 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
-        show.as_json({**told, "left_out": left_out, "steward_only": own.data})
+        show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()
     if left_out:
@@ -53,8 +53,8 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
     own.say()
     for line in _lines(protocol):
         screen.print(line, markup=False)
-    screen.print(f"Written: {output}. Next:", markup=False)
-    screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then)
 
 
 def _left_out(names: list[str], private: float | None) -> str:
@@ -75,6 +75,7 @@ def sanitise_by_model(
     cluster: str | None,
     force: bool,
     json: bool,
+    again: next_command.Words | None,
 ) -> None:
     """Redraw the rows of a table by a model."""
     if unseen != "refuse":
@@ -91,8 +92,9 @@ def sanitise_by_model(
     else:
         drawing = {"keep_order": rows["keep_order"], "seed": rows["seed"], "force": force}
         release = on_cluster(cluster, protocol, table, output, rows["delimiter"], rows["encoding"], drawing)
+    then = again or next_command.audit(path, None, table)
     if json:
-        show.as_json({"output": str(output), **release.as_dict()})
+        show.as_json({"output": str(output), **release.as_dict(), **next_command.data(then)})
         return
     screen = show.console()
     screen.print(release.own_words, markup=False)
@@ -102,6 +104,7 @@ def sanitise_by_model(
         screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
+        next_command.say(then)
         return
     screen.print(f"{release.counting[0].upper()}{release.counting[1:]}.", markup=False)
     if release.rows != protocol.people:
@@ -109,6 +112,7 @@ def sanitise_by_model(
     kept = "publish it with the rows" if protocol.epsilon is not None else "keep it to yourself"
     screen.print(f"Publish them once. What {path} says of everybody is private: {kept}." if protocol.epsilon is not None
                  else f"{path} was fitted without noise: {kept}.", markup=False)  # fmt: skip
+    next_command.say(then)
 
 
 def published(protocol: WideProtocol) -> dict[str, Any]:

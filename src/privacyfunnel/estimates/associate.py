@@ -153,7 +153,7 @@ def _v(opened: Opened, cells: CellShares, first: str, second: str) -> tuple[Figu
     if not cells.identified:
         return None, ["Cramér's V: the released rows do not tell every combination of values"]
     grid = _grid(opened, cells, first, second)
-    there = surely_there(cells, grid, 0), surely_there(cells, grid, 1)
+    there = surely_there(cells, grid)
     gone = [
         f"Cramér's V is among people with other values of {name} than {_listed(opened, name, out)}: the rows do not "
         "tell for sure that anybody has these"

@@ -263,7 +263,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         )
     if profile.numbers == 0:
         raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{look_alikes(profile)}")
-    numbers, counts = _numbers(source, name, missing)
+    numbers, counts = numbers_in(source, name, missing)
     edges, how = edges_for(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
     if outside:
@@ -278,7 +278,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     return FittedColumn(column, how, chosen=not given, identifier=identifier)
 
 
-def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
+def numbers_in(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
     """The different numbers of a column, increasing, and how often each occurs."""
     found, people = [], []
     for values, _, counts in _tally(source, Reading(name=name, kind="number", missing=missing)):
