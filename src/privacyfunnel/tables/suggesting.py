@@ -75,7 +75,7 @@ class Suggestion:
 
     def without(self, why: str) -> Suggestion:
         """The same, left out."""
-        return replace(self, part="leave out", how=f"{why}; {self.how}")
+        return replace(self, part="leave out", how=f"{why}{'' if why.endswith('?') else ';'} {self.how}")
 
 
 def suggest(source: Source, secret: str | None = None, declared: Sequence[str] | None = None) -> tuple[Suggestion, ...]:
