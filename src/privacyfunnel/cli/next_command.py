@@ -136,6 +136,19 @@ def publish(
     return None
 
 
+def after_audit(path: Path) -> Words | None:
+    """What follows the audit of a protocol in a file, whose rows lie beside it. Those of a model are estimated from."""
+    from privacyfunnel.protocols.any_file import load
+    from privacyfunnel.protocols.json_file import is_wide
+
+    if not is_wide(path):
+        return publish(path, load(path))
+    from privacyfunnel.protocols.wide.file import load_wide
+
+    released = released_beside(path, load_wide(path))
+    return estimate_from(released, path) if released is not None else None
+
+
 def publish_table(released: Path, protocol: Path) -> Words:
     """Publish a table with the details beside its protocol; before that, begin the file of these."""
     details, folder = protocol.with_name(DETAILS), _free(protocol.with_name(PUBLISHED))

@@ -35,8 +35,7 @@ def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None
         certificate = certify_wide(protocol)
     private = protocol.epsilon is not None
     proven, trusted = PROVEN if private and certificate else [], not_proven(private)
-    released = next_command.released_beside(path, protocol)
-    then = next_command.estimate_from(released, path) if released is not None and certificate else None
+    then = next_command.after_audit(path) if certificate else None
     if json:
         told = published(protocol) if certificate else {**published(protocol), "everything_published": None}
         told |= {"proven": proven, "not_proven": trusted, "certificate": asdict(certificate)}
