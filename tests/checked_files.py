@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -45,7 +46,12 @@ def column(rng, name):
         labels = bin_labels(edges) + ((None,) if rng.random() < 0.3 else ())
         return Column(name=name, kind="bins", edges=edges, labels=labels)
     each = rng.permutation(9)[:size].tolist()
-    labels = {"text": map(str, each), "integer": each, "number": [x / 4 for x in each], "year": [f"200{x}" for x in each]}
+    labels = {
+        "text": map(str, each),
+        "integer": each,
+        "number": [x / 4 for x in each],
+        "year": [f"200{x}" for x in each],
+    }
     other = bool(rng.random() < 0.2)
     more = (*(("other",) if other else ()), *((None,) if rng.random() < 0.3 else ()))
     return Column(name=name, kind=kind, labels=(*labels[kind], *more), other=other)
@@ -235,14 +241,12 @@ def forged(rng, text):
         ways[name](content, content["steps"][0])
     except (TypeError, LookupError):  # there is nothing to change
         return text
-    try:
+    with suppress(PrivacyFunnelError, TypeError, ValueError):
         content["guarantee"] = notion_from(content["promise"]).words()
-    except (PrivacyFunnelError, TypeError, ValueError):
-        pass
     return sealed(content)
 
 
-def at_the_border(protocol, whole, kept):
+def at_the_border(protocol, kept):
     """The channel with so many units of one column moved that the promise just holds, and with one unit more.
 
     `kept` says whether a protocol keeps it; None if no unit can be moved, or all of them.
@@ -273,15 +277,23 @@ def plain_noise(noise):
     }  # fmt: skip
 
 
+MOST_VALUES = 8
+"""Of X in a follow-up: every history has a channel for each of them."""
+
+
 def random_follow_up(rng, first):
     """The text of a file of one or two releases after `first`, of its columns and perhaps one more."""
     content = json.loads(to_text(first))
     secrets, more = len(first.noise.counts), rng.random() < 0.5
+    if first.block.channel.n_inputs > MOST_VALUES:
+        return None
     columns = (*first.columns, *([column(rng, "z")] if more else []))
     noise, at_least = noise_of(rng, columns, secrets), int(rng.choice([0, 5]))
     try:
         joint = noisy_joint(noise, columns, "S", at_least)
     except PrivacyFunnelError:
+        return None
+    if joint.n_x > MOST_VALUES:
         return None
     dense = first.block.channel.dense()
     past = {(): np.ones(joint.n_x)}

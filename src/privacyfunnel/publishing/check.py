@@ -215,8 +215,8 @@ def people_of(file: dict[str, Any]) -> People:
     need((number(noise["delta"], 1e-3) == 0) == (listed is None), "some combinations are told with a δ, all without")
     need(number(noise["epsilon"], 50) >= 1e-3 and file["fitted"] == "private counts", "there is no such noise")
     need(whole([people, file["at_least"]], 0, 10**9, "people")[0] > 0, "nobody was counted")
-    off = abs(sum(map(sum, counts)) - people) * noise["epsilon"] / 2  # beyond this with a probability below 10⁻¹⁵
-    need(listed is not None or off <= 2 * math.sqrt(35 * cells * len(counts)) + 35, "counts of other people")
+    off = abs(sum(map(sum, counts)) - people)
+    need(listed is not None or off < largest_noise(cells * len(counts), 2 / noise["epsilon"]), "counts of other people")
     N, unit = counted(noise, cells)
     found = [(x, list(own)) for x, own in zip(codes, zip(*N, strict=True), strict=True)]
     follow = sorted(x for x, own in found if sum(own) >= max(1, file["at_least"] * unit))
@@ -226,6 +226,13 @@ def people_of(file: dict[str, Any]) -> People:
     found = [(x, own) for x, own in found if any(own)]
     need(all(map(any, zip(*(own for _, own in found), strict=True))), "a value of the secret has nobody")
     return found
+
+
+def largest_noise(cells: int, scale: float) -> float:
+    """The sum of so much discrete Laplace noise is as large as this with a probability of 10⁻¹⁵ at most (Chernoff)."""
+    a, tilts = math.exp(-1 / scale), [i / 400 / scale for i in range(1, 400)]
+    moments = [2 * math.log1p(-a) - math.log1p(-a * math.exp(t)) - math.log1p(-a * math.exp(-t)) for t in tilts]
+    return min((cells * moment - math.log(1e-15)) / t for t, moment in zip(tilts, moments, strict=True))
 
 
 def all_in(x: Any, sizes: list[int]) -> bool:

@@ -26,6 +26,7 @@ from privacyfunnel.publishing.datapackage import datapackage
 from privacyfunnel.publishing.dcat import dcat
 from privacyfunnel.publishing.described import (
     CATALOGUE,
+    CHECK,
     CITE,
     CROISSANT,
     OWN,
@@ -160,6 +161,7 @@ def _describe(described: Described, part: Path) -> None:
     r_file = r_source()
     if r_file is not None:
         (part / R_FILE).write_bytes(r_file)
+    (part / CHECK).write_bytes(files("privacyfunnel.publishing").joinpath(CHECK).read_bytes())
     for name, content in (
         (PACKAGE, datapackage(described)),
         (CROISSANT, croissant(described)),

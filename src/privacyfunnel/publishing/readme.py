@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from privacyfunnel.publishing.croissant import cite_as
-from privacyfunnel.publishing.described import PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
+from privacyfunnel.publishing.described import CHECK, PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
 from privacyfunnel.publishing.details import Party
 from privacyfunnel.tables.published_folder import PACKAGE
 
@@ -35,6 +35,9 @@ def readme(described: Described, with_r: bool) -> str:
         f"**Reading it.** {_plain(described.counting)}",
         "**Mind.**\n\n" + "\n".join(f"- {_plain(one)}" for one in described.mind),
         f"`{REPORT}` says how the promise is proven, and what is not promised.",
+        f"**Check it yourself.** `{CHECK}` proves the promise in whole numbers. It needs Python 3.10 and nothing else; "
+        f"read it first. The button in `{REPORT}` does the same in a browser.",
+        _code("sh", f"python3 {CHECK} {PROTOCOL}"),
         "## The columns",
         _columns(described.fields),
         "## The table in Python",

@@ -1,0 +1,209 @@
+"""check.py: the promise of a file in whole numbers, with the verdict of `funnel audit` and no line of its code."""
+
+import ast
+import sys
+from decimal import Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import checked_files as files
+from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.publishing import check
+
+SOURCE = Path(check.__file__)
+FEW, MANY = 300, 7_000
+"""Seeds of random files that both judge; some make no file."""
+DIGITS = Context(prec=150)
+
+
+@pytest.fixture
+def judged(tmp_path, capsys):
+    """Exit code and words of check.py for the text of a file."""
+
+    def run(text):
+        (tmp_path / "protocol.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+        code = check.main([str(tmp_path / "protocol.json")])
+        return code, capsys.readouterr()
+
+    return run
+
+
+def differing(judged, seeds, make):
+    """The seeds of files on which check.py and the package have different verdicts; how many both accept and refuse."""
+    wrong, kept, refused = [], 0, 0
+    for seed in seeds:
+        text = make(np.random.default_rng(seed))
+        if text is None:
+            continue
+        mine, own = judged(text)[0] == 0, files.audited(text)
+        wrong += [seed] if mine != own else []
+        kept, refused = kept + own, refused + (not own)
+    return wrong, kept, refused
+
+
+def single(rng):
+    """A file of a single release, good, broken or forged."""
+    protocol = files.random_protocol(rng)
+    return protocol and files.forged(rng, files.to_text(protocol))
+
+
+def following(rng):
+    """A file of a follow-up, good, broken or forged."""
+    protocol = files.random_protocol(rng)
+    text = protocol and files.random_follow_up(rng, protocol)
+    return text and files.forged(rng, text)
+
+
+@pytest.mark.parametrize("seeds", [range(FEW), pytest.param(range(FEW, FEW + MANY), marks=pytest.mark.long)])
+def test_random_broken_and_forged_files_get_the_verdict_of_the_package(judged, seeds):
+    wrong, kept, refused = differing(judged, seeds, single)
+    assert wrong == []
+    assert kept > len(seeds) / 8
+    assert refused > len(seeds) / 4
+    assert kept + refused > len(seeds) * 0.75
+
+
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 1_500), marks=pytest.mark.long)])
+def test_random_follow_ups_get_the_verdict_of_the_package(judged, seeds):
+    wrong, kept, refused = differing(judged, seeds, following)
+    assert wrong == []
+    assert kept > len(seeds) / 30
+    assert refused > len(seeds) / 15
+
+
+def borders(seeds):
+    """Files of channels that just keep their promise, and of the same with one unit of 2³² elsewhere."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        protocol = files.random_protocol(rng)
+        if protocol is None or protocol.block.exact:
+            continue
+        whole = audit_publicly(protocol)[0]
+        whole = whole.before_gathering or whole
+        found = files.at_the_border(protocol, lambda one, whole=whole: bool(certify(one, whole)))
+        if found is not None:
+            yield found
+
+
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 1_500), marks=pytest.mark.long)])
+def test_one_unit_beyond_the_border_is_refused_and_the_last_one_before_it_is_not(judged, seeds):
+    found = list(borders(seeds))
+    assert len(found) > len(seeds) / 10
+    for kept, broken in found:
+        assert judged(kept)[0] == 0
+        assert judged(broken)[0] == 1
+
+
+def test_a_bound_of_e_to_the_epsilon_in_the_wrong_direction_would_be_noticed(judged, monkeypatch):
+    exact = check.e_below
+    monkeypatch.setattr(check, "e_below", lambda epsilon: exact(epsilon) * (1 + Fraction(1, 2**24)))
+    assert any(judged(broken)[0] == 0 for _, broken in borders(range(60)))
+
+
+@given(st.floats(0, 60) | st.floats(0, 1e-6))
+@example(0.0)
+@example(1e-8)
+@example(9_999.5)
+@example(5e-324)
+def test_the_bound_of_e_to_the_epsilon_is_below_it_and_near(epsilon):
+    bound = check.e_below(epsilon)
+    truth = Fraction(DIGITS.exp(Decimal(epsilon)))
+    assert 1 <= bound < truth or bound == truth == 1
+    assert truth - bound < truth / 10**60
+
+
+def test_beyond_the_largest_exponent_the_bound_is_smaller_still():
+    assert check.e_below(1e300) == check.e_below(10_000)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 10**30), st.integers(1, 10**30))
+def test_a_level_is_the_least_billionth_that_suffices(a, b):
+    over, under = max(a, b), min(a, b)
+    found = round(check.level(over, under) * 10**9)
+    assert over <= under * check.e_below(Fraction(found, 10**9))
+    assert found == 0 or over > under * check.e_below(Fraction(found - 1, 10**9))
+
+
+def test_the_level_is_that_of_the_certificate(judged):
+    several = 0
+    for seed in range(120):
+        protocol = files.random_protocol(np.random.default_rng(seed))
+        if protocol is None or protocol.notion.name not in ("lip", "ldp", "pml", "srlip", "srldp"):
+            continue
+        if not protocol.notion.simple or protocol.draw is not None:
+            continue
+        own, (code, said) = audit_publicly(protocol)[1], judged(files.to_text(protocol))
+        told = max(float(line.split(": ")[1].split()[0]) for line in said.out.splitlines() if line.startswith("level"))
+        assert told == pytest.approx(own.level, abs=2e-9)
+        assert (code == 0) == own.holds
+        several += 1
+    assert several > 20
+
+
+def test_it_needs_nothing_but_the_standard_library():
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {alias.name for node in named if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module.partition(".")[0] for node in named if isinstance(node, ast.ImportFrom)}
+    assert modules <= sys.stdlib_module_names
+
+
+BYTES = {
+    "nothing": "",
+    "no JSON": "{",
+    "another file": '{"schema": "other"}',
+    "a list": "[]",
+    "deep": "[" * 100_000,
+    "an entry twice": '{"schema": "privacyfunnel/1", "schema": "privacyfunnel/1"}',
+    "no number": '{"schema": "privacyfunnel/1", "people": NaN}',
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_what_is_no_protocol_is_one_clear_line(judged, name):
+    code, said = judged(BYTES[name])
+    assert code == 2
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+
+
+def test_a_file_that_is_not_there_is_one_clear_line(tmp_path, capsys):
+    assert check.main([str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def good():
+    """The text of a file whose promise is kept."""
+    made = (files.random_protocol(np.random.default_rng(seed)) for seed in range(100))
+    return next(text for one in made if one for text in [files.to_text(one)] if files.audited(text))
+
+
+def test_a_changed_digit_is_refused(judged, good):
+    assert judged(good)[0] == 0
+    for place in [i for i, sign in enumerate(good) if sign.isdigit()][::17]:
+        other = "1" if good[place] != "1" else "2"
+        assert judged(good[:place] + other + good[place + 1 :])[0] in (1, 2)
+
+
+SPELLINGS = {
+    "a space less": lambda text: text.replace(": ", ":", 1),
+    "a line more": lambda text: text + "\n",
+    "a letter by its number": lambda text: text.replace("privacyfunnel/", "\\u0070rivacyfunnel/", 1),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_another_spelling_of_the_same_content_is_refused(judged, good, name):
+    assert judged(SPELLINGS[name](good))[0] == 1
+
+
+def test_line_ends_of_other_systems_are_read(judged, good):
+    assert judged(good.replace("\n", "\r\n"))[0] == 0
