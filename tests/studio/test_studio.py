@@ -89,6 +89,8 @@ def get(page, label, folder):
     return path
 
 
+@pytest.mark.long
+@pytest.mark.every_turn
 def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_studio, visit, table, tmp_path):
     with open_studio() as (address, _):
         page, heard = visit(address)
