@@ -75,7 +75,7 @@ def test_fit_finds_a_follow_up_that_keeps_its_promise_together_with_the_first(fo
     assert found["levels"][0]["level"] < 0.7
     assert found["everything_published"]["fit"] == 2.0  # both fits told something
     assert found["people_released_before"] == ROWS
-    assert isinstance(pf.Protocol.load(folder / "again.json"), pf.FollowUp)
+    assert isinstance(pf.Protocol.load(folder / "again.json"), pf.Protocol)
 
 
 def test_columns_that_were_released_before_are_read_as_then(folder, capsys):

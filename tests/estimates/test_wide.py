@@ -18,8 +18,8 @@ from privacyfunnel.estimates.wide.leaning import leaning
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.optimiser.wide.margin import aimed_at
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
+from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.wide.column_counts import column_counts
-from privacyfunnel.protocols.wide.file import to_text
 from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.moves import expected_shares, moves_of, place_of
 from privacyfunnel.tables.wide import fit

@@ -19,7 +19,8 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidProtocol, InvalidTable, NotCertified, OutputRefused
 from privacyfunnel.estimates.expected import columns_told
-from privacyfunnel.proof.public import audit_publicly, published_joint
+from privacyfunnel.proof.certificate import audit_publicly
+from privacyfunnel.proof.public import published_joint
 from privacyfunnel.publishing import publish as publishing
 from privacyfunnel.publishing.belongs import check_promise
 from privacyfunnel.publishing.described import OWN, R_FILE
@@ -292,7 +293,7 @@ def test_publish_report_and_audit_have_one_verdict_on_a_draw_that_breaks_the_pro
     for output in range(len(protocol.block.draw)):  # one output for every value never seen, until it says too much
         draw = np.zeros_like(protocol.block.draw)
         draw[output] = 2**32
-        forged = replace(protocol, block=replace(protocol.block, draw=draw))
+        forged = replace(protocol, step=replace(protocol.block, draw=draw))
         _, certificate = audit_publicly(forged)
         if certificate.draws is False:
             break

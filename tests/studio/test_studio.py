@@ -10,7 +10,8 @@ import pytest
 import privacyfunnel as pf
 from pages import barriers, listen, too_wide
 from privacyfunnel.attacks.exposure import exposure
-from privacyfunnel.proof.public import audit_publicly, published_joint
+from privacyfunnel.proof.certificate import audit_publicly
+from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.everything import NO_BOUND, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.report.account import account
@@ -88,6 +89,8 @@ def get(page, label, folder):
     return path
 
 
+@pytest.mark.long
+@pytest.mark.every_turn
 def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_studio, visit, table, tmp_path):
     with open_studio() as (address, _):
         page, heard = visit(address)

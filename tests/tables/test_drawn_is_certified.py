@@ -24,9 +24,7 @@ from privacyfunnel.proof.certificate import entries_of
 from privacyfunnel.proof.histories import entries_together
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.proof.together import certify_together
-from privacyfunnel.protocols.any_file import load
-from privacyfunnel.protocols.json_file import is_wide
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.file import load
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.changes import as_it_was
 from privacyfunnel.tables.earlier_releases import readable
@@ -165,7 +163,7 @@ class Made:
     @cached_property
     def protocols(self):
         paths = [self.path(i, ".json") for i in range(self.releases)]
-        return [WideProtocol.load(path) if is_wide(path) else load(path) for path in paths]
+        return [load(path) for path in paths]
 
     @property
     def protocol(self):
@@ -197,9 +195,9 @@ class Made:
 
     def law(self):
         """As which row of the law each row of the table is drawn; and the law, by what is certified for a model."""
-        if isinstance(self.protocol, WideProtocol):
+        if self.protocol.step.kind == "by_model":
             rows = read(open_source(self.path(0, ".csv")), self.protocol.columns)
-            return self.cells(rows), law_of_plan(self.protocol.plan)
+            return self.cells(rows), law_of_plan(self.protocol.by_model.plan)
         joint = self.joints[-1]
         rows = read(self.source, joint.columns)
         x = places(joint, rows)
@@ -215,7 +213,7 @@ class Made:
         """The outputs that each row of a release stands for, and the identifiers of the rows."""
         table, _ = self.tables(release)
         ids, protocol, path = pd.read_csv(table).id.tolist(), self.protocols[release], self.path(release, "-open.csv")
-        if isinstance(protocol, WideProtocol):
+        if protocol.step.kind == "by_model":
             return ids, np.array(self.cells(read(open_source(path), protocol.columns)))[:, None]
         return ids, outputs_of_rows(readable(protocol), path)[:, None]
 

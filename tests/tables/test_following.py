@@ -11,8 +11,8 @@ from scipy.stats import chi2
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, OutputRefused, UnseenValues
+from privacyfunnel.protocols.by_history import HISTORY
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.follow_up import HISTORY
 from privacyfunnel.tables import release
 from privacyfunnel.tables.earlier_releases import histories_released
 from privacyfunnel.tables.internal_copy import Internal

@@ -20,7 +20,7 @@ from privacyfunnel.estimates.answer import estimate as estimate_table
 from privacyfunnel.estimates.associate import Association
 from privacyfunnel.estimates.compare import Comparison
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies
-from privacyfunnel.estimates.meters import Opened
+from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.summaries import Summary
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol

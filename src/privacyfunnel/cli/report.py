@@ -11,7 +11,7 @@ from privacyfunnel.cli import options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.protocols.any_file import load as load_protocol
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import Comparison, compare, epsilons_with

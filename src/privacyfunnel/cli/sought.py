@@ -27,8 +27,7 @@ from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import robust
 from privacyfunnel.proof.public import published_joint
-from privacyfunnel.protocols.any_file import load as load_protocol
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted
@@ -86,7 +85,7 @@ class Sought:
             )  # fmt: skip
         ending = show.Ending(time.monotonic() - begun, stopped.is_set())
         with show.working("measuring what was found"):
-            return found_follow_up.FoundFollowUp.of(counted, cast(FollowUp, protocol), past, ending)
+            return found_follow_up.FoundFollowUp.of(counted, protocol, past, ending)
 
     def for_advice(self, at_least: int) -> Asked:
         """The release whose cost advice measures: with a promise to the people in the table."""

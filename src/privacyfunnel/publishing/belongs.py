@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidProtocol, InvalidTable, NotCertified
 from privacyfunnel.protocols.file import digest_of
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account
 from privacyfunnel.tables.reading_back import as_published
@@ -36,7 +35,7 @@ FOLLOWS = (
 
 def check_protocol(protocol: Protocol) -> None:
     """Refuse a protocol that is not for publication, or that releases its own secret."""
-    if isinstance(protocol, FollowUp):
+    if protocol.before is not None:
         raise InvalidProtocol(FOLLOWS)
     if protocol.fitted == "exact counts":
         raise InvalidProtocol(EXACT)

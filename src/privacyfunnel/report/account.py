@@ -16,11 +16,11 @@ from privacyfunnel.numeric.plain import finite
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.proof.over_population import PopulationFindings
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
+from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.published import published
 from privacyfunnel.report.measured import FromFile, FromTable, measure, measure_publicly, text_of

@@ -15,7 +15,6 @@ from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.published_folder import Said, rows_said
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
@@ -108,7 +107,7 @@ def released_outputs(
     refuse_strange(source, reader.strange)
 
 
-def opened_release(protocol: Protocol | WideProtocol, table: Any, delimiter: str | None, encoding: str) -> Source:
+def opened_release(protocol: Protocol, table: Any, delimiter: str | None, encoding: str) -> Source:
     """A table that is to be read back, if it has the columns of a release, and not the secret."""
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     columns = protocol.released_columns

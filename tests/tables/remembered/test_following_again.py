@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.ciphers.algorithms import AES128
 from cryptography.hazmat.primitives.cmac import CMAC
+from privacyfunnel.tables.following import sanitise_following
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, OverLimit, UnseenValues
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.remembered.ledger import read_ledger
 from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
 from privacyfunnel.tables.sources import open_source

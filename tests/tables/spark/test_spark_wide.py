@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from privacyfunnel.tables.wide.release import save_wide
 from scipy.stats import chi2_contingency
 
 import privacyfunnel as pf
@@ -14,7 +15,6 @@ from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, OutputRefused, UnseenValues
 from privacyfunnel.tables.spark.release import sanitise_spark
 from privacyfunnel.tables.wide.fit import fit_wide
-from privacyfunnel.tables.wide.release import save_wide
 from spark_parts import spark
 
 pytestmark = pytest.mark.long
