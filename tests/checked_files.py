@@ -14,7 +14,6 @@ from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.certificate import certify, room_of
-from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
@@ -32,9 +31,16 @@ def sealed(content):
 def audited(text):
     """What the package itself says of a file."""
     try:
-        return bool(audit_publicly(from_text(text))[1])
+        return bool(certify(from_text(text)))
     except PrivacyFunnelError:
         return False
+
+
+def noise_joint(counts, names, epsilon=1.0):
+    """The distribution that follows from these counts, taken for noisy ones; axes are the secret's and columns'."""
+    sizes, people = counts.shape[1:], int(counts.sum())
+    columns = tuple(Column(name=n, kind="integer", labels=tuple(range(k))) for n, k in zip(names, sizes, strict=True))
+    return noisy_joint(Noise(epsilon, people, tuple(names), counts.reshape(len(counts), -1)), columns, "S")
 
 
 def column(rng, name):
@@ -164,7 +170,7 @@ def with_draw(rng, made, whole):
     draw = np.maximum(room.least, 0).copy()
     left = UNIT - int(draw.sum())
     if room.empty() or left < 0:
-        return made if rng.random() < 0.7 else replace(made, block=replace(made.block, draw=made.block.marginal))
+        return made if rng.random() < 0.7 else replace(made, step=replace(made.block, draw=made.block.marginal))
     for y in rng.permutation(len(draw)):
         more = min(left, int(room.most[y] - draw[y]))
         draw[y], left = draw[y] + more, left - more
@@ -174,7 +180,7 @@ def with_draw(rng, made, whole):
         y, z = rng.permutation(len(draw))[:2]
         if draw[z] > 0:
             draw[y], draw[z] = draw[y] + 1, draw[z] - 1
-    return replace(made, block=replace(made.block, draw=draw))
+    return replace(made, step=replace(made.block, draw=draw))
 
 
 def moved(step, x, units):
@@ -257,7 +263,7 @@ def at_the_border(protocol, kept):
     def after(units):
         N = dense.copy()
         N[0, 0], N[1, 0] = N[0, 0] - units, N[1, 0] + units
-        return replace(protocol, block=replace(protocol.block, channel=Channel.from_numerators(N), draw=None))
+        return replace(protocol, step=replace(protocol.block, channel=Channel.from_numerators(N), draw=None))
 
     low, high = 0, int(dense[0, 0])
     if len(dense) < 2 or not kept(after(0)) or kept(after(high)):
@@ -310,7 +316,7 @@ def random_follow_up(rng, first):
             return None
         content = next_release(rng, content, columns, joint, noise, at_least, past, given := {})
     try:
-        joint, certificate = audit_publicly(from_text(sealed(content)))
+        certificate = certify(from_text(sealed(content)))
     except PrivacyFunnelError:
         return sealed(content)
     if 0 < certificate.level < math.inf:

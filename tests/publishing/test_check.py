@@ -1,7 +1,10 @@
 """check.py: the promise of a file in whole numbers, with the verdict of `funnel audit` and no line of its code."""
 
 import ast
+import json
+import subprocess
 import sys
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -12,9 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import checked_files as files
+import privacyfunnel as pf
 from privacyfunnel.proof.certificate import certify
-from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.file import to_text
 from privacyfunnel.publishing import check
+from wide_files import wide_protocol
 
 SOURCE = Path(check.__file__)
 FEW, MANY = 300, 7_000
@@ -60,7 +66,13 @@ def following(rng):
     return text and files.forged(rng, text)
 
 
-@pytest.mark.parametrize("seeds", [range(FEW), pytest.param(range(FEW, FEW + MANY), marks=pytest.mark.long)])
+def in_parts(first, last, size):
+    """Seeds for a quick test, and those of long ones."""
+    more = [range(k, min(last, k + size)) for k in range(first, last, size)]
+    return [range(first), *(pytest.param(seeds, id=str(seeds.start), marks=pytest.mark.long) for seeds in more)]
+
+
+@pytest.mark.parametrize("seeds", in_parts(FEW, FEW + MANY, 1_000))
 def test_random_broken_and_forged_files_get_the_verdict_of_the_package(judged, seeds):
     wrong, kept, refused = differing(judged, seeds, single)
     assert wrong == []
@@ -69,7 +81,7 @@ def test_random_broken_and_forged_files_get_the_verdict_of_the_package(judged, s
     assert kept + refused > len(seeds) * 0.75
 
 
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 1_500), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", in_parts(60, 1_260, 400))
 def test_random_follow_ups_get_the_verdict_of_the_package(judged, seeds):
     wrong, kept, refused = differing(judged, seeds, following)
     assert wrong == []
@@ -84,14 +96,14 @@ def borders(seeds):
         protocol = files.random_protocol(rng)
         if protocol is None or protocol.block.exact:
             continue
-        whole = audit_publicly(protocol)[0]
-        whole = whole.before_gathering or whole
+        joint = published_joint(protocol)
+        whole = joint.before_gathering or joint
         found = files.at_the_border(protocol, lambda one, whole=whole: bool(certify(one, whole)))
         if found is not None:
             yield found
 
 
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 1_500), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", in_parts(60, 1_060, 250))
 def test_one_unit_beyond_the_border_is_refused_and_the_last_one_before_it_is_not(judged, seeds):
     found = list(borders(seeds))
     assert len(found) > len(seeds) / 10
@@ -137,9 +149,9 @@ def test_the_level_is_that_of_the_certificate(judged):
         protocol = files.random_protocol(np.random.default_rng(seed))
         if protocol is None or protocol.notion.name not in ("lip", "ldp", "pml", "srlip", "srldp"):
             continue
-        if not protocol.notion.simple or protocol.draw is not None:
+        if not protocol.notion.simple or protocol.block.draw is not None:
             continue
-        own, (code, said) = audit_publicly(protocol)[1], judged(files.to_text(protocol))
+        own, (code, said) = certify(protocol), judged(files.to_text(protocol))
         told = max(float(line.split(": ")[1].split()[0]) for line in said.out.splitlines() if line.startswith("level"))
         assert told == pytest.approx(own.level, abs=2e-9)
         assert (code == 0) == own.holds
@@ -207,3 +219,63 @@ def test_another_spelling_of_the_same_content_is_refused(judged, good, name):
 
 def test_line_ends_of_other_systems_are_read(judged, good):
     assert judged(good.replace("\n", "\r\n"))[0] == 0
+
+
+def alone(folder, name="protocol.json"):
+    """check.py of a folder, in a Python without any packages."""
+    command = [sys.executable, "-I", "-S", "check.py", name]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def test_a_published_folder_proves_itself_without_any_package(published):
+    done = alone(published)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("KEPT: ")
+    assert json.loads((published / "protocol.json").read_text(encoding="utf-8"))["digest"] in done.stdout
+    assert (published / "check.py").read_bytes() == SOURCE.read_bytes()
+    assert "python3 check.py protocol.json" in (published / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_forged_file_in_a_published_folder_is_found_out(published, tmp_path):
+    content = json.loads((published / "protocol.json").read_text(encoding="utf-8"))
+    step = content["steps"][0]
+    n = len(step["values"])
+    step.update(channel=[[x, 2**32] for x in range(n)], draw=None)
+    (tmp_path / "protocol.json").write_text(files.sealed(content), encoding="utf-8")
+    (tmp_path / "check.py").write_bytes(SOURCE.read_bytes())
+    done = alone(tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("BROKEN: a row tells more than is promised.")
+    assert done.stderr == ""
+    assert alone(tmp_path, "none.json").returncode == 2
+
+
+COUNTS = np.array([[[90, 30, 4], [20, 40, 1]], [[10, 60, 0], [30, 5, 25]]])
+
+
+def undecided():
+    """Protocols of which something is left to the package."""
+    exact = pf.Joint(COUNTS, attributes=["sex", "town"])
+    noisy = files.noise_joint(COUNTS, ["sex", "town"])
+    return {
+        "exact counts": lambda: pf.optimise(exact, pf.LIP(0.5)),
+        "a confidence": lambda: replace(pf.optimise(noisy, pf.LIP(0.5)), notion=pf.robust(pf.LIP(0.5), 0.95, "nested")),
+        "a model": wide_protocol,
+    }
+
+
+@pytest.mark.parametrize("name", undecided())
+def test_what_is_left_to_the_package_is_said_and_is_no_proof(judged, name):
+    code, said = judged(to_text(undecided()[name]()))
+    assert code == 1
+    assert said.out.startswith("NOT DECIDED, no flaw found; left to funnel audit: ")
+
+
+def test_a_robust_promise_that_breaks_on_the_very_counts_is_broken(judged):
+    text = to_text(undecided()["a confidence"]())
+    content = json.loads(text)
+    n = len(content["steps"][0]["values"])
+    content["steps"][0].update(outputs=n, labels=list(range(n)), channel=[[x, 2**32] for x in range(n)], draw=None)
+    content["steps"][0]["marginal"] = [2**32 - n + 1, *[1] * (n - 1)]
+    assert not files.audited(files.sealed(content))
+    assert judged(files.sealed(content))[1].out.startswith("BROKEN: a row tells more than is promised.")

@@ -482,20 +482,22 @@
       fits: !above(ratio, bound(kind, limit)), over: ratio[0], under: ratio[1],
       level: kind === "belief" ? billionths((10n ** 9n * ratio[0] + ratio[1] - 1n) / ratio[1]) : level(ratio),
     }));
-    const facts = {people: noise.people, values: people.length, releases: files.length, outcomes: outcomes.size, count, digest: file.digest};
+    const facts = {people: noise.people, values: people.length, releases: files.length, outcomes: outcomes.size, count};
     const kept = rows.every((row) => row.fits), left = kept && promise.notion === "robust";
     if (left) return {verdict: LEFT, why: "whether it holds for all people whom these counts leave possible, not for these counts only", rows, facts};
     return {verdict: kept ? "KEPT" : "BROKEN", why: kept ? "the promise is proven" : "a row tells more than is promised", rows, facts};
   }
 
   function check(text) {
+    let digest = null;
     try {
       const file = parse(text.replaceAll("\r\n", "\n"));
       if (file.schema !== "privacyfunnel/1") throw new Stop("UNREADABLE", "this is no protocol of privacyfunnel/1");
-      return checked(file);
+      digest = file.digest;
+      return {digest, ...checked(file)};
     } catch (stop) {
-      if (stop instanceof Stop) return {verdict: stop.verdict, why: stop.message, rows: []};
-      return {verdict: "BROKEN", why: "the file is not written as a protocol is", rows: []};
+      if (stop instanceof Stop) return {digest, verdict: stop.verdict, why: stop.message, rows: []};
+      return {digest, verdict: "BROKEN", why: "the file is not written as a protocol is", rows: []};
     }
   }
   globalThis.checkProtocol = check;
@@ -516,8 +518,7 @@
     return made;
   }
   function show(text) {
-    const {verdict, why, rows, facts} = check(text);
-    const other = facts && facts.digest !== box.dataset.digest;
+    const {verdict, why, rows, facts, digest} = check(text), other = digest !== null && digest !== box.dataset.digest;
     shown.replaceChildren();
     const line = add(shown, "p", "", {class: verdict === "KEPT" && !other ? "verdict kept" : "verdict broken"});
     add(line, "strong", other ? "Another file." : {KEPT: "Kept.", BROKEN: "Broken.", UNREADABLE: "Not a protocol."}[verdict] ?? "Not decided here.");
