@@ -38,6 +38,15 @@ BITS = 256  # of e^ε behind the point
 ORDERED = ("bins", "integer", "number", "year", "month", "day")
 BOTH, RISE, APART = ("rise", "fall"), ("rise",), ("apart",)
 KINDS = {"lip": BOTH, "srlip": BOTH, "perfect": BOTH, "alip": BOTH, "pml": RISE, "ldp": APART, "srldp": APART}
+FILE = (
+    "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats upper_bound_nats"
+    " entropy_nats likeness precision noise steps before digest"
+)
+STEPS = {
+    "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
+    "by_history": "step columns values nearest histories inputs channel marginal",
+    "by_model": "step columns tables exponent factors rule groups",
+}
 Numbers = tuple[int, ...]
 People = list[tuple[Numbers, list[int]]]  # for every x the numbers of its values in their columns, and N[s,x]
 Tightest = dict[tuple[int, str], tuple[int, int, Numbers, Numbers]]  # over, under, the outcome, the known columns
@@ -429,6 +438,7 @@ def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
     own = written({key: value for key, value in file.items() if key != "digest"}).encode("utf-8", "surrogatepass")
     need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}", "the file was changed: its digest does not fit")
     before, (step,) = file["before"], file["steps"]
+    need({*file} == {*FILE.split()} and {*step} == {*STEPS[step["step"]].split()}, "entries that no protocol has")
     need((before is None) == (step["step"] != "by_history"), "the steps do not fit together")
     if before is None:
         return [file]

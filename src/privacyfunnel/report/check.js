@@ -10,6 +10,14 @@
   const BOTH = ["rise", "fall"], ORDERED = ["bins", "integer", "number", "year", "month", "day"];
   const KINDS = {lip: BOTH, srlip: BOTH, perfect: BOTH, alip: BOTH, pml: ["rise"], ldp: ["apart"], srldp: ["apart"]};
 
+  const FILE = "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats "
+    + "upper_bound_nats entropy_nats likeness precision noise steps before digest";
+  const STEPS = {
+    channel: "step columns values outputs channel labels marginal draw nearest variants exact",
+    by_history: "step columns values nearest histories inputs channel marginal",
+    by_model: "step columns tables exponent factors rule groups",
+  };
+
   class Stop extends Error {
     constructor(verdict, why) { super(why); this.verdict = verdict; }
   }
@@ -113,6 +121,8 @@
   function releases(file) {  // all releases, the first one first, each under its digest
     need(file.digest === digestOf(file), "the file was changed: its digest does not fit");
     need(file.steps.length === 1, "the steps do not fit together");
+    const keys = (some, all) => String(Object.keys(some).sort()) === String(all.split(" ").sort());
+    need(keys(file, FILE) && keys(file.steps[0], STEPS[file.steps[0].step]), "entries that no protocol has");
     need((file.before === null) === (file.steps[0].step !== "by_history"), "the steps do not fit together");
     if (file.before === null) return [file];
     const texts = (one) => one.secret_readings.map((reading) => JSON.stringify(slices.get(reading)));
