@@ -215,7 +215,7 @@ class Made:
         ids, protocol, path = pd.read_csv(table).id.tolist(), self.protocols[release], self.path(release, "-open.csv")
         if protocol.step.kind == "by_model":
             return ids, np.array(self.cells(read(open_source(path), protocol.columns)))[:, None]
-        return ids, outputs_of_rows(readable(protocol), path)[:, None]
+        return ids, outputs_of_rows(protocol, path)[:, None]
 
 
 @pytest.fixture(scope="module")

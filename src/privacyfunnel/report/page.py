@@ -89,7 +89,7 @@ def aside_part(account: Account) -> str:
 
 def bars_part(account: Account) -> str:
     """How often each value of each column occurs, before and after."""
-    counts, alike = "table" if account.public is None else "published counts", account.countable and not account.merges
+    counts, alike = "published counts" if account.private else "table", account.countable and not account.merges
     shown = [figure(charts.attribute_chart(a, alike, counts)) for a in account.attributes[:MOST_ATTRIBUTES]]
     return '<div class="pair">' + "\n".join(shown) + "</div>"
 
@@ -99,7 +99,9 @@ def columns_part(account: Account) -> str:
     text = [_columns(account)] if account.measured is not None else []
     if all(a.unchanged is not None for a in account.attributes):
         text.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
-    return "\n".join([*text, figure(charts.channel_chart(account.protocol.block))])
+    if account.protocol.step.kind == "channel":
+        text.append(figure(charts.channel_chart(account.protocol.block)))
+    return "\n".join(text)
 
 
 def _columns(account: Account) -> str:
@@ -254,7 +256,7 @@ def _again(account: Account, table_name: str, protocol_name: str) -> str:
     name = Path(table_name).name
     typed = steps(account.protocol, name, protocol_name)
     if account.measured is None:
-        if account.protocol.noise is None:
+        if not account.protocol.carries_counts:
             return paragraph(words.WHO_CHECKS)
         checked = "Anybody who has the file of the protocol can check the promise:"
         return paragraph(checked) + code(in_lines(typed.audit), "Command line")

@@ -14,6 +14,7 @@ from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.protocols.everything import uncovered_words
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.readers import points
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.measured import MISSING, Belief
 from privacyfunnel.tables.release_note import OTHERS
@@ -73,7 +74,7 @@ FITTED_ON_PEOPLE = (
 
 def limit_words(account: Account) -> list[tuple[str, str]]:
     """What the guarantee does not cover, with what the protocol file gives away."""
-    usual = _usual_limits(private=account.public is not None)
+    usual = _usual_limits(private=account.private)
     if account.protocol.fitted != "exact counts":
         return usual
     exposed = account.measured.exposed if account.measured is not None else None
@@ -128,7 +129,7 @@ def threshold_words(account: Account) -> str | None:
 
 def exact_words(account: Account) -> str | None:
     """Which columns are released as they are, if any are."""
-    names = account.protocol.block.exact
+    names = account.protocol.step.exact
     return f"Released exactly as they are: {', '.join(names)}." if names else None
 
 
@@ -143,7 +144,7 @@ def aside_words(account: Account) -> str | None:
 def again_words(account: Account) -> str:
     """What cannot be made again."""
     text = "The release itself is drawn with the operating system's randomness and cannot be drawn again."
-    if account.public is None:
+    if not account.private:
         return text
     return (
         "The noise of a private fit is drawn afresh, so that these commands make another protocol, not this one digit "
@@ -174,10 +175,22 @@ LEANING = (
 MISCOUNTED = "Released rows are random draws. Counting them does not give the original shares{off}; " + OTHERS + "."
 
 
+PRIVATELY: dict[Kind, str] = {
+    "channel": COUNTABLE_BUT_FOR_NOISE,
+    "by_history": COUNTABLE_BUT_FOR_NOISE,
+    "by_model": (
+        "Released rows are random draws. Use them like the original ones, if they are of the table that the protocol "
+        "was fitted on: they lean a little towards the published model, which holds single columns and pairs of them "
+        "up to noise. Standard errors computed as if these were the original rows leave out both, and the drawing."
+    ),
+}
+"""How rows of a private fit are counted that are made for it, by the step that draws them."""
+
+
 def how_to_count(account: Account) -> str:
     """Whether released rows can be counted as they stand, and how far off counts are."""
     worst = max((a.miscounted for a in account.attributes if a.miscounted is not None), default=None)
-    if account.public is not None:
+    if account.private:
         return _how_to_count_privately(account, worst)
     if account.countable:
         errors = account.measured.errors if account.measured is not None else None
@@ -192,7 +205,7 @@ def how_to_count(account: Account) -> str:
 
 def _how_to_count_privately(account: Account, worst: float | None) -> str:
     """The same for a private fit; how far the exact shares are off is for the table's owner."""
-    text = COUNTABLE_BUT_FOR_NOISE if account.objective == "faithful" else MISCOUNTED.format(off="")
+    text = PRIVATELY[account.protocol.step.kind] if account.objective == "faithful" else MISCOUNTED.format(off="")
     if worst is None:
         return text
     return f"{text} For you alone: in this table, single shares are off by up to {points(worst)} points on average."

@@ -21,7 +21,7 @@ from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
 from privacyfunnel.protocols.wide.noisy_tables import TableNoise, check_tables
 from privacyfunnel.protocols.wide.rule import Plan, Rule, listed_plan, plan_of
-from privacyfunnel.typing import Integers
+from privacyfunnel.typing import Integers, Vector
 
 if TYPE_CHECKING:
     from privacyfunnel.protocols.protocol import Protocol
@@ -80,6 +80,26 @@ class ByModel(Step):
     def written(self, outputs: Integers) -> Integers:
         """codes[i, j]: the output number y is the combination number y, in C order."""
         return np.stack(np.unravel_index(outputs, self.model.sizes), axis=1).astype(np.int64)
+
+    def read_back(self, codes: Integers) -> Integers:
+        """The number of the combination in C order."""
+        known = (codes >= 0).all(axis=1)
+        numbers = np.ravel_multi_index(tuple(np.maximum(codes, 0).T), self.model.sizes)
+        return np.where(known, numbers, -1)
+
+    def shares(self) -> Vector:
+        """The distribution of the model, which redrawn rows have exactly."""
+        return np.asarray(self.plan.W / self.plan.W.sum(dtype=np.float64))
+
+    def column_shares(self) -> list[Vector]:
+        """The same of the values in each column, without listing all combinations."""
+        whole = self.shares().reshape(self.model.sizes)
+        every = range(whole.ndim)
+        return [np.asarray(whole.sum(axis=tuple(k for k in every if k != j))) for j in every]
+
+    def unchanged(self) -> list[float | None]:
+        """By the model."""
+        return list(self.kept.columns)
 
     def drawing(self) -> list[Any]:
         """Columns, and the digest of the groups: these are all that rows are drawn from."""
