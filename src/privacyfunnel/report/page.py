@@ -12,6 +12,7 @@ from privacyfunnel.protocols.everything import EXACT_COUNTS
 from privacyfunnel.report import charts, risks, words
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.counting import how_to_count
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
 from privacyfunnel.report.measured import FromTable
@@ -69,7 +70,7 @@ def _made(account: Account) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(words.how_to_count(account))]
+    text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(how_to_count(account))]
     if account.public is not None and account.public.own is not None:
         shares = account.public.own.shares_words()
         text.append(paragraph(f"By the published counts: {shares[0].lower()}{shares[1:]}"))

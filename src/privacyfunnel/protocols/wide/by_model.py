@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from privacyfunnel.protocols.protocol import Protocol
 
 
+TWO = 2
+"""Values of a secret, for which combinations are put in pairs; with more, in larger groups."""
+
+
 def plan_by(rule: Rule | MixingRule | ListRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
     """The groups that a rule of any kind makes of a model's weights."""
     if isinstance(rule, ListRule):
@@ -45,6 +49,10 @@ class ByModel(Step):
     not_attacked: ClassVar[str] = (
         "the promise of a model is about the published model, and no theorem says what one of its rows tells on exact "
         "counts; what attackers who count learn in a trial release is told with --table alone: leave out --attack"
+    )
+    not_again: ClassVar[str] = (
+        "rows of a model are drawn afresh: what several releases of it tell together is not bounded by any theorem of "
+        "ours, so leave out the key (--remember, --person) and release once"
     )
     published_counts: ClassVar[str] = "On the published model:"
     certified_on_tables: ClassVar[bool] = False
@@ -149,6 +157,13 @@ class ByModel(Step):
         """What says how rows are redrawn, for people."""
         by = "a list that a program over all pairs of combinations found" if self.redrawn_by == "program" else "groups"
         return f"Rows are redrawn by a model of all combinations of values: by {by}."
+
+    def ways_words(self) -> str:
+        """As what combinations are redrawn: the ways that the file lists, or pairs and larger groups of them."""
+        plan = self.plan
+        if self.redrawn_by == "program":
+            return f"the {len(plan.listed):,} ways to release them that the file lists"
+        return f"{len(plan.pairs.m):,} pairs of them" if len(plan.weights) == TWO else f"{len(plan.groups):,} groups"
 
     @property
     def whatever_expected(self) -> float | None:
