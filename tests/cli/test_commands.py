@@ -499,7 +499,7 @@ def test_a_wrong_call_is_one_line(arguments, says, table, fitted, tmp_path, caps
 def edited(text, what):
     content = json.loads(text)
     if what == "another schema":
-        return text.replace("privacyfunnel-protocol/3", "privacyfunnel-protocol/4")
+        return text.replace("privacyfunnel/1", "privacyfunnel/2")
     if what == "a changed digit":
         return text.replace('"epsilon": 0.1', '"epsilon": 0.2')
     if what == "cut short":

@@ -174,7 +174,7 @@ def test_a_model_says_of_the_own_table_what_counting_one_release_gives():
     own = own_table_of(protocol, joint)
     assert own.with_chance
     assert own.rows_unchanged <= own.cells_unchanged < 1
-    assert own.cells_unchanged == pytest.approx(protocol.kept.cells, abs=0.1)
+    assert own.cells_unchanged == pytest.approx(protocol.by_model.kept.cells, abs=0.1)
     assert own.mean_error <= own.worst_error < 0.1
     assert "with chance" in own.words()
 

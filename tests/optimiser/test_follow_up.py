@@ -117,7 +117,7 @@ def test_attackers_who_know_a_column_are_covered_by_the_follow_up():
 def test_only_the_histories_that_occurred_have_a_channel():
     first = pf.optimise(JOINT, pf.LIP(0.3))
     second = pf.optimise(JOINT, pf.LIP(0.8), after=first, histories=np.array([[0], [2]]))
-    assert second.steps.histories.tolist() == [[0], [2]]
+    assert second.by_history.histories.tolist() == [[0], [2]]
     assert pf.certify(second, JOINT).holds
 
 

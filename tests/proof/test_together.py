@@ -125,10 +125,7 @@ def followed(rng, before, joint):
     marginal = np.zeros(len(outcomes), dtype=np.int64)
     marginal[0] = UNIT
     steps = ByHistory(joint.columns, joint.codes, histories, pairs, channel, marginal)
-    return Protocol(
-        before, steps, notion=pf.LIP(9.0), utility=0.0, upper_bound=9.0, entropy=9.0, how="random", secret="s",
-        secret_readings=(), likeness=None, fitted="exact counts", people=None, at_least=0, noise=None, step=0.0,
-    )  # fmt: skip
+    return Protocol(pf.LIP(9.0), steps, 0.0, 9.0, 9.0, "random", "s", before=before)
 
 
 def level_of_tree(joint, first, branches, others):

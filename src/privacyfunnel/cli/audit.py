@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -12,8 +12,7 @@ from privacyfunnel.cli import following, options, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
 from privacyfunnel.cli.audited import Audited, audited_alone, audited_on
 from privacyfunnel.cli.steward import marked, marked_table
-from privacyfunnel.cli.steward_only import StewardOnly
-from privacyfunnel.cli.wide_own import tried
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.proof.verdict import Certificate
@@ -23,6 +22,9 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.changes import as_it_was
 from privacyfunnel.tables.sources import open_source
+
+if TYPE_CHECKING:
+    from privacyfunnel.cli.steward_only import StewardOnly
 
 PROVEN_OF_MODEL = (
     "Proven, by the file alone: the model follows from its noisy tables, these differ from each other as noise of the "
@@ -76,7 +78,7 @@ def audit(
             exact = audited_on(loaded, on_table) if loaded.step.certified_on_tables else None
     with show.working("attacking it"):
         attacked = attack_report(loaded, on_table) if attack and on_table is not None else None
-        tried_on = tried(loaded, on_table) if on_table is not None and exact is None else None
+        tried_on = _tried(loaded, on_table) if on_table is not None and exact is None else None
     promised = cast(Audited, alone or exact)
     if json:
         show.as_json(_json(loaded, promised, exact, attacked, tried_on))
@@ -110,6 +112,13 @@ def _check_asked(
         raise InvalidInput("--was and --person are for a follow-up on what people were and are, with today's --table")
 
 
+def _tried(protocol: Protocol, joint: Joint) -> StewardOnly:
+    """What only the steward may see of a model on a table: one trial release, and what attackers learn from it."""
+    from privacyfunnel.cli.wide_own import tried  # with all that advice needs
+
+    return tried(protocol, joint)
+
+
 def _json(
     protocol: Protocol,
     promised: Audited,
@@ -122,7 +131,9 @@ def _json(
     content = {
         "secret": protocol.secret,
         "secret_values": promised.secret_values,
+        "attributes": list(protocol.attributes),
         "fitted": protocol.fitted,
+        "people": protocol.people,
         "step": protocol.step.kind,
         "release": protocol.releases,
         "everything_published": told.as_dict() if told is not None else None,

@@ -11,7 +11,6 @@ from rich.table import Table
 
 from privacyfunnel.attacks.findings import findings
 from privacyfunnel.cli import found_follow_up, show
-from privacyfunnel.cli.wide_redrawn import ways_to_release
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import NATS_PER_BIT
@@ -79,6 +78,7 @@ def _of_model(protocol: Protocol, certificate: Certificate) -> Measured:
     if not certificate:
         return data, (), None
     kept = step.kept
+    data["pairs_of_columns"] = [[protocol.attributes[j] for j in own] for own in step.model.sets if len(own) > 1]
     data |= {"combinations": step.n_outputs, "redrawn_by": step.redrawn_by, "noise": step.noise_stated()}
     data |= {
         "rows_unchanged": kept.rows,
@@ -86,7 +86,7 @@ def _of_model(protocol: Protocol, certificate: Certificate) -> Measured:
         "columns_unchanged": dict(zip(protocol.attributes, kept.columns, strict=True)),
     }
     lines = (
-        f"Checked: all {step.n_outputs:,} combinations and {ways_to_release(step)}.",
+        f"Checked: all {step.n_outputs:,} combinations and {step.ways_words()}.",
         f"By the model, {kept.rows:.1%} of rows and {kept.cells:.1%} of cells stay as they are.",
     )
     return data, lines, None

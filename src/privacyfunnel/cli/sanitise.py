@@ -168,9 +168,7 @@ def _check_following(protocol: Protocol, drawing: dict[str, Any]) -> None:
 
 
 def _emptied(protocol: Protocol) -> Emptied:
-    """The columns that say next to nothing; that is asked of listed channels."""
-    if protocol.step.kind != "channel":
-        return Emptied({})
+    """The columns that say next to nothing."""
     return emptied(protocol, published_joint(protocol) if protocol.noise and not protocol.likeness else None)
 
 

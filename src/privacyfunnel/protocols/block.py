@@ -17,7 +17,7 @@ from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.labels import assigned, likeliest, numbered
 from privacyfunnel.protocols.step import Kind, Step
-from privacyfunnel.typing import Integers
+from privacyfunnel.typing import Integers, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,21 @@ class Block(Step):
         """codes[i, j]: the numbers of the values that outputs are written as."""
         return np.asarray(self.codes[self.labels[outputs]])
 
+    def read_back(self, codes: Integers) -> Integers:
+        """The output with this label, and this variant of it."""
+        return rows_in(codes, self._written)
+
+    @cached_property
+    def _written(self) -> dict[tuple[int, ...], int]:
+        written = self.codes[self.labels]
+        if self.variants is not None:
+            written = np.column_stack([written, self.variants])
+        return {tuple(row): y for y, row in enumerate(written.tolist())}
+
+    def shares(self) -> Vector:
+        """Its published marginal."""
+        return np.asarray(self.marginal / UNIT)
+
     def drawing(self) -> list[Any]:
         """Columns, inputs, channel and labels, and what there is of draws and variants."""
         return [[plain_drawing(self)]]
@@ -83,6 +98,13 @@ class Block(Step):
         places = [j for j, name in enumerate(self.attributes) if name in self.exact]
         own, told = self.codes[:, places], self.codes[self.labels][:, places]
         return bool((own[self.channel.inputs] == told[self.channel.outputs]).all())
+
+
+def rows_in(codes: Integers, known: dict[tuple[int, ...], int]) -> Integers:
+    """The number of each row codes[i, :] among known ones; −1 if it is none."""
+    different, place = np.unique(codes, axis=0, return_inverse=True)
+    found = np.array([known.get(row, -1) for row in map(tuple, different.tolist())], dtype=np.int64)
+    return found[place.ravel()]
 
 
 def plain_drawing(block: Block) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.distribution.refinement import codes_in
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.protocols.block import Block, plain_drawing
+from privacyfunnel.protocols.block import Block, plain_drawing, rows_in
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.step import Kind, Step
-from privacyfunnel.typing import Integers
+from privacyfunnel.typing import Integers, Vector
 
 if TYPE_CHECKING:
     from privacyfunnel.protocols.protocol import Protocol
@@ -126,6 +126,14 @@ class ByHistory(Step):
         """codes[i, j]: the output y is written as the value number y."""
         return np.asarray(self.codes[outputs])
 
+    def read_back(self, codes: Integers) -> Integers:
+        """The value with these codes, whatever the history."""
+        return rows_in(codes, {tuple(row): x for x, row in enumerate(self.codes.tolist())})
+
+    def shares(self) -> Vector:
+        """The published marginal of the last release's outputs, in the mean over histories."""
+        return np.bincount(self.outcomes[:, 1], self.marginal / UNIT, self.n_outputs).astype(np.float64)
+
     def drawing(self) -> list[Any]:
         """Histories, and the channel of pairs."""
         return [self.histories.tolist(), plain_drawing(replace(self.pairs_block(), nearest=self.nearest))]
@@ -158,12 +166,6 @@ class ByHistory(Step):
         labels = np.zeros(self.channel.n_outputs, dtype=np.int64)
         labels[self.pairs[::-1, 1]] = np.arange(len(self.pairs))[::-1]
         return Block((*self.columns, history), codes, self.channel, labels, _anything(self.channel.n_outputs))
-
-    def written_block(self) -> Block:
-        """How released rows are read back: as the values that they are written as."""
-        n = len(self.codes)
-        as_it_is = Channel(n, np.arange(n + 1), np.arange(n), np.full(n, UNIT))
-        return Block(self.columns, self.codes, as_it_is, np.arange(n), _anything(n))
 
     def read(self, codes: Integers) -> Read:
         """What combinations of values are taken for, before it is asked which history they have."""

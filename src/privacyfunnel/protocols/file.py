@@ -74,7 +74,9 @@ class LikenessInFile(BaseModel):
     weights: tuple[tuple[str, float], ...] = Field(max_length=MOST_COLUMNS)
 
 
-class _File(BaseModel):
+class EnvelopeInFile(BaseModel):
+    """A protocol file of privacyfunnel: promise, provenance and what is kept, and in `steps` what draws rows."""
+
     model_config = STRICT
 
     schema_: Literal["privacyfunnel/1"] = Field(alias="schema")
@@ -152,10 +154,10 @@ def from_text(text: str, name: str = "the protocol", most: int = MOST_RELEASES) 
     check_unchanged(parsed(text, name), text, name)
     if most <= 0:
         raise InvalidProtocol(f"{name} follows too many releases")
-    return valid(lambda: _to_protocol(_File.model_validate_json(text), name, most), name)
+    return valid(lambda: _to_protocol(EnvelopeInFile.model_validate_json(text), name, most), name)
 
 
-def _to_protocol(file: _File, name: str, most: int) -> Protocol:
+def _to_protocol(file: EnvelopeInFile, name: str, most: int) -> Protocol:
     notion, (found,) = notion_from(file.promise), file.steps
     names = [column.name for column in found.columns]
     _check_head(file, notion, names)
@@ -181,7 +183,7 @@ def _to_protocol(file: _File, name: str, most: int) -> Protocol:
     )
 
 
-def _step(found: ChannelInFile | HistoryInFile | ModelInFile, file: _File, before: Protocol | None) -> Step:
+def _step(found: ChannelInFile | HistoryInFile | ModelInFile, file: EnvelopeInFile, before: Protocol | None) -> Step:
     """The step, checked; one that follows something is of that."""
     if (before is not None) != (found.step == "by_history"):
         raise InvalidProtocol("a channel for every history follows an earlier release, and nothing else does")
@@ -190,7 +192,7 @@ def _step(found: ChannelInFile | HistoryInFile | ModelInFile, file: _File, befor
     return block_in(found) if isinstance(found, ChannelInFile) else model_in(found, file.noise, file.people)
 
 
-def _check_head(file: _File, notion: Notion, names: Sequence[str]) -> None:
+def _check_head(file: EnvelopeInFile, notion: Notion, names: Sequence[str]) -> None:
     """Refuse what contradicts itself."""
     if file.guarantee != notion.words():
         raise InvalidProtocol("the guarantee in words is not that of the promise")
@@ -212,7 +214,7 @@ def _check_secrets(notion: Notion, read: list[str]) -> None:
         raise InvalidProtocol("the promises are not about the secrets that were read, in their order")
 
 
-def _precision(file: _File, names: Sequence[str]) -> Precision | None:
+def _precision(file: EnvelopeInFile, names: Sequence[str]) -> Precision | None:
     """What readers of any table get; they ask for columns that are released."""
     found = file.precision
     if found is None:
@@ -223,7 +225,7 @@ def _precision(file: _File, names: Sequence[str]) -> Precision | None:
     return Precision(found.tables, found.give_up, found.variance, found.variance_bound)
 
 
-def _likeness(file: _File, names: Sequence[str]) -> Likeness | None:
+def _likeness(file: EnvelopeInFile, names: Sequence[str]) -> Likeness | None:
     """What a faithful release leaves as it was; the outputs of a listed channel must be the values themselves."""
     found, (step,) = file.likeness, file.steps
     if (found is None) != (file.objective == "information"):

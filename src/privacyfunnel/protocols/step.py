@@ -11,9 +11,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.typing import Integers
+from privacyfunnel.typing import Integers, Vector
 
 if TYPE_CHECKING:
     from privacyfunnel.protocols.block import Block
@@ -46,6 +48,8 @@ class Step(ABC):
     """Why there is no listed channel from X alone, where there is none."""
     not_attacked: ClassVar[str] = ""
     """Why an exact attack on the people of a table is not scored, where it is not."""
+    not_again: ClassVar[str] = ""
+    """Why the same people cannot be drawn again with a key, where they cannot."""
     published_counts: ClassVar[str] = "On the published counts:"
     """What the counts are called that the file carries."""
     certified_on_tables: ClassVar[bool] = True
@@ -102,6 +106,24 @@ class Step(ABC):
     @abstractmethod
     def written(self, outputs: Integers) -> Integers:
         """codes[i, j]: the numbers of the values in each column that outputs are written as."""
+
+    @abstractmethod
+    def read_back(self, codes: Integers) -> Integers:
+        """y[i]: the output that is written with the values codes[i, :], and a variant if there are any; −1 if none."""
+
+    @abstractmethod
+    def shares(self) -> Vector:
+        """About P(y) of the outputs in a release of the rows that it was fitted on."""
+
+    def column_shares(self) -> list[Vector]:
+        """The same of the values in each column."""
+        codes, shares = self.written(np.arange(self.n_outputs)), self.shares()
+        sizes = [len(column) for column in self.columns]
+        return [np.bincount(codes[:, j], shares, size).astype(np.float64) for j, size in enumerate(sizes)]
+
+    def unchanged(self) -> list[float | None]:
+        """How often the released value of each column is the original one, by the file alone, where it tells that."""
+        return [None] * len(self.columns)
 
     @abstractmethod
     def drawing(self) -> list[Any]:

@@ -13,6 +13,7 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.step import Spent
 from privacyfunnel.tables.frequency_threshold import of_noisy, usual_threshold
 
 LONG_LINE = 78
@@ -41,7 +42,7 @@ def steps(protocol: Protocol, table: str, file: str = "protocol.json", released:
     return Steps(
         _fit(protocol, table, file),
         shlex.join(["funnel", "sanitise", table, "--protocol", file, "-o", released]),
-        shlex.join(audit if protocol.noise is not None else [*audit, "--table", table]),
+        shlex.join(audit if protocol.carries_counts else [*audit, "--table", table]),
         _python(protocol, table, file, released),
     )
 
@@ -103,7 +104,7 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     secrets = _secrets(protocol) if isinstance(plain, Promises) else [",".join(_secrets(protocol))]
     words = ["funnel", "fit", table, *(word for secret in secrets for word in ("--secret", secret))]
     words += ["--attributes", ",".join(protocol.attributes)]
-    words += ["--exact", ",".join(protocol.block.exact)] if protocol.block.exact else []
+    words += ["--exact", ",".join(protocol.step.exact)] if protocol.step.exact else []
     for name, value in (_said(protocol.notion, said) if said else options_of(protocol.notion)).items():
         if value is not None:
             text = ",".join(value) if isinstance(value, tuple | list) else _plain(value)
@@ -111,7 +112,7 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
     for chain in protocol.notion.chains if isinstance(protocol.notion, Robust) else ():
         words += ["--chain", ",".join(chain)]
     words += _counts(protocol)
-    words += ["--objective", protocol.objective]
+    words += ["--objective", protocol.objective] if protocol.step.kind != "by_model" else []
     for name, weight in _weights(protocol).items():
         words += ["--weight", f"{name}={_plain(weight)}"]
     for column, groups in _groups(protocol).items():
@@ -130,12 +131,14 @@ def _fit(protocol: Protocol, table: str, file: str) -> str:
 
 def _declared(protocol: Protocol) -> bool:
     """Whether a domain says how columns are read, so that nothing else may."""
-    return protocol.noise is not None and protocol.noise.declared
+    return protocol.spent is not None and protocol.spent.declared
 
 
 def _counts(protocol: Protocol) -> list[str]:
     """What it was computed from, as options of funnel fit."""
     noise, least = protocol.noise, protocol.at_least
+    if protocol.step.kind == "by_model":
+        return _of_model(protocol.spent)
     words = ["--exact-fit"] if noise is None else ["--private", _plain(noise.epsilon)]
     if noise is not None and noise.delta:
         words += ["--delta", f"{noise.delta:g}"]
@@ -144,6 +147,13 @@ def _counts(protocol: Protocol) -> list[str]:
         least = 1  # or there would be the usual one
     words += ["--at-least", str(least)] if least else []
     return [*words, "--insist"] if _insisted(protocol) else words
+
+
+def _of_model(spent: Spent | None) -> list[str]:
+    """The same of a model."""
+    if spent is None:
+        return ["--model", "--exact-fit"]
+    return ["--model", "--private", _plain(spent.epsilon), "--delta", f"{spent.delta:g}"]
 
 
 def _insisted(protocol: Protocol) -> bool:
@@ -199,8 +209,8 @@ def _call(protocol: Protocol) -> str:
     given = ["joint", _expression(protocol.notion)]
     if protocol.objective != "information":
         given.append(f"objective={protocol.objective!r}")
-    if protocol.block.exact:
-        given.append(f"exact={list(protocol.block.exact)!r}")
+    if protocol.step.exact:
+        given.append(f"exact={list(protocol.step.exact)!r}")
     if _weights(protocol):
         given.append(f"weights={_weights(protocol)!r}")
     return f"pf.optimise({', '.join(given)})"

@@ -63,9 +63,8 @@ class Earlier:
         """One release as a table of persons and outputs, each person once."""
         _check_drawn_by(protocol, table)
         self.execute(f"CREATE OR REPLACE TEMP TABLE {part} (person VARCHAR, {name} BIGINT)")
-        for persons, y in released_outputs(
-            readable(protocol), table, self.person, delimiter=self.delimiter, encoding=self.encoding
-        ):
+        layout: dict[str, Any] = {"delimiter": self.delimiter, "encoding": self.encoding}
+        for persons, y in released_outputs(protocol, table, self.person, **layout):
             self.connection.register(CHUNK, pa.table({"person": persons, name: y[:, 0]}))
             self.execute(f"INSERT INTO {part} SELECT nullif(person, ''), {name} FROM {CHUNK}")
             self.connection.unregister(CHUNK)
@@ -94,11 +93,6 @@ def _check_drawn_by(protocol: Protocol, table: Any) -> None:
         return  # what cannot be read is refused when its rows are
     if isinstance(told, dict) and told.get("protocol") not in (None, digest_of(protocol)):
         raise InvalidTable(f"{table} was drawn by another protocol than the one that is followed; give the right one")
-
-
-def readable(protocol: Protocol) -> Protocol:
-    """The protocol whose outputs released rows stand for."""
-    return protocol.with_block(protocol.by_history.written_block()) if protocol.before is not None else protocol
 
 
 def tables_of(released: Any) -> list[Any]:

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
@@ -150,15 +149,13 @@ class _Reader:
         self.strange: dict[str, int] = {}
         """Rows with values, or combinations of values, that are never released; by column."""
         self._names = " and ".join(map(repr, protocol.attributes))
-        self._readers, self._known = _readers(protocol), _outputs(protocol.block)
+        self._readers, self._step = _readers(protocol), protocol.step
 
     def outputs(self, columns: dict[str, Any], counts: Integers) -> Integers:
         codes = [reader.encode(one_array(columns[reader.name])) for reader in self._readers]
         for reader, code in zip(self._readers, codes, strict=True):
             self._note(repr(reader.name), int(counts[code == UNSEEN].sum()))
-        different, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-        found = np.array([self._known.get(row, UNSEEN) for row in map(tuple, different.tolist())], dtype=np.int64)
-        y = found[place.ravel()]
+        y = self._step.read_back(np.stack(codes, axis=1))
         whole = np.all([code != UNSEEN for code in codes], axis=0)
         many = "the combination of " if len(self._readers) > 1 else ""
         self._note(many + self._names, int(counts[whole & (y == UNSEEN)].sum()))
@@ -179,18 +176,11 @@ def as_released(column: Column) -> Column:
 
 def _readers(protocol: Protocol) -> list[Column]:
     """How the columns that tell the outputs are read back."""
-    readers, variants = [as_released(column) for column in protocol.columns], protocol.block.variants
+    readers, variants = [as_released(column) for column in protocol.columns], protocol.step.variants
     if variants is not None and protocol.variant is not None:
         numbers = tuple(range(int(variants.max()) + 1))
         readers.append(Column(name=protocol.variant, kind="integer", labels=numbers))
     return readers
-
-
-def _outputs(block: Block) -> dict[tuple[int, ...], int]:
-    written = block.codes[block.labels]
-    if block.variants is not None:
-        written = np.column_stack([written, block.variants])
-    return {tuple(row): y for y, row in enumerate(written.tolist())}
 
 
 def one_array(array: Any) -> pa.Array:

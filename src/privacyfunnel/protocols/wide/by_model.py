@@ -21,10 +21,14 @@ from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
 from privacyfunnel.protocols.wide.noisy_tables import TableNoise, check_tables
 from privacyfunnel.protocols.wide.rule import Plan, Rule, listed_plan, plan_of
-from privacyfunnel.typing import Integers
+from privacyfunnel.typing import Integers, Vector
 
 if TYPE_CHECKING:
     from privacyfunnel.protocols.protocol import Protocol
+
+
+TWO = 2
+"""Values of a secret, for which combinations are put in pairs; with more, in larger groups."""
 
 
 def plan_by(rule: Rule | MixingRule | ListRule, weights: Integers, sizes: tuple[int, ...]) -> Plan:
@@ -45,6 +49,10 @@ class ByModel(Step):
     not_attacked: ClassVar[str] = (
         "the promise of a model is about the published model, and no theorem says what one of its rows tells on exact "
         "counts; what attackers who count learn in a trial release is told with --table alone: leave out --attack"
+    )
+    not_again: ClassVar[str] = (
+        "rows of a model are drawn afresh: what several releases of it tell together is not bounded by any theorem of "
+        "ours, so leave out the key (--remember, --person) and release once"
     )
     published_counts: ClassVar[str] = "On the published model:"
     certified_on_tables: ClassVar[bool] = False
@@ -80,6 +88,26 @@ class ByModel(Step):
     def written(self, outputs: Integers) -> Integers:
         """codes[i, j]: the output number y is the combination number y, in C order."""
         return np.stack(np.unravel_index(outputs, self.model.sizes), axis=1).astype(np.int64)
+
+    def read_back(self, codes: Integers) -> Integers:
+        """The number of the combination in C order."""
+        known = (codes >= 0).all(axis=1)
+        numbers = np.ravel_multi_index(tuple(np.maximum(codes, 0).T), self.model.sizes)
+        return np.where(known, numbers, -1)
+
+    def shares(self) -> Vector:
+        """The distribution of the model, which redrawn rows have exactly."""
+        return np.asarray(self.plan.W / self.plan.W.sum(dtype=np.float64))
+
+    def column_shares(self) -> list[Vector]:
+        """The same of the values in each column, without listing all combinations."""
+        whole = self.shares().reshape(self.model.sizes)
+        every = range(whole.ndim)
+        return [np.asarray(whole.sum(axis=tuple(k for k in every if k != j))) for j in every]
+
+    def unchanged(self) -> list[float | None]:
+        """By the model."""
+        return list(self.kept.columns)
 
     def drawing(self) -> list[Any]:
         """Columns, and the digest of the groups: these are all that rows are drawn from."""
@@ -129,6 +157,13 @@ class ByModel(Step):
         """What says how rows are redrawn, for people."""
         by = "a list that a program over all pairs of combinations found" if self.redrawn_by == "program" else "groups"
         return f"Rows are redrawn by a model of all combinations of values: by {by}."
+
+    def ways_words(self) -> str:
+        """As what combinations are redrawn: the ways that the file lists, or pairs and larger groups of them."""
+        plan = self.plan
+        if self.redrawn_by == "program":
+            return f"the {len(plan.listed):,} ways to release them that the file lists"
+        return f"{len(plan.pairs.m):,} pairs of them" if len(plan.weights) == TWO else f"{len(plan.groups):,} groups"
 
     @property
     def whatever_expected(self) -> float | None:
