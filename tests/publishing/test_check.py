@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import checked_files as files
 import privacyfunnel as pf
+from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.file import to_text
@@ -157,6 +159,19 @@ def test_the_level_is_that_of_the_certificate(judged):
         assert (code == 0) == own.holds
         several += 1
     assert several > 20
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_is_nearest_is_that_of_the_package(exact):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        columns = [files.column(rng, name) for name in ("a", "b", "c")]
+        whole = np.stack(np.unravel_index(np.arange(math.prod(sizes := [*map(len, columns)])), sizes), axis=1)
+        listed = whole[rng.permutation(len(whole))[: rng.integers(1, 12)]]
+        names = ["b"] if exact else []
+        own = read_as(whole, listed, columns, near=True, exact=names)
+        read = check.reader([*map(tuple, listed.tolist())], [one.model_dump() for one in columns], True, names)
+        assert [read(tuple(x)) for x in whole.tolist()] == own.tolist()
 
 
 def test_it_needs_nothing_but_the_standard_library():

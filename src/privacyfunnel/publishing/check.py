@@ -32,9 +32,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 UNIT = 2**32
+"""Draws: every probability of a channel is a whole number of these."""
+PERFECT = 1e-8
+"""ε = 0 asks for equalities that multiples of 2⁻³² cannot meet: they are kept up to this level."""
+BITS = 256
+"""Of e^ε behind the point."""
+THOUSANDTH, LUCK = 1e-3, 1e-15
+"""The least ε₀ and the largest δ₀ that noise may have; and how unlikely it may be that noise is as large as it is."""
 LEFT = "NOT DECIDED, no flaw found; left to funnel audit"
-PERFECT = 1e-8  # ε = 0 asks for equalities that multiples of 2⁻³² cannot meet: they are kept up to this level
-BITS = 256  # of e^ε behind the point
 ORDERED = ("bins", "integer", "number", "year", "month", "day")
 BOTH, RISE, APART = ("rise", "fall"), ("rise",), ("apart",)
 KINDS = {"lip": BOTH, "srlip": BOTH, "perfect": BOTH, "alip": BOTH, "pml": RISE, "ldp": APART, "srldp": APART}
@@ -221,8 +226,11 @@ def people_of(file: dict[str, Any]) -> People:
     codes = list(product(*map(range, sizes))) if listed is None else [tuple(row) for row in listed]
     need(noise["attributes"] == names and people == file["people"], "noisy counts of other columns or people")
     need(all(all_in(x, sizes) for x in codes) and len({*codes}) == len(codes) > 0, "combinations that are none")
-    need((number(noise["delta"], 1e-3) == 0) == (listed is None), "some combinations are told with a δ, all without")
-    need(number(noise["epsilon"], 50) >= 1e-3 and file["fitted"] == "private counts", "there is no such noise")
+    need(
+        (number(noise["delta"], THOUSANDTH) == 0) == (listed is None),
+        "some combinations are told with a δ, all without",
+    )
+    need(number(noise["epsilon"], 50) >= THOUSANDTH and file["fitted"] == "private counts", "there is no such noise")
     need(whole([people, file["at_least"]], 0, 10**9, "people")[0] > 0, "nobody was counted")
     off = abs(sum(map(sum, counts)) - people)
     need(listed is not None or off < largest_noise(cells * len(counts), 2 / noise["epsilon"]), "counts of other people")
@@ -241,7 +249,7 @@ def largest_noise(cells: int, scale: float) -> float:
     """The sum of so much discrete Laplace noise is as large as this with a probability of 10⁻¹⁵ at most (Chernoff)."""
     a, tilts = math.exp(-1 / scale), [i / 400 / scale for i in range(1, 400)]
     moments = [2 * math.log1p(-a) - math.log1p(-a * math.exp(t)) - math.log1p(-a * math.exp(-t)) for t in tilts]
-    return min((cells * moment - math.log(1e-15)) / t for t, moment in zip(tilts, moments, strict=True))
+    return min((cells * moment - math.log(LUCK)) / t for t, moment in zip(tilts, moments, strict=True))
 
 
 def all_in(x: Any, sizes: list[int]) -> bool:

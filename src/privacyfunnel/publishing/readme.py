@@ -37,8 +37,8 @@ def readme(described: Described, with_r: bool) -> str:
         f"**Reading it.** {_plain(described.counting)}",
         "**Mind.**\n\n" + "\n".join(f"- {_plain(one)}" for one in described.mind),
         f"`{REPORT}` says how the promise is proven, and what is not promised.",
-        f"**Check it yourself.** `{CHECK}` {CHECKS[protocol.step.kind]}. It needs Python 3.10 and nothing else; read it "
-        f"first. The button in `{REPORT}` does the same in a browser.",
+        f"**Check it yourself.** `{CHECK}` {CHECKS[protocol.step.kind]}. It needs Python 3.10 and nothing else; "
+        f"read it first. The button in `{REPORT}` does the same in a browser.",
         _code("sh", f"python3 {CHECK} {PROTOCOL}"),
         "## The columns",
         _columns(described.fields),
