@@ -33,7 +33,7 @@ pf_read <- function(path) {
   file <- jsonlite::fromJSON(path, simplifyVector = FALSE)
   if (!identical(file$schema, "privacyfunnel/1"))
     stop("this is no protocol that this version reads", call. = FALSE)
-  step <- file$steps[[1]]
+  step <- file$chain[[1]]
   if (!identical(step$step, "channel"))
     stop("this protocol does not list its channel (", step$step, "); ask funnel estimate", call. = FALSE)
   block <- .pf_block(step)

@@ -509,9 +509,9 @@ def edited(text, what):
     if what == "forged ε":
         content["promise"] = {"notion": "lip", "epsilon": 10**400}
     if what == "forged labels":
-        content["steps"][0]["labels"][0] = 10**30
+        content["chain"][0]["labels"][0] = 10**30
     if what == "forged kind":
-        content["steps"][0]["columns"][0]["kind"] = "integer"
+        content["chain"][0]["columns"][0]["kind"] = "integer"
     content.pop("digest")
     return protocol_file.written({**content, "digest": protocol_file.digest_of_content(content)})
 

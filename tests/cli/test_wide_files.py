@@ -34,7 +34,7 @@ def test_files_with_either_noise_hold_groups_mixtures_or_a_list(table, tmp_path,
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["schema"] == "privacyfunnel/1"
     kind = "targets" if redrawn_by == "program" else "cuts" if secret == "ill" else "stages"
-    assert kind in content["steps"][0]["rule"]
+    assert kind in content["chain"][0]["rule"]
     capsys.readouterr()
     assert run(["audit", str(path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

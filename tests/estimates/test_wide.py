@@ -316,7 +316,7 @@ def test_tables_come_back_in_their_own_kind(protocol, frame, tmp_path, kind):
 
 def test_a_model_without_noise_warns_when_it_is_saved(joint, tmp_path):
     exact = fit_wide(joint, pf.LIP(0.3), None)
-    with pytest.warns(ExactFit, match="without noise"):
+    with pytest.warns(ExactFit, match="fitted on exact counts"):
         exact.save(tmp_path / "wide.json")
     assert to_text(pf.Protocol.load(tmp_path / "wide.json")) == to_text(exact)
 

@@ -113,7 +113,7 @@ def forged(protocol, change):
 
 def identity(content):
     """Every row stays as it is, which no promise of a small ε allows."""
-    (block,) = content["steps"]
+    (block,) = content["chain"]
     n = len(block["values"])
     block.update(outputs=n, channel=[[x, 2**32] for x in range(n)], labels=list(range(n)), draw=None)
     block["marginal"] = [2**32 // n + (x < 2**32 % n) for x in range(n)]
@@ -132,7 +132,7 @@ FORGERIES = {
     ),
     "columns in another order": lambda c: c["noise"].update(attributes=["town", "sex"]),
     "one value of the secret": lambda c: c["noise"].update(counts=c["noise"]["counts"][:1]),
-    "rare combinations as strangers": lambda c: c["steps"][0].update(nearest=False),
+    "rare combinations as strangers": lambda c: c["chain"][0].update(nearest=False),
 }
 
 

@@ -143,7 +143,7 @@ def test_the_epsilon_of_laplace_noise_cannot_be_restated(tmp_path, capsys):
 
 def test_a_secret_that_no_table_shows_is_no_ground_for_a_verdict(tmp_path, capsys):
     content = json.loads(to_text(wide_protocol(gaussian())))
-    for table in content["steps"][0]["tables"]:
+    for table in content["chain"][0]["tables"]:
         half = len(table["people"]) // 2
         table["people"][:half] = [-abs(count) for count in table["people"][:half]]
     (tmp_path / "forged.json").write_text(sealed(content))
@@ -168,26 +168,26 @@ def _tables(change):
     """A forgery of some of the noisy tables."""
 
     def forged(content, rng):
-        for table in content["steps"][0]["tables"]:
+        for table in content["chain"][0]["tables"]:
             table["people"] = [int(count) for count in change(np.array(table["people"]), rng)]
 
     return forged
 
 
 def _swap(content, rng):
-    i, j = rng.choice(len(content["steps"][0]["tables"]), 2, replace=len(content["steps"][0]["tables"]) < 2)
-    one, other = content["steps"][0]["tables"][i], content["steps"][0]["tables"][j]
+    i, j = rng.choice(len(content["chain"][0]["tables"]), 2, replace=len(content["chain"][0]["tables"]) < 2)
+    one, other = content["chain"][0]["tables"][i], content["chain"][0]["tables"][j]
     one["people"], other["people"] = other["people"], one["people"]
 
 
 def _drop(content, rng):
-    content["steps"][0]["tables"].pop(int(rng.integers(len(content["steps"][0]["tables"]))))
-    if rng.random() < 0.5 and content["steps"][0]["factors"]:
-        content["steps"][0]["factors"].pop(int(rng.integers(len(content["steps"][0]["factors"]))))
+    content["chain"][0]["tables"].pop(int(rng.integers(len(content["chain"][0]["tables"]))))
+    if rng.random() < 0.5 and content["chain"][0]["factors"]:
+        content["chain"][0]["factors"].pop(int(rng.integers(len(content["chain"][0]["factors"]))))
 
 
 def _cell(content, rng):
-    people = content["steps"][0]["tables"][int(rng.integers(len(content["steps"][0]["tables"])))]["people"]
+    people = content["chain"][0]["tables"][int(rng.integers(len(content["chain"][0]["tables"])))]["people"]
     people[int(rng.integers(len(people)))] += int(rng.normal(0, 300))
 
 
@@ -196,7 +196,7 @@ def _restated(content, rng):
     if content["noise"]["drawn"]["kind"] == "discrete Gaussian":
         level = content["promise"]["epsilon"]
         content["noise"]["drawn"]["sigma"] = gaussian(
-            len(content["steps"][0]["columns"]), content["noise"]["epsilon"], level
+            len(content["chain"][0]["columns"]), content["noise"]["epsilon"], level
         ).sigma
 
 
@@ -209,7 +209,7 @@ def _noise(content, rng):
 
 
 def _rule(content, rng):
-    rule = content["steps"][0]["rule"]
+    rule = content["chain"][0]["rule"]
     if "to_low" in rule:
         name = rng.choice(["to_low", "to_high", "low", "high", "cuts"])
         shares = rule[name] if isinstance(rule[name], list) else [rule[name]]
@@ -223,7 +223,7 @@ def _rule(content, rng):
 
 
 def _factors(content, rng):
-    for own in content["steps"][0]["factors"]:
+    for own in content["chain"][0]["factors"]:
         own[:] = [int(min(max(1, factor ** rng.uniform(0, 1)), 2**30)) for factor in own]
 
 
@@ -238,19 +238,19 @@ FORGERIES = {
     "one cell": _cell,
     "swapped": _swap,
     "factors": _factors,
-    "factors of nothing": lambda content, rng: content["steps"][0].update(
-        factors=[[2**30] * len(f) for f in content["steps"][0]["factors"]]
+    "factors of nothing": lambda content, rng: content["chain"][0].update(
+        factors=[[2**30] * len(f) for f in content["chain"][0]["factors"]]
     ),
-    "exponent": lambda content, rng: content["steps"][0].update(
-        exponent=content["steps"][0]["exponent"] - int(rng.integers(1, 60))
+    "exponent": lambda content, rng: content["chain"][0].update(
+        exponent=content["chain"][0]["exponent"] - int(rng.integers(1, 60))
     ),
     "rule": _rule,
     "secrets": lambda content, rng: content["secret_readings"].pop(),
     "dropped": _drop,
     "other noise": lambda content, rng: content["noise"].update(drawn={"kind": "discrete Laplace", "choosing": 0.0}),
     "no noise": lambda content, rng: content.update(noise=None, fitted="exact counts"),
-    "emptied": lambda content, rng: content["steps"][0].update(tables=[], factors=[]),
-    "no columns": lambda content, rng: content["steps"][0].update(columns=[]),
+    "emptied": lambda content, rng: content["chain"][0].update(tables=[], factors=[]),
+    "no columns": lambda content, rng: content["chain"][0].update(columns=[]),
 }
 """In the order in which they are done."""
 
@@ -269,7 +269,7 @@ def forged_file(content, rng):
 
 def tables_of(protocol):
     """The part of a file that holds the noisy tables."""
-    return json.dumps(json.loads(to_text(protocol))["steps"][0]["tables"])
+    return json.dumps(json.loads(to_text(protocol))["chain"][0]["tables"])
 
 
 def _tried(kind, seeds):

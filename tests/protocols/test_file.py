@@ -135,7 +135,7 @@ def test_no_value_of_the_secret_no_record_and_no_count_is_in_the_file(protocol):
     content = json.loads(text)
     assert set(content) == {
         *("schema", "guarantee", "promise", "secret", "secret_readings", "utility_nats", "upper_bound_nats"),
-        *("entropy_nats", "how", "steps", "digest", "fitted", "people", "objective", "likeness", "at_least", "noise"),
+        *("entropy_nats", "how", "chain", "digest", "fitted", "people", "objective", "likeness", "at_least", "noise"),
         *("precision", "before"),
     }
     assert content["noise"] is None  # the fit was on exact counts
@@ -152,7 +152,7 @@ def test_no_value_of_the_secret_no_record_and_no_count_is_in_the_file(protocol):
         "variants",
         "exact",
     }
-    assert set(content["steps"][0]) == parts
+    assert set(content["chain"][0]) == parts
     assert all("labels" not in reading for reading in content["secret_readings"])
     joint = pf.Joint.from_table(a_table(), "diagnosis", **_reading())
     numbers = {int(digits) for digits in re.findall(r"\d{4,}", text)}
@@ -320,13 +320,13 @@ def _set(*path, to):
     return change
 
 
-BLOCK = ("steps", 0)
+BLOCK = ("chain", 0)
 FORGERIES = {
     "extra key": _set("extra", to=1),
     "extra key in a step": _set(*BLOCK, "extra", to=1),
     "extra key in a column": _set(*BLOCK, "columns", 0, "extra", to=1),
-    "no steps": _set("steps", to=[]),
-    "step is no object": _set("steps", to=[1]),
+    "no steps": _set("chain", to=[]),
+    "step is no object": _set("chain", to=[1]),
     "text for a number": _set("utility_nats", to="1"),
     "negative utility": _set("utility_nats", to=-1.0),
     "utility above its bound": _set("utility_nats", to=9.0),
@@ -377,7 +377,7 @@ FORGERIES = {
     "name too long": _set(*BLOCK, "columns", 0, "name", to="x" * 2_000),
     "secret is a number": _set("secret", to=1),
     "half a letter": _set("secret", to="\ud800"),
-    "two steps": lambda content: content["steps"].append(content["steps"][0]),
+    "two steps": lambda content: content["chain"].append(content["chain"][0]),
     "bound missing": lambda content: content.pop("upper_bound_nats"),
 }
 
@@ -401,7 +401,7 @@ def test_a_forged_file_that_lists_a_number_as_1_and_as_1_0_is_refused(numbers):
     """The check would look at the column of the one, and rows be drawn from that of the other."""
     _, protocol = numbers
     content = json.loads(to_text(protocol))
-    block, whole = content["steps"][0], 2**32
+    block, whole = content["chain"][0], 2**32
     block["columns"][0]["labels"] = [1, 1.0, 2.0]
     block |= {"values": [[0], [1], [2]], "channel": [[1, whole], [0, whole], [0, whole]], "labels": [0, 2]}
     with pytest.raises(InvalidProtocol):

@@ -40,14 +40,14 @@ def test_files_of_every_kind_are_valid_and_say_what_they_are(kind):
     content = json.loads(to_text(protocol))
     jsonschema.validate(content, json_schema())
     assert content["schema"] == "privacyfunnel/1"
-    assert [step["step"] for step in content["steps"]] == [kind.split(",")[0]] == [protocol.step.kind]
+    assert [step["step"] for step in content["chain"]] == [kind.split(",")[0]] == [protocol.step.kind]
     assert to_text(from_text(to_text(protocol))) == to_text(protocol)
 
 
 @pytest.mark.parametrize("kind", FILES)
 def test_what_stands_nowhere_in_the_schema_is_not_valid(kind):
     content = json.loads(to_text(FILES[kind]()))
-    for place in (content, content["steps"][0]):
+    for place in (content, content["chain"][0]):
         place["more"] = 1
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(content, json_schema())

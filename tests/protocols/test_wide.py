@@ -59,7 +59,7 @@ def test_a_file_holds_the_noisy_tables_as_they_were_drawn_and_what_follows_from_
     protocol, with_gaussian, kind
 ):
     written = protocol if kind == "laplace" else with_gaussian
-    content, read = json.loads(to_text(written))["steps"][0], from_text(to_text(written))
+    content, read = json.loads(to_text(written))["chain"][0], from_text(to_text(written))
     assert [tuple(table["columns"]) for table in content["tables"]] == list(written.by_model.tables.drawn)
     for own, table in written.by_model.tables.drawn.items():
         np.testing.assert_array_equal(read.by_model.tables.drawn[own], table)
@@ -88,7 +88,7 @@ def test_a_file_holds_the_noisy_tables_as_they_were_drawn_and_what_follows_from_
         {"noise__drawn": {"kind": "discrete Laplace", "choosing": 0.0}},
         {"noise": None},
         {"noise__epsilon": None},
-        {"noise": None, "steps__0__tables": []},
+        {"noise": None, "chain__0__tables": []},
     ],
     ids=str,
 )
@@ -133,9 +133,9 @@ MISSING = {
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_a_model_without_what_its_columns_need_is_refused_in_a_line(protocol, with_gaussian, kind, what):
     content = json.loads(to_text(protocol if kind == "laplace" else with_gaussian))
-    step = content["steps"][0]
+    step = content["chain"][0]
     with pytest.raises(InvalidProtocol) as refused:
-        from_text(sealed(content | {"steps": [step | MISSING[what](step)]}))
+        from_text(sealed(content | {"chain": [step | MISSING[what](step)]}))
     assert "\n" not in str(refused.value)
 
 
@@ -150,7 +150,7 @@ def test_another_rule_or_model_under_a_new_seal_has_other_groups_and_is_refused(
     other = list(protocol.by_model.rule.to_low)
     at = int(np.argmax(other))
     other[at] //= 2
-    for changes in ({"steps__0__rule__to_low": other}, {"steps__0__exponent": protocol.by_model.model.exponent + 1}):
+    for changes in ({"chain__0__rule__to_low": other}, {"chain__0__exponent": protocol.by_model.model.exponent + 1}):
         with pytest.raises(InvalidProtocol, match="not those that were proven"):
             from_text(resealed(text, **changes)).by_model.plan  # noqa: B018 - computing it is what fails
 
@@ -158,13 +158,13 @@ def test_another_rule_or_model_under_a_new_seal_has_other_groups_and_is_refused(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"steps__0__rule__to_low": [0]},
-        {"steps__0__rule__order": [0, 0, 1]},
-        {"steps__0__rule__low": 0.9},
-        {"steps__0__rule__cuts": [0.5, 0.4]},
-        {"steps__0__exponent": 5_000},
-        {"steps__0__factors__0": [0, 1, 2, 3, 4, 5]},
-        {"steps__0__tables__0__columns": [7]},
+        {"chain__0__rule__to_low": [0]},
+        {"chain__0__rule__order": [0, 0, 1]},
+        {"chain__0__rule__low": 0.9},
+        {"chain__0__rule__cuts": [0.5, 0.4]},
+        {"chain__0__exponent": 5_000},
+        {"chain__0__factors__0": [0, 1, 2, 3, 4, 5]},
+        {"chain__0__tables__0__columns": [7]},
         {"guarantee": "Nothing can happen to you."},
         {"secret": "wealth"},
         {"noise__epsilon": -1.0},
@@ -193,7 +193,7 @@ def test_a_file_about_three_secrets_comes_back_as_it_was(of_three):
 
 def test_another_rule_about_three_secrets_under_a_new_seal_is_refused(of_three):
     with pytest.raises(InvalidProtocol, match="not those that were proven"):
-        from_text(resealed(to_text(of_three), steps__0__rule__spare_bits=0)).by_model.plan  # noqa: B018 - computing it is what fails
+        from_text(resealed(to_text(of_three), chain__0__rule__spare_bits=0)).by_model.plan  # noqa: B018 - computing it is what fails
 
 
 @pytest.mark.parametrize("changes", [{"up": 1.5}, {"down": 0.5}, {"up": 1.25, "down": 0.8}, {"spare_bits": 0}], ids=str)
@@ -221,21 +221,21 @@ def test_mixtures_that_make_no_sense_are_refused_in_a_line(of_three, place, valu
     text = to_text(of_three)
     one = {"classes": [0, 1], "proportions": [1.0], "shares": [1, 1], place: value}
     with pytest.raises(InvalidProtocol) as refused:
-        from_text(resealed(text, steps__0__rule__stages=[[one]], steps__0__rule__reaches=[1]))
+        from_text(resealed(text, chain__0__rule__stages=[[one]], chain__0__rule__reaches=[1]))
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"steps__0__rule__prior": [0.5, 0.5, 0.0]},
-        {"steps__0__rule__prior": [0.5, 0.5]},
-        {"steps__0__rule__centres": [[1.0, 1.0]]},
-        {"steps__0__rule__to_rest": [0]},
-        {"steps__0__rule__spare_bits": 63},
-        {"steps__0__rule__up": -1.0},
-        {"steps__0__rule__up": None, "steps__0__rule__down": None, "steps__0__rule__apart": None},
-        {"steps__0__rule__order": [0, 0, 1]},
+        {"chain__0__rule__prior": [0.5, 0.5, 0.0]},
+        {"chain__0__rule__prior": [0.5, 0.5]},
+        {"chain__0__rule__centres": [[1.0, 1.0]]},
+        {"chain__0__rule__to_rest": [0]},
+        {"chain__0__rule__spare_bits": 63},
+        {"chain__0__rule__up": -1.0},
+        {"chain__0__rule__up": None, "chain__0__rule__down": None, "chain__0__rule__apart": None},
+        {"chain__0__rule__order": [0, 0, 1]},
     ],
     ids=str,
 )

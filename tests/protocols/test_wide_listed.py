@@ -36,7 +36,7 @@ def test_a_file_comes_back_as_it_was_and_says_what_redraws_its_rows(noise, secre
 
 def resealed(protocol, rule):
     """The file with another list, under a right digest."""
-    return with_entries(to_text(protocol), **{f"steps__0__rule__{name}": value for name, value in rule.items()})
+    return with_entries(to_text(protocol), **{f"chain__0__rule__{name}": value for name, value in rule.items()})
 
 
 def test_a_changed_digit_is_refused(protocol):

@@ -571,11 +571,3 @@ def test_names_with_signs_do_no_harm_in_markdown_or_json(published):
     assert '"town, or “village”": "string"' in text
     for name in ("datapackage.json", "croissant.json", "dcat.jsonld"):
         json.loads((published / name).read_text(encoding="utf-8"))
-
-
-def test_a_follow_up_is_refused_in_one_line(tmp_path):
-    joint = pf.Joint([[30, 10, 5], [10, 50, 20]])
-    second = pf.optimise(joint, pf.LIP(0.4), after=pf.optimise(joint, pf.LIP(0.2)))
-    with pytest.raises(InvalidProtocol, match="this protocol is a follow-up, and a folder describes a single release"):
-        publish(second, tmp_path / "open.csv", tmp_path / "folder", told())
-    assert not list(tmp_path.iterdir())

@@ -24,7 +24,7 @@ PARTS = {"fit": recipes.Fit, "sanitise": recipes.Sanitise, "audit": recipes.Audi
 PARTS |= {"report": recipes.Report, "publish": recipes.Publish}
 
 RUN_SAYS = {
-    "fit": frozenset({"table", "output", *READING, "improve", "model", "engine", "master", "force", "json"}),
+    "fit": frozenset({"table", "output", *READING, "improve", "engine", "master", "force", "json"}),
     "sanitise": frozenset({"table", "protocol", *READING, "engine", "master", "force", "json"}),
     "audit": frozenset({"protocol", "table", *READING, "json"}),
     "report": frozenset({"protocol", "output", "table", *READING, "force", "json"}),

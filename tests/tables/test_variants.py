@@ -137,9 +137,9 @@ def test_the_file_keeps_variants_and_precision(protocol, tmp_path):
 def test_forged_variants_are_refused(protocol, broken):
     content = json.loads(file.to_text(protocol))
     content.pop("digest")
-    variants = content["steps"][0]["variants"]
+    variants = content["chain"][0]["variants"]
     if broken == "same":
-        content["steps"][0]["variants"] = [0] * len(variants)
+        content["chain"][0]["variants"] = [0] * len(variants)
     elif broken == "short":
         variants.pop()
     elif broken == "negative":

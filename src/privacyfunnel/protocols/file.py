@@ -1,7 +1,8 @@
 """The protocol file: one JSON. It is data, checked strictly, and refused if anything changed.
 
-One envelope for every kind of protocol: promise, provenance and what is kept in its head, and what draws rows in its
-steps. A protocol that follows an earlier release holds that one's file, with its digest, which its own digest covers.
+One envelope for every kind of protocol: promise, provenance and what is kept in its head, and the steps that draw
+rows in its chain. A protocol that follows an earlier release holds that one's file, with its digest, which its own
+digest covers.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class LikenessInFile(BaseModel):
 
 
 class EnvelopeInFile(BaseModel):
-    """A protocol file of privacyfunnel: promise, provenance and what is kept, and in `steps` what draws rows."""
+    """A protocol file of privacyfunnel: promise, provenance and what is kept, and in `chain` what draws rows."""
 
     model_config = STRICT
 
@@ -96,7 +97,7 @@ class EnvelopeInFile(BaseModel):
     likeness: LikenessInFile | None
     precision: _Precision | None
     noise: NoiseInFile | None
-    steps: tuple[Annotated[ChannelInFile | HistoryInFile | ModelInFile, Field(discriminator="step")]]
+    chain: tuple[Annotated[ChannelInFile | HistoryInFile | ModelInFile, Field(discriminator="step")]]
     """How rows are drawn: from a listed channel, from one for every history, or by a model."""
     before: dict[str, Any] | None
     """The file of the release before, of a step by_history."""
@@ -134,7 +135,7 @@ def content_of(protocol: Protocol) -> dict[str, Any]:
         "likeness": asdict(told.likeness) if told.likeness else None,
         "precision": asdict(told.precision) if told.precision is not None else None,
         "noise": plain_noise(told.noise) if told.noise is not None else _noise_of_step(told.step),
-        "steps": [PLAIN[told.step.kind](told.step)],
+        "chain": [PLAIN[told.step.kind](told.step)],
         "before": content_of(told.before) if told.before is not None else None,
     }
     return {**content, "digest": digest_of_content(content)}
@@ -158,7 +159,7 @@ def from_text(text: str, name: str = "the protocol", most: int = MOST_RELEASES) 
 
 
 def _to_protocol(file: EnvelopeInFile, name: str, most: int) -> Protocol:
-    notion, (found,) = notion_from(file.promise), file.steps
+    notion, (found,) = notion_from(file.promise), file.chain
     names = [column.name for column in found.columns]
     _check_head(file, notion, names)
     before = None
@@ -220,14 +221,14 @@ def _precision(file: EnvelopeInFile, names: Sequence[str]) -> Precision | None:
     if found is None:
         return None
     asked = {name for table in found.tables for name in table}
-    if (file.objective, file.steps[0].step) != ("information", "channel") or asked - set(names):
+    if (file.objective, file.chain[0].step) != ("information", "channel") or asked - set(names):
         raise InvalidProtocol("what readers ask for does not fit the columns or the objective")
     return Precision(found.tables, found.give_up, found.variance, found.variance_bound)
 
 
 def _likeness(file: EnvelopeInFile, names: Sequence[str]) -> Likeness | None:
     """What a faithful release leaves as it was; the outputs of a listed channel must be the values themselves."""
-    found, (step,) = file.likeness, file.steps
+    found, (step,) = file.likeness, file.chain
     if (found is None) != (file.objective == "information"):
         raise InvalidProtocol("the objective and what is said of it do not fit together")
     if found is None:

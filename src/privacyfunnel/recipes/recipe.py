@@ -116,6 +116,7 @@ class Fit(BaseModel):
     cover: float | None = None
     private: float | None = None
     exact_fit: bool | None = None
+    model: bool | None = None
     delta: float | None = None
     at_least: int | None = None
     insist: bool | None = None

@@ -76,7 +76,8 @@ def sanitise(
     the key. `was` is for one on what people were and are: the table of then, or a list of them, the first one first.
     """
     check_unseen(protocol, unseen)
-    asked = _asked(protocol, released, remember, person, changed)
+    beside = remember is None and internal is not None and protocol.before is None  # who rows are about is kept, only
+    asked = _asked(protocol, released, remember, None if beside else person, changed)
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
     digest = digest_of(protocol) if output is not None or internal is not None else None

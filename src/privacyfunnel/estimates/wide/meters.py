@@ -76,7 +76,7 @@ class WideMeters:
         check_rows(rows)
         if rows == "other":
             raise InvalidTable(f"these are said to be other rows than the protocol was fitted on: {NOT_TOLD}")
-        if self.rows != self.step.people:
+        if self.rows != self.protocol.people:
             raise InvalidTable(
                 f"the protocol was fitted on {self.step.people:,} rows, and these are {self.rows:,}: {NOT_TOLD}"
             )
