@@ -244,7 +244,7 @@ def forged(rng, text):
     content, ways = json.loads(text), forgeries(rng)
     name = list(ways)[rng.integers(len(ways))] if rng.random() < 0.8 else "nothing"
     try:
-        ways[name](content, content["steps"][0])
+        ways[name](content, content["chain"][0])
     except (TypeError, LookupError):  # there is nothing to change
         return text
     with suppress(PrivacyFunnelError, TypeError, ValueError):
@@ -340,5 +340,5 @@ def next_release(rng, before, columns, joint, noise, at_least, past, given):
     step = {"step": "by_history", "columns": [one.model_dump() for one in columns], "values": joint.codes.tolist()}
     step |= {"nearest": True, "histories": [list(h) for h in past], "inputs": inputs}
     step |= {"channel": channel, "marginal": marginal}
-    changed = {"people": noise.people, "at_least": at_least, "noise": plain_noise(noise), "steps": [step]}
+    changed = {"people": noise.people, "at_least": at_least, "noise": plain_noise(noise), "chain": [step]}
     return json.loads(sealed({**before, **changed, "before": before}))

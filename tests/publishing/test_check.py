@@ -253,7 +253,7 @@ def test_a_published_folder_proves_itself_without_any_package(published):
 
 def test_a_forged_file_in_a_published_folder_is_found_out(published, tmp_path):
     content = json.loads((published / "protocol.json").read_text(encoding="utf-8"))
-    step = content["steps"][0]
+    step = content["chain"][0]
     n = len(step["values"])
     step.update(channel=[[x, 2**32] for x in range(n)], draw=None)
     (tmp_path / "protocol.json").write_text(files.sealed(content), encoding="utf-8")
@@ -289,8 +289,8 @@ def test_what_is_left_to_the_package_is_said_and_is_no_proof(judged, name):
 def test_a_robust_promise_that_breaks_on_the_very_counts_is_broken(judged):
     text = to_text(undecided()["a confidence"]())
     content = json.loads(text)
-    n = len(content["steps"][0]["values"])
-    content["steps"][0].update(outputs=n, labels=list(range(n)), channel=[[x, 2**32] for x in range(n)], draw=None)
-    content["steps"][0]["marginal"] = [2**32 - n + 1, *[1] * (n - 1)]
+    n = len(content["chain"][0]["values"])
+    content["chain"][0].update(outputs=n, labels=list(range(n)), channel=[[x, 2**32] for x in range(n)], draw=None)
+    content["chain"][0]["marginal"] = [2**32 - n + 1, *[1] * (n - 1)]
     assert not files.audited(files.sealed(content))
     assert judged(files.sealed(content))[1].out.startswith("BROKEN: a row tells more than is promised.")

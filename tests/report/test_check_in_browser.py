@@ -40,9 +40,9 @@ def folder(tmp_path_factory):
     (made / "report.html").write_text(report_page(account(protocol)), encoding="utf-8")
     (made / "protocol.json").write_text(to_text(protocol), encoding="utf-8")
     content = json.loads(to_text(protocol))
-    n = len(content["steps"][0]["values"])
-    content["steps"][0].update(outputs=n, labels=list(range(n)), channel=[[x, 2**32] for x in range(n)], draw=None)
-    content["steps"][0]["marginal"] = [2**32 - n + 1, *[1] * (n - 1)]
+    n = len(content["chain"][0]["values"])
+    content["chain"][0].update(outputs=n, labels=list(range(n)), channel=[[x, 2**32] for x in range(n)], draw=None)
+    content["chain"][0]["marginal"] = [2**32 - n + 1, *[1] * (n - 1)]
     (made / "forged").mkdir()
     (made / "forged" / "report.html").write_text(report_page(account(protocol)), encoding="utf-8")
     (made / "forged" / "protocol.json").write_text(files.sealed(content), encoding="utf-8")

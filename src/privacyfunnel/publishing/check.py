@@ -45,7 +45,7 @@ BOTH, RISE, APART = ("rise", "fall"), ("rise",), ("apart",)
 KINDS = {"lip": BOTH, "srlip": BOTH, "perfect": BOTH, "alip": BOTH, "pml": RISE, "ldp": APART, "srldp": APART}
 FILE = (
     "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats upper_bound_nats"
-    " entropy_nats likeness precision noise steps before digest"
+    " entropy_nats likeness precision noise chain before digest"
 )
 STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
@@ -217,7 +217,7 @@ def counted(noise: dict[str, Any], cells: int) -> tuple[list[list[int]], int]:
 
 def people_of(file: dict[str, Any]) -> People:
     """The people whom the promise is about. The protocol must have just the values that enough of them have."""
-    noise, step = file["noise"], file["steps"][0]
+    noise, step = file["noise"], file["chain"][0]
     counts, listed, people = noise["counts"], noise["combinations"], noise["people"]
     sizes = [len(column["labels"]) for column in step["columns"]]
     names = [column["name"] for column in step["columns"]]
@@ -344,9 +344,9 @@ def drawn(files: list[dict[str, Any]], people: People) -> Drawn:
     """Everything that is released of people together: each release is drawn given what was released before."""
     past: Drawn = {(): dict.fromkeys(range(len(people)), 1)}
     before: list[int] = []
-    last = files[-1]["steps"][0]["columns"]
+    last = files[-1]["chain"][0]["columns"]
     for file in files:
-        step = file["steps"][0]
+        step = file["chain"][0]
         outputs, draws = draws_of(step, before)
         values, columns, exact = [tuple(x) for x in step["values"]], step["columns"], step.get("exact", [])
         if not all(column in last for column in columns):
@@ -445,7 +445,7 @@ def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
     """The files of all releases, the first one first, each under its digest."""
     own = written({key: value for key, value in file.items() if key != "digest"}).encode("utf-8", "surrogatepass")
     need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}", "the file was changed: its digest does not fit")
-    before, (step,) = file["before"], file["steps"]
+    before, (step,) = file["before"], file["chain"]
     need({*file} == {*FILE.split()} and {*step} == {*STEPS[step["step"]].split()}, "entries that no protocol has")
     need((before is None) == (step["step"] != "by_history"), "the steps do not fit together")
     if before is None:
@@ -456,7 +456,7 @@ def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
 
 def check(file: dict[str, Any], lines: list[str]) -> None:
     """Stop unless the promise is kept; lines tell what was checked, and how near it is."""
-    files, noise, step, promise = releases(file), file["noise"], file["steps"][0], file["promise"]
+    files, noise, step, promise = releases(file), file["noise"], file["chain"][0], file["promise"]
     lines += [f"file      {file['digest']}", f"promise   {json.dumps(promise, ensure_ascii=False)}"]
     if noise is None:
         raise Stop(LEFT, "everything: the file carries no counts, so the original table is needed (--table)")

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from privacyfunnel.publishing.described import (
-    MEDIA,
-    PARQUET,
-    PROTOCOL,
-    TABLE,
-    WHAT,
-    Described,
-    Field,
-    File,
-    without_nothing,
-)
+from privacyfunnel.publishing.described import MEDIA, PARQUET, TABLE, WHAT, Described, Field, File, without_nothing
 from privacyfunnel.tables.published_folder import OURS
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
-FORMATS = {TABLE: "csv", PARQUET: "apache-parquet", PROTOCOL: "privacyfunnel"}
-"""Parquet and the protocol have names here by which frictionless checks their digests as it does those of any file: to
-read rows of Parquet takes a further package, which the CSV does not, and JSON with "steps" is taken for a pipeline."""
+FORMATS = {TABLE: "csv", PARQUET: "apache-parquet"}
+"""Parquet has a name here by which frictionless checks its digest as it does that of any file: to read the rows in it
+takes a further package, which the CSV does not."""
 CATEGORICAL = ("string", "integer")
 """Types of columns that may have categories."""
 

@@ -11,7 +11,7 @@
   const KINDS = {lip: BOTH, srlip: BOTH, perfect: BOTH, alip: BOTH, pml: ["rise"], ldp: ["apart"], srldp: ["apart"]};
 
   const FILE = "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats "
-    + "upper_bound_nats entropy_nats likeness precision noise steps before digest";
+    + "upper_bound_nats entropy_nats likeness precision noise chain before digest";
   const STEPS = {
     channel: "step columns values outputs channel labels marginal draw nearest variants exact",
     by_history: "step columns values nearest histories inputs channel marginal",
@@ -120,10 +120,10 @@
 
   function releases(file) {  // all releases, the first one first, each under its digest
     need(file.digest === digestOf(file), "the file was changed: its digest does not fit");
-    need(file.steps.length === 1, "the steps do not fit together");
+    need(file.chain.length === 1, "the steps do not fit together");
     const keys = (some, all) => String(Object.keys(some).sort()) === String(all.split(" ").sort());
-    need(keys(file, FILE) && keys(file.steps[0], STEPS[file.steps[0].step]), "entries that no protocol has");
-    need((file.before === null) === (file.steps[0].step !== "by_history"), "the steps do not fit together");
+    need(keys(file, FILE) && keys(file.chain[0], STEPS[file.chain[0].step]), "entries that no protocol has");
+    need((file.before === null) === (file.chain[0].step !== "by_history"), "the steps do not fit together");
     if (file.before === null) return [file];
     const texts = (one) => one.secret_readings.map((reading) => JSON.stringify(slices.get(reading)));
     need(texts(file.before).every((one) => texts(file).includes(one)), "releases about other secrets");
@@ -284,7 +284,7 @@
   }
 
   function peopleOf(file) {
-    const {noise, steps: [step], people} = file, {counts, combinations: listed} = noise;
+    const {noise, chain: [step], people} = file, {counts, combinations: listed} = noise;
     const sizes = step.columns.map((column) => column.labels.length), names = step.columns.map((column) => column.name);
     const cells = listed === null ? sizes.reduce((a, b) => a * b, 1) : listed.length;
     const least = listed === null ? -(10n ** 9n) : 0n;
@@ -401,9 +401,9 @@
 
   function drawn(files, people) {  // for all that is released of somebody: q[y,x] by the place of x among the people
     let past = new Map([["", {y: [], q: new Map(people.map((_, r) => [r, 1n]))}]]), before = [];
-    const last = files.at(-1).steps[0].columns, text = (column) => JSON.stringify(slices.get(column));
+    const last = files.at(-1).chain[0].columns, text = (column) => JSON.stringify(slices.get(column));
     for (const file of files) {
-      const [step] = file.steps, {columns} = step, {values, outputs, draws} = drawsOf(step, before), found = new Map();
+      const [step] = file.chain, {columns} = step, {values, outputs, draws} = drawsOf(step, before), found = new Map();
       const own = columns.map((column) => last.findIndex((one) => text(one) === text(column)));
       if (own.includes(-1)) throw new Stop(LEFT, "what an earlier release drew for whom: it cut a column otherwise");
       const codes = people.map(({x}) => own.map((j) => x[j])), exact = step.exact ?? [];
@@ -477,7 +477,7 @@
   }
 
   function checked(file) {
-    const files = releases(file), {noise, steps: [step], promise} = file;
+    const files = releases(file), {noise, chain: [step], promise} = file;
     if (noise === null) throw new Stop(LEFT, "everything: the file carries no counts, so the original table is needed");
     if (step.step === "by_model") throw new Stop(LEFT, "whether the model follows from its noisy tables, and every group made of it keeps the promise");
     const people = peopleOf(file), secrets = range(people[0].N.length), names = step.columns.map((column) => column.name);
