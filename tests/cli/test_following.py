@@ -183,7 +183,7 @@ def test_fit_refuses_the_past_without_a_protocol(folder, capsys):
 
 def test_other_commands_refuse_a_follow_up_in_a_line(folder, capsys):
     said = refusal(capsys, "report", folder / "second.json", "--table", folder / "people.csv", "-o", folder / "r.html")
-    assert "follows an earlier release" in said
+    assert "this protocol follows another" in said
 
 
 def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_the_ledger(folder, tmp_path, capsys):

@@ -287,7 +287,7 @@ def test_what_does_not_take_models_says_so_in_a_line_and_what_to_do(folder, tmp_
     assert not (tmp_path / "out").exists()
 
 
-def test_a_recipe_with_a_model_is_refused_by_the_name_of_the_key(folder, tmp_path, capsys):
+def test_a_recipe_with_a_model_goes_from_the_table_to_a_published_folder(folder, tmp_path, capsys):
     recipe = tmp_path / "recipe.toml"
     lines = [
         "recipe = 1",
@@ -295,13 +295,24 @@ def test_a_recipe_with_a_model_is_refused_by_the_name_of_the_key(folder, tmp_pat
         'output = "out"',
         "[fit]",
         'secret = "ill"',
+        'attributes = ["a", "b", "c", "d"]',
+        "epsilon = 0.4",
         "model = true",
+        "private = 1.0",
+        "time-limit = 0.0",
+        "[report]",
+        "public = true",
+        "[publish]",
+        'title = "People"',
+        'licence = "CC-BY-4.0"',
+        'publisher = "Office"',
+        'contact = "data@example.org"',
     ]
     recipe.write_text("\n".join(lines), encoding="utf-8")
-    assert run(["run", str(recipe)]) == 2
-    error = capsys.readouterr().err
-    assert "model" in error
-    assert len(error.strip().splitlines()) == 1
+    assert run(["run", str(recipe)]) == 0, capsys.readouterr().err
+    published = tmp_path / "out" / "published"
+    assert json.loads((published / "protocol.json").read_text())["chain"][0]["step"] == "by_model"
+    assert run(["audit", str(published / "protocol.json")]) == 0
 
 
 def test_rows_with_values_that_the_protocol_does_not_know_are_refused(folder, tmp_path, capsys):

@@ -48,6 +48,8 @@ def report(
         raise InvalidInput("a report needs --table; a page without it is made with --public")
     check_output(output, force, (protocol, table))
     loaded, joint = load_protocol(protocol), None
+    if table is not None and loaded.step.not_measured:
+        raise InvalidInput(loaded.step.not_measured)
 
     def page_of(joint: Joint | None) -> tuple[Account, str, dict[str, Any]]:
         with show.working("checking the promise in exact arithmetic"):

@@ -240,11 +240,7 @@ def _of_channel(protocol: Protocol, joint: Joint | None, certificate: Certificat
 def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
     """Of a follow-up or a model: what the file says, and whether the promise holds on the counts that it carries."""
     if joint is not None:
-        raise InvalidInput(
-            "a page with figures of your own table is about a single release by a listed channel, for which what a row "
-            "tells on exact counts is computed; of this protocol, funnel audit --table tells what there is, and the "
-            "page is made with --public"
-        )
+        raise InvalidInput(protocol.step.not_measured)
     proven = certify(protocol) if protocol.carries_counts else None
     protocol = published(protocol)
     unchanged = protocol.step.unchanged()
