@@ -53,7 +53,7 @@ classes that are only for types."""
 
 MOST_LINES = 350
 """Of a module: longer ones hold a second topic."""
-ONE_FILE = {"publishing.check": 510}
+ONE_FILE = {"publishing.check": 520}
 """Read from top to bottom by somebody who has nothing else of ours, so that no part of it may be elsewhere."""
 
 
