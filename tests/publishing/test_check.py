@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import checked_files as files
 import privacyfunnel as pf
 from privacyfunnel.distribution.nearest import read_as
+from privacyfunnel.promises.notions import notion_from
+from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.file import to_text
@@ -74,7 +76,7 @@ def in_parts(first, last, size):
     return [range(first), *(pytest.param(seeds, id=str(seeds.start), marks=pytest.mark.long) for seeds in more)]
 
 
-@pytest.mark.parametrize("seeds", in_parts(FEW, FEW + MANY, 1_000))
+@pytest.mark.parametrize("seeds", in_parts(FEW, FEW + MANY, 500))
 def test_random_broken_and_forged_files_get_the_verdict_of_the_package(judged, seeds):
     wrong, kept, refused = differing(judged, seeds, single)
     assert wrong == []
@@ -294,3 +296,44 @@ def test_a_robust_promise_that_breaks_on_the_very_counts_is_broken(judged):
     content["chain"][0]["marginal"] = [2**32 - n + 1, *[1] * (n - 1)]
     assert not files.audited(files.sealed(content))
     assert judged(files.sealed(content))[1].out.startswith("BROKEN: a row tells more than is promised.")
+
+
+def of_two_secrets():
+    """The content of a file about two secrets of two values each, in this order, read from a table."""
+    counts = np.array([[400, 300, 90], [200, 100, 250], [100, 60, 30], [30, 150, 200]])
+    joint = files.noise_joint(counts, ["town"])
+    content = json.loads(to_text(pf.optimise(joint, pf.LIP(0.2))))
+    both = Promises.of((("ill", pf.LIP(0.2)), ("poor", pf.LIP(0.5))), (2, 2))
+    readings = [{"name": name, "kind": "boolean", "edges": [], "missing": []} for name in ("ill", "poor")]
+    content["chain"][0]["draw"] = None
+    return (
+        content
+        | {"promise": both.as_dict(), "guarantee": both.words(), "secret": "ill and poor"}
+        | {"secret_readings": readings}
+    )
+
+
+def test_promises_about_several_secrets_are_taken_in_the_order_in_which_these_were_read(judged):
+    content = of_two_secrets()
+    assert files.audited(files.sealed(content))
+    assert judged(files.sealed(content))[0] == 0
+    content["promise"]["each"].reverse()
+    content["guarantee"] = notion_from(content["promise"]).words()
+    assert not files.audited(files.sealed(content))
+    assert "in their order" in judged(files.sealed(content))[1].out
+
+
+NESTED = {
+    "promises": lambda own: {"notion": "promises", "each": [["ill", own]], "sizes": [4]},
+    "robust": lambda own: {"notion": "robust", "confidence": 0.95, "within": "nested", "promise": own},
+}
+
+
+@pytest.mark.parametrize("inner", NESTED)
+@pytest.mark.parametrize("outer", ["promises", "ordered"])
+def test_promises_within_others_are_not_proven(judged, inner, outer):
+    content, own = of_two_secrets(), NESTED[inner]({"notion": "lip", "epsilon": 0.2})
+    wrapped = {"notion": "promises", "each": [["S", own]], "sizes": [4]}
+    content["promise"] = wrapped if outer == "promises" else {"notion": "ordered", "promise": own}
+    content |= {"secret_readings": [], "secret": "S"}
+    assert judged(files.sealed(content))[0] == 1

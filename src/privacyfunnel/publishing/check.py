@@ -135,15 +135,15 @@ def clauses(said: dict[str, Any], of: list[int], columns: list[str], about: str)
     """What is promised of a secret; of[s] is its value where all secrets together have the value number s."""
     kind, values = said["notion"], max(of) + 1
     each_value = [([int(own != value) for own in of], [0]) for value in range(values)]  # it, or all others
-    if kind == "robust":
-        return clauses(said["promise"], of, columns, about)
     if kind == "promises":
         sizes = whole(said["sizes"], 1, values, "sizes")
         need(math.prod(sizes) == values and len(sizes) == len(said["each"]), "the secrets do not fit their counts")
+        need(all(own["notion"] != "promises" for _, own in said["each"]), "promises within promises")
         codes = list(product(*map(range, sizes)))
         parts = [(own, [codes[s][k] for s in of], name) for k, (name, own) in enumerate(said["each"])]
         return [clause for own, values_of, name in parts for clause in clauses(own, values_of, columns, name)]
     if kind == "ordered":
+        need(all(map(simple, [said["promise"], said.get("per_value", said["promise"])])), "borders need one level each")
         order = [value for value in range(values) if value not in said.get("unordered", [])]
         need(len(order) > 0, "no value of the secret has a place in the order")
         found = []
@@ -169,6 +169,11 @@ def clauses(said: dict[str, Any], of: list[int], columns: list[str], about: str)
     if kind == "alip":
         limits_of = {"rise": number(said["upper"]), "fall": number(said["lower"])}
     return [Clause(about, of, list(range(values)), limits_of, known)]
+
+
+def simple(said: dict[str, Any]) -> bool:
+    """Whether a promise has one level, or one for each direction, about all values of the secret as they are."""
+    return said["notion"] in KINDS and not isinstance(said.get("epsilon"), list)
 
 
 def known_by(known: Any, columns: list[str]) -> set[Numbers]:
@@ -466,10 +471,11 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
         )
     people = people_of(file)
     secrets, names = list(range(len(people[0][1]))), [column["name"] for column in step["columns"]]
-    found, draw = clauses(promise, secrets, names, file["secret"]), step.get("draw")
-    plain = promise["promise"] if promise["notion"] == "robust" else promise
-    simple = plain["notion"] in KINDS and not isinstance(plain.get("epsilon"), list)
-    need(draw is None or simple, "draws for values never seen are proven for promises of one part only")
+    plain, read = promise["promise"] if promise["notion"] == "robust" else promise, file["secret_readings"]
+    in_order = [name for name, _ in plain.get("each", [])] in ([], [reading["name"] for reading in read])
+    need(in_order or not read, "the promises are not about the secrets that were read, in their order")
+    found, draw = clauses(plain, secrets, names, file["secret"]), step.get("draw")
+    need(draw is None or simple(plain), "draws for values never seen are proven for promises of one part only")
     outcomes = drawn(files, people)
     unmet = sum(r for y, r in enumerate(draw or []) if (y,) not in outcomes)
     need(unmet == 0, "a draw for values never seen that nobody else can get")

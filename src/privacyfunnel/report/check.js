@@ -183,14 +183,15 @@
   function clauses(said, of, columns, about) {  // of[s]: the value of this secret where all together have the value s
     const kind = said.notion, values = Math.max(...of) + 1;
     const isValue = (value) => of.map((own) => Number(own !== value));
-    if (kind === "robust") return clauses(said.promise, of, columns, about);
     if (kind === "promises") {
       const sizes = places(said.sizes, values, "sizes");
       need(sizes.reduce((a, b) => a * b, 1) === values && sizes.length === said.each.length, "the secrets do not fit their counts");
+      need(said.each.every(([, own]) => own.notion !== "promises"), "promises within promises");
       const codes = product(sizes);
       return said.each.flatMap(([name, own], k) => clauses(own, of.map((s) => codes[s][k]), columns, name));
     }
     if (kind === "ordered") {
+      need([said.promise, said.per_value ?? said.promise].every(simple), "borders need one level each");
       const aside = (said.unordered ?? []).map(Number), order = range(values).filter((value) => !aside.includes(value));
       need(order.length > 0, "no value of the secret has a place in the order");
       const borders = range(Math.max(2, order.length) - 1).flatMap((border) => {
@@ -219,6 +220,8 @@
     const limits = kind === "alip" ? {rise: number(said.upper), fall: number(said.lower)} : all(kind === "perfect" ? 0n : said.epsilon);
     return [{about, event: of, only: range(values), limits, known, sets}];
   }
+
+  const simple = (said) => said.notion in KINDS && !Array.isArray(said.epsilon);
 
   function knownBy(known, columns) {  // who knows all columns learns nothing more
     let most = columns.length - 1, found = [[]];
@@ -290,7 +293,7 @@
     const least = listed === null ? -(10n ** 9n) : 0n;
     need(counts.every((row) => whole(row, least, 10n ** 9n, "noisy counts").length === cells), "counts do not fit");
     const codes = listed === null ? product(sizes) : listed.map((x) => placesIn(x, sizes, "combinations"));
-    need(String(noise.attributes) === String(names) && noise.people === people, "noisy counts of other columns or people");
+    need(JSON.stringify(noise.attributes) === JSON.stringify(names) && noise.people === people, "noisy counts of other columns or people");
     need(different(codes) && cells > 0, "combinations that are none");
     need((number(noise.delta, 1e-3) === 0) === (listed === null), "some combinations are told with a δ, all without");
     need(number(noise.epsilon, 50) >= 1e-3 && file.fitted === "private counts", "there is no such noise");
@@ -481,9 +484,11 @@
     if (noise === null) throw new Stop(LEFT, "everything: the file carries no counts, so the original table is needed");
     if (step.step === "by_model") throw new Stop(LEFT, "whether the model follows from its noisy tables, and every group made of it keeps the promise");
     const people = peopleOf(file), secrets = range(people[0].N.length), names = step.columns.map((column) => column.name);
-    const found = clauses(promise, secrets, names, file.secret), draw = step.draw ?? null;
     const plain = promise.notion === "robust" ? promise.promise : promise;
-    need(draw === null || (plain.notion in KINDS && !Array.isArray(plain.epsilon)), "draws for values never seen are proven for promises of one part only");
+    const told = JSON.stringify((plain.each ?? []).map(([name]) => name)), read = JSON.stringify(file.secret_readings.map((one) => one.name));
+    need(told === "[]" || read === "[]" || told === read, "the promises are not about the secrets that were read, in their order");
+    const found = clauses(plain, secrets, names, file.secret), draw = step.draw ?? null;
+    need(draw === null || simple(plain), "draws for values never seen are proven for promises of one part only");
     const outcomes = drawn(files, people);
     need(draw === null || draw.every((r, y) => r === 0n || outcomes.has(String(y))), "a draw for values never seen that nobody else can get");
     const {limits, count} = proven(found, people, outcomes, draw);
