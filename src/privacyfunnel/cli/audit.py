@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.console import Console
 
-from privacyfunnel.cli import following, options, show
+from privacyfunnel.cli import following, next_command, options, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
 from privacyfunnel.cli.audited import Audited, audited_alone, audited_on
 from privacyfunnel.cli.steward import marked, marked_table
@@ -34,6 +34,7 @@ PROVEN_OF_MODEL = (
 
 
 def audit(
+    context: typer.Context,
     protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
     table: Annotated[
         Path | None,
@@ -80,10 +81,13 @@ def audit(
         attacked = attack_report(loaded, on_table) if attack and on_table is not None else None
         tried_on = _tried(loaded, on_table) if on_table is not None and exact is None else None
     promised = cast(Audited, alone or exact)
+    reading = next_command.typed(context, next_command.READING)
+    then = next_command.publish(protocol, loaded, table, reading) if promised.certificate else None
     if json:
-        show.as_json(_json(loaded, promised, exact, attacked, tried_on))
+        show.as_json(_json(loaded, promised, exact, attacked, tried_on) | next_command.data(then))
     else:
         _show(loaded, alone, exact, attacked, tried_on)
+        next_command.say(then)
     if not promised.certificate:
         raise typer.Exit(BROKEN)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privacyfunnel.cli import following, options, remembering, show
+from privacyfunnel.cli import following, next_command, options, remembering, show
 from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.steward import marked
 from privacyfunnel.errors import InvalidInput
@@ -24,6 +24,7 @@ from privacyfunnel.tables.writing import check_output
 
 
 def sanitise(
+    context: typer.Context,
     table: options.Table,
     protocol: Annotated[Path, typer.Option(help="The protocol, as written by funnel fit.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")],
@@ -86,10 +87,10 @@ def sanitise(
     else:
         loaded = load_protocol(protocol)
         release = on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing | known_again)
-    empty = _emptied(loaded)
+    empty, then = _emptied(loaded), _next(context, table, protocol, loaded, output)
     if json:
         told = {"internal": str(internal) if internal is not None else None, "emptied": list(empty.columns)}
-        show.as_json({"output": str(output), **release.as_dict(), **told})
+        show.as_json({"output": str(output), **release.as_dict(), **told, **next_command.data(then)})
         return
     screen = show.console()
     screen.print(release.own_words, markup=False)
@@ -112,6 +113,7 @@ def sanitise(
         screen.print(empty.words(), markup=False)
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
+        next_command.say(then)
         return
     if release.remembered is not None:
         for line in remembering.words(release.remembered):
@@ -119,6 +121,7 @@ def sanitise(
     screen.print(_counting(loaded, release), markup=False)
     once = "" if release.remembered is not None else "Publish it once. "
     screen.print(f"{once}{NEEDED[loaded.step.kind](loaded, protocol)}", markup=False)
+    next_command.say(then)
 
 
 def _for_readers(loaded: Protocol, path: Path) -> str:
@@ -138,6 +141,13 @@ NEEDED: dict[Kind, Callable[[Protocol, Path], str]] = {
     "by_model": _of_model,
 }
 """What readers of the released table need."""
+
+
+def _next(context: typer.Context, table: Path, path: Path, protocol: Protocol, output: Path) -> next_command.Words:
+    """The proof of the promise; after a drawing for tests, one for people."""
+    if context.params["seed"] is not None:
+        return next_command.drawn_with_a_seed(context, table, output)
+    return next_command.audit(path, protocol, table, next_command.typed(context, next_command.CHECKING))
 
 
 def _kept_inside(internal: Path | None, person: str | None, force: bool, others: tuple[Path, ...]) -> Internal | None:

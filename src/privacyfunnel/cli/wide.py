@@ -1,66 +1,40 @@
-"""fit --model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
+"""fit with model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import typer
-
-from privacyfunnel.cli import show
-from privacyfunnel.cli.sought import CountsAsked
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
 from privacyfunnel.cli.wide_redrawn import how_redrawn
-from privacyfunnel.errors import ExactFit, InvalidInput
+from privacyfunnel.errors import ExactFit
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.counting import noise_of
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.for_steward import NOT_MEASURED, ForSteward
 from privacyfunnel.tables.wide.choosing import FOR_CHOOSING, chosen_columns
 from privacyfunnel.tables.wide.fit import check_wide, fit_wide
 
-BESIDE_MODEL = {
-    "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "delta",
-    "exact_fit", "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force",
-    "json", "time_limit",
-}  # fmt: skip
-"""What may be said beside --model."""
 
-
-def check_options(context: typer.Context) -> None:
-    """Refuse options that mean nothing to a model."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in BESIDE_MODEL and source is not None and source.name == "COMMANDLINE":
-            raise InvalidInput(
-                f"--model finds its own protocol for wide tables, so it goes without {parameter.opts[0]}"
-            )
-
-
-def fit_model(
-    counted: Counted,
-    promise: Notion,
-    noise: CountsAsked,
-    auto: bool,
-    seconds: float | None,
-    output: Path,
-    force: bool,
-    json: bool,
-) -> None:
-    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has so many seconds."""
+def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: bool, then: next_command.Words) -> None:
+    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has the time limit."""
     begun = time.monotonic()
-    joint, chosen, private = counted.joint, None, noise.private
-    if auto:
+    joint, chosen, private = counted.joint, None, noise_of(spec)
+    if spec.columns == "auto":
         with show.working("choosing columns"):
             check_wide(joint)
             chosen = chosen_columns(joint, private)
             joint = joint.over(chosen.names)
     with show.working("fitting a model, and how rows are redrawn by it"):
-        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0, noise.delta, seconds)
+        spent = chosen.spent if chosen else 0.0
+        protocol = fit_wide(joint, cast(Notion, spec.promise()), private, spent, spec.delta, spec.seconds)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         protocol.save(output, force=force)
@@ -69,7 +43,7 @@ def fit_model(
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
-        show.as_json({**told, "left_out": left_out, "steward_only": own.data})
+        show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()
     if left_out:
@@ -77,8 +51,8 @@ def fit_model(
     own.say()
     for line in _lines(protocol):
         screen.print(line, markup=False)
-    screen.print(f"Written: {output}. Next:", markup=False)
-    screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then)
 
 
 def _left_out(names: list[str], private: float | None) -> str:
