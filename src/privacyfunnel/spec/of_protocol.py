@@ -91,7 +91,8 @@ def counts_of(protocol: Protocol) -> dict[str, Any]:
     """What it was computed from."""
     noise, least, spent = protocol.noise, protocol.at_least, protocol.step.spent
     if protocol.step.kind == "by_model":
-        return {"model": True, "exact_fit": True} if spent is None else {"model": True, "private": spent.epsilon}
+        private = {"exact_fit": True} if spent is None else {"private": spent.epsilon, "delta": spent.delta}
+        return {"model": True, **private}
     if noise is None:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
     usual = usual_threshold(type(protocol.notion), protocol.notion.confidence)
