@@ -229,7 +229,8 @@ def people_of(file: dict[str, Any]) -> People:
     cells, least = (math.prod(sizes), -(10**9)) if listed is None else (len(listed), 0)
     need(all(len(whole(row, least, 10**9, "noisy counts")) == cells for row in counts), "counts do not fit")
     codes = list(product(*map(range, sizes))) if listed is None else [tuple(row) for row in listed]
-    need(noise["attributes"] == names and people == file["people"], "noisy counts of other columns or people")
+    told = noise["of"] == "cells" and noise["attributes"] == names and people == file["people"]
+    need(told, "noisy counts of other columns or people")
     need(all(all_in(x, sizes) for x in codes) and len({*codes}) == len(codes) > 0, "combinations that are none")
     need(
         (number(noise["delta"], THOUSANDTH) == 0) == (listed is None),

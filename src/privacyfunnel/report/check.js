@@ -293,7 +293,7 @@
     const least = listed === null ? -(10n ** 9n) : 0n;
     need(counts.every((row) => whole(row, least, 10n ** 9n, "noisy counts").length === cells), "counts do not fit");
     const codes = listed === null ? product(sizes) : listed.map((x) => placesIn(x, sizes, "combinations"));
-    need(JSON.stringify(noise.attributes) === JSON.stringify(names) && noise.people === people, "noisy counts of other columns or people");
+    need(noise.of === "cells" && JSON.stringify(noise.attributes) === JSON.stringify(names) && noise.people === people, "noisy counts of other columns or people");
     need(different(codes) && cells > 0, "combinations that are none");
     need((number(noise.delta, 1e-3) === 0) === (listed === null), "some combinations are told with a δ, all without");
     need(number(noise.epsilon, 50) >= 1e-3 && file.fitted === "private counts", "there is no such noise");
