@@ -361,8 +361,8 @@ MUTATIONS = {
     ),
     "models that forget how rows were drawn": Mutation(
         "_Counted.covariance",
-        "/ min(meter.rows, meter.people) + _drawing(meter, h)",
-        "/ min(meter.rows, meter.people)",
+        "/ self.rows + _drawing(meter, h)",
+        "/ self.rows",
         ("estimates/models/test_regress.py::test_errors_that_forget_the_drawing_are_too_small",),
     ),
     "rare outputs count as often as they were seen": Mutation(
