@@ -152,8 +152,12 @@ def publish_with(
     return ["funnel", "publish", table, "--protocol", by, *options, "--details", str(details), "-o", folder]
 
 
-def estimate(folder: Path) -> Words:
-    """Estimate, as readers of a published folder do."""
+def estimate(folder: Path) -> Words | None:
+    """Estimate, as readers of a published folder do; of a follow-up they need the earlier tables, too."""
+    from privacyfunnel.protocols.file import load
+
+    if load(folder / PROTOCOL).before is not None:
+        return None
     return estimate_from(folder / PUBLISHED_TABLE, folder / PROTOCOL)
 
 
