@@ -22,6 +22,7 @@ FALSE = [
     ("budget", "(earlier J y j)) (alone attr Q j)", "(fun=> 1)) (alone attr Q j)"),
     ("everything_published", "alike_given_x h f -> moves_within h^-1 h p f", "moves_within h^-1 h p f"),
     ("everything_published", "moves_within (g * h)^-1 (g * h) p f.\nProof.", "moves_within g^-1 g p f.\nProof."),
+    ("with_delta", "theorem_1_with_delta a delta T s t x : event T ->", "theorem_1_with_delta a delta T s t x :"),
     ("faithful", "Hypothesis Q_faithful : faithful.", "Hypothesis Q_faithful : True."),
     ("groups", "(forall k, lift_above", "(exists k, lift_above"),
 ]

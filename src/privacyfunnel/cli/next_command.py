@@ -135,6 +135,13 @@ def publish(
     return None
 
 
+def after_audit(path: Path) -> Words | None:
+    """What follows the audit of a protocol in a file, whose rows lie beside it."""
+    from privacyfunnel.protocols.file import load
+
+    return publish(path, load(path))
+
+
 def publish_table(released: Path, protocol: Path) -> Words:
     """Publish a table with the details beside its protocol; before that, begin the file of these."""
     details, folder = protocol.with_name(DETAILS), _free(protocol.with_name(PUBLISHED))
