@@ -125,11 +125,11 @@ def test_a_model_leads_to_a_folder_and_to_estimates_from_it(folder, following):
     assert names == ["fit", "sanitise", "audit", "publish", "fill in", "publish", "estimate"]
 
 
-def test_a_recipe_of_a_model_leads_to_estimates_from_its_rows(folder, following):
+def test_a_recipe_of_a_model_leads_to_a_folder_and_to_estimates_from_it(folder, following):
     path = folder / "wide.toml"
     fit = "secret = 'obese'\ncolumns = ['sex', 'town']\nepsilon = 0.5\nmodel = true"
     path.write_text(f"recipe = 1\ntable = 'people.csv'\noutput = 'wide'\n[fit]\n{fit}\n", encoding="utf-8")
-    assert following("run", path) == ["run", "estimate"]
+    assert following("run", path) == ["run", "publish", "fill in", "publish", "estimate"]
 
 
 def test_a_fit_without_a_promise_leads_to_one_with_the_epsilon_that_it_proposes(folder, following):
