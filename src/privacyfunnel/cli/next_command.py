@@ -135,6 +135,13 @@ def publish(
     return None
 
 
+def after_audit(path: Path) -> Words | None:
+    """What follows the audit of a protocol in a file, whose rows lie beside it."""
+    from privacyfunnel.protocols.file import load
+
+    return publish(path, load(path))
+
+
 def publish_table(released: Path, protocol: Path) -> Words:
     """Publish a table with the details beside its protocol; before that, begin the file of these."""
     details, folder = protocol.with_name(DETAILS), _free(protocol.with_name(PUBLISHED))
@@ -152,8 +159,12 @@ def publish_with(
     return ["funnel", "publish", table, "--protocol", by, *options, "--details", str(details), "-o", folder]
 
 
-def estimate(folder: Path) -> Words:
-    """Estimate, as readers of a published folder do."""
+def estimate(folder: Path) -> Words | None:
+    """Estimate, as readers of a published folder do; of a follow-up they need the earlier tables, too."""
+    from privacyfunnel.protocols.file import load
+
+    if load(folder / PROTOCOL).before is not None:
+        return None
     return estimate_from(folder / PUBLISHED_TABLE, folder / PROTOCOL)
 
 
