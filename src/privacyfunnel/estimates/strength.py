@@ -3,9 +3,10 @@
 **Cramér's V.** With shares w, u = (w_ij − w_i·w_·j)/√(w_i·w_·j) and k the smaller number of values, V = |u|/√(k−1).
 What is estimated, û, is off by a random vector with covariance C, so that |û|² is too large by tr C on average, which
 is taken off. Intervals are all V that leave |û|² as it is seen no surprise: it is the square of a normal number with
-mean |u| and variance d, about ûᵀCû/|û|², plus a multiple of a χ² with the mean and the variance that are left of tr C and
-2 tr C². So they begin at 0 where the rows do not rule independence out, and never leave [0, 1]. A square that is small
-even for independent attributes does not make the upper end 0: how rare it would be is held against how rare it is with
+mean |u| and variance uᵀCu/|u|², plus a multiple of a χ² with the mean and the variance that are left of tr C and
+2 tr C². Of uᵀCu only ûᵀCû is known: noise may hide what lies in its own direction, and that counts with it. So
+intervals begin at 0 where the rows do not rule independence out, and never leave [0, 1]. A square that is small even
+for independent attributes does not make the upper end 0: how rare it would be is held against how rare it is with
 V = 0 (Read 2002), which widens intervals near 0 a little.
 
 **Correlations** have Fisher's intervals, normal on the scale of artanh, or those that are normal on their own scale,
