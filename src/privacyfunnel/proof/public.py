@@ -10,16 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import Noise, noisy_joint
+from privacyfunnel.distribution.noise import noisy_joint
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.promises.noisy_bounds import largest_noise
 from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.stated_noise import check_stated_noise
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.follow_up import FollowUp, earlier
 from privacyfunnel.protocols.protocol import Protocol
-
-IMPLAUSIBLE = 1e-15
-"""Noise that is this unlikely was none."""
 
 
 def published_joint(protocol: Protocol) -> Joint:
@@ -42,21 +39,22 @@ def audit_publicly(protocol: Protocol) -> tuple[Joint, Certificate]:
     """The distribution that everybody may know, and whether the promise is kept on it.
 
     The values of the protocol must be those that follow from the counts, and the promise is checked on combinations as
-    people have them, read as `sanitise` reads them.
+    people have them, read as `sanitise` reads them. What a follow-up follows must be what it says by itself: its ε₀ is
+    a part of that of everything published.
     """
+    for before in earlier(protocol):
+        if before.noise is not None and not _alone(before)[1]:
+            raise InvalidProtocol("a release that it follows does not keep its own promise on its own noisy counts")
+    return _alone(protocol)
+
+
+def _alone(protocol: Protocol) -> tuple[Joint, Certificate]:
+    """The same, whatever it follows."""
     joint = published_joint(protocol)
-    _check_sum(joint.noise)
+    if joint.noise is not None:
+        check_stated_noise(joint.noise)
     _check_values(protocol, joint)
     return joint, certify(protocol, joint.before_gathering or joint)
-
-
-def _check_sum(noise: Noise | None) -> None:
-    """Refuse counts that do not add up to the number of people, but for noise."""
-    if noise is None or noise.codes is not None:
-        return
-    most = float(largest_noise(np.array([noise.counts.size]), noise.scale, IMPLAUSIBLE)[0])
-    if abs(int(noise.counts.sum()) - noise.people) > most:
-        raise InvalidProtocol("the noisy counts do not add up to the number of people, noise or not")
 
 
 def _check_values(protocol: Protocol, joint: Joint) -> None:

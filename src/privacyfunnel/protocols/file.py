@@ -228,7 +228,7 @@ def likeness_in(found: LikenessInFile | None, objective: Objective, names: Seque
 
 def _to_noise(file: _File) -> Noise | None:
     """The noisy counts, for the columns that are released."""
-    return noise_in(file.noise, file.fitted, file.people, file.blocks[0].columns)
+    return noise_in(file.noise, file.fitted, file.people, file.blocks[0].columns, file.secret_readings)
 
 
 def _to_block(block: _Block) -> Block:

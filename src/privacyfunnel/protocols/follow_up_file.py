@@ -167,7 +167,7 @@ def _read(found: _File, before: Callable[[dict[str, Any]], Protocol]) -> FollowU
         likeness=likeness_in(found.likeness, found.objective, names),
         people=found.people,
         at_least=found.at_least,
-        noise=noise_in(found.noise, found.fitted, found.people, found.columns),
+        noise=noise_in(found.noise, found.fitted, found.people, found.columns, found.secret_readings),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field
 
-from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols.json_file import MOST_COLUMNS, MOST_VALUES, STRICT, integers
@@ -46,7 +46,19 @@ def plain_noise(noise: Noise) -> dict[str, Any]:
     }
 
 
-def noise_in(found: NoiseInFile | None, fitted: Fitted, people: int | None, columns: Sequence[Column]) -> Noise | None:
+def check_secret_apart(secret: Sequence[Reading], columns: Sequence[Column]) -> None:
+    """Refuse a secret among the columns that are released, which noise on counts does not protect."""
+    if {reading.name for reading in secret} & {column.name for column in columns}:
+        raise InvalidProtocol("a private fit does not release the secret itself, and this one says that it does")
+
+
+def noise_in(
+    found: NoiseInFile | None,
+    fitted: Fitted,
+    people: int | None,
+    columns: Sequence[Column],
+    secret: Sequence[Reading],
+) -> Noise | None:
     """The noisy counts of `columns`, in their order."""
     by_name = {column.name: column for column in columns}
     if (found is None) == (fitted == "private counts"):
@@ -55,6 +67,7 @@ def noise_in(found: NoiseInFile | None, fitted: Fitted, people: int | None, colu
         return None
     if set(found.attributes) != set(by_name) or len(found.attributes) != len(by_name):
         raise InvalidProtocol("the noisy counts are not of the columns that are released")
+    check_secret_apart(secret, columns)
     if found.people != people:
         raise InvalidProtocol("the noisy counts are of another number of people")
     counts = integers(found.counts)

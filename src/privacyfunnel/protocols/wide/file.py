@@ -30,6 +30,7 @@ from privacyfunnel.protocols.json_file import (
     valid,
     written,
 )
+from privacyfunnel.protocols.noise_in_file import check_secret_apart
 from privacyfunnel.protocols.wide.listed import MOST_VALUES, ListRule, check_list
 from privacyfunnel.protocols.wide.mixing_rule import (
     ALL_SPARE,
@@ -193,6 +194,7 @@ def _to_protocol(file: _File) -> WideProtocol:
         raise InvalidProtocol("the secret that is named is not the one that is read")
     if len(set(names)) < len(names):
         raise InvalidProtocol("an attribute is released twice")
+    check_secret_apart(file.secret_readings, file.columns)
     sizes = tuple(len(column) for column in file.columns)
     rule = _any_rule(file.rule, sizes)
     noise = _noise(file)
