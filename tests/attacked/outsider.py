@@ -74,7 +74,7 @@ def distribution(noise):
 
 
 def columns_of(content):
-    return content["columns"] if "columns" in content else content["blocks"][0]["columns"]
+    return content["chain"][0]["columns"]
 
 
 def domain(content):

@@ -56,13 +56,13 @@ def audited(path, capsys):
 def outputs_of(block):
     """What each output is written as, with its number where rows with the same values are told apart."""
     values = [in_words(block["columns"], block["values"][x]) for x in block["labels"]]
-    variants = block.get("variants")
+    variants = block["variants"]
     return values if variants is None else [(*v, str(i)) for v, i in zip(values, variants, strict=True)]
 
 
 def readings(folder, path, content, k):
     """The column by which each combination is drawn, as rows show it; all listed ones have their own."""
-    (block,), columns = content["blocks"], columns_of(content)
+    (block,), columns = content["chain"], columns_of(content)
     names, combinations = [column["name"] for column in columns], domain(content)
     table = copies(folder / "copies.csv", names, [in_words(columns, x) for x in combinations], k)
     assert (
@@ -79,17 +79,17 @@ def readings(folder, path, content, k):
 
 KINDS = {
     "by default": [],
-    "information": ["--objective", "information", "--attributes", "a,b"],
-    "for readers": ["--objective", "information", "--readers", "shares"],
-    "an exact column": ["--exact", "c", "--epsilon", "1.5"],
-    "a high threshold": ["--attributes", "a,b", "--at-least", "60", "--insist"],
+    "information": ["--set", "objective=information", "--columns", "a,b"],
+    "for readers": ["--set", "objective=information", "--set", "readers=shares"],
+    "an exact column": ["--keep-exact", "c", "--epsilon", "1.5"],
+    "a high threshold": ["--columns", "a,b", "--set", "at-least=60", "--set", "insist"],
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_are_drawn_from_the_columns_of_the_file_and_have_the_level_of_the_audit(folder, kind, capsys):
-    path, content = fitted(folder, "kind", "--attributes", "a,b,c", *KINDS[kind], "--time-limit", "10")
-    (block,), P = content["blocks"], distribution(content["noise"])
+    path, content = fitted(folder, "kind", "--columns", "a,b,c", *KINDS[kind], "--time-limit", "10")
+    (block,), P = content["chain"], distribution(content["noise"])
     by = readings(folder, path, content, 400)
     assert len(block["values"]) < len(by)
     columns = [dict(zip(part[::2], part[1::2], strict=True)) for part in block["channel"]]
@@ -102,17 +102,17 @@ def test_rows_are_drawn_from_the_columns_of_the_file_and_have_the_level_of_the_a
 
 def followed_up(folder, *how):
     """A first release and a follow-up of all that it can have released, of finer columns."""
-    first, content = fitted(folder, "first", "--attributes", "a,b", epsilon=0.3)
-    again = ["--attributes", "a,b,c", "--after", first, "--insist", *how]
+    first, content = fitted(folder, "first", "--columns", "a,b", epsilon=0.3)
+    again = ["--columns", "a,b,c", "--set", f"after={first}", "--set", "insist", *how]
     return first, content, *fitted(folder, "second", *again, epsilon=3)
 
 
 def pairs_drawn(folder, first, before, second, content, k):
     """For every (x, h) that can occur: the column by which it is drawn, and P(h|x)."""
-    (block,), columns = before["blocks"], columns_of(content)
+    (block,), (step,), columns = before["chain"], content["chain"], columns_of(content)
     by, names = readings(folder, first, before, 400), [column["name"] for column in columns]
     earlier = [dict(zip(part[::2], part[1::2], strict=True)) for part in block["channel"]]
-    histories = [h for (h,) in content["histories"]]
+    histories = [h for (h,) in step["histories"]]
     reached = {(x, h): earlier[by[x[:2]]].get(h, 0) for h in histories for x in domain(content)}
     pairs = [pair for pair, units in reached.items() if units]
     copies(folder / "now.csv", names, [in_words(columns, x) for x, _ in pairs], k)
@@ -130,14 +130,14 @@ def pairs_drawn(folder, first, before, second, content, k):
         folder / "drawn.csv",
     ]
     assert funnel("sanitise", folder / "now.csv", "--protocol", second, *given) == 0
-    written = [in_words(columns, value) for value in content["values"]]
-    parts, starts = [law_of(part, written) for part in content["channel"]], [0]
-    for values in content["inputs"]:
+    written = [in_words(columns, value) for value in step["values"]]
+    parts, starts = [law_of(part, written) for part in step["channel"]], [0]
+    for values in step["inputs"]:
         starts.append(starts[-1] + len(values))
     found = {}
     for pair, draws in zip(pairs, in_parts(read(folder / "drawn.csv"), names, k), strict=True):
         i = histories.index(pair[1])
-        laws, listed = parts[starts[i] : starts[i + 1]], [tuple(content["values"][x]) for x in content["inputs"][i]]
+        laws, listed = parts[starts[i] : starts[i + 1]], [tuple(step["values"][x]) for x in step["inputs"][i]]
         number = drawn_as(draws, laws, listed.index(pair[0]) if pair[0] in listed else None)
         found[pair] = laws[number], Fraction(reached[pair], 2**32)
     return found
@@ -166,7 +166,7 @@ def test_draws_with_a_key_follow_both_columns_for_old_and_for_new_people(folder,
     assert level_of(found, content) == pytest.approx(audited(second, capsys), abs=SAME)
     columns, k = columns_of(content), 1000
     names, combinations = [column["name"] for column in columns], domain(content)
-    (block,) = before["blocks"]
+    (block,) = before["chain"]
     everybody = copies(folder / "all.csv", names, [in_words(columns, x) for x in combinations], k)
     lines = everybody.read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "some.csv").write_text("".join([lines[0], *lines[1::2]]), encoding="utf-8")
@@ -177,7 +177,7 @@ def test_draws_with_a_key_follow_both_columns_for_old_and_for_new_people(folder,
     two = in_parts(read(folder / "two.csv"), names, k)
     for x, old, new in zip(combinations, one, two, strict=True):
         both = {}
-        for (h,) in content["histories"]:
+        for (h,) in content["chain"][0]["histories"]:
             law, p = found.get((x, h), ({}, 0))
             was = in_words(block["columns"], block["values"][block["labels"][h]])
             both |= {(was, y): p * q for y, q in law.items()}

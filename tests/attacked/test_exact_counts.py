@@ -14,11 +14,11 @@ NAMES = ["a", "b", "c"]
 OTHER = {"ill": "well", "well": "ill"}
 FITS = 3
 ASKED = {
-    "by default": ["--attributes", "a,b"],
-    "information": ["--attributes", "a,b", "--objective", "information"],
-    "people who know a column": ["--attributes", "a,b", "--notion", "srlip", "--known", "1"],
-    "a wish": ["--attributes", "a,b", "--keep", "0.8"],
-    "columns chosen": ["--attributes", "a,b,c", "--columns", "auto", "--coarsen", "auto"],
+    "by default": ["--columns", "a,b"],
+    "information": ["--columns", "a,b", "--set", "objective=information"],
+    "people who know a column": ["--columns", "a,b", "--notion", "srlip", "--known", "1"],
+    "a wish": ["--columns", "a,b", "--set", "keep=0.8"],
+    "columns chosen": ["--columns", "auto", "--set", "coarsen=auto"],
 }
 
 
@@ -55,11 +55,10 @@ def test_what_does_not_vary_with_noise_does_not_vary_with_the_table(kind, tmp_pa
         table, told = write(tmp_path / "people.csv", ["id", *NAMES, "s"], people), []
         for _ in range(FITS):
             own = [] if kind == "a wish" else ["--epsilon", "0.5"]
-            asked = ["fit", table, "--domain", domain, "--secret", "s", *own, "--insist", *ASKED[kind]]
+            asked = ["fit", table, "--domain", domain, "--secret", "s", *own, "--set", "insist", *ASKED[kind]]
             capsys.readouterr()
             assert funnel(*asked, "-o", tmp_path / "p.json", "--force", "--json") == 0
-            file = json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))
-            told.append(leaves({"said": json.loads(capsys.readouterr().out), "file": file}))
+            told.append(leaves(json.loads(capsys.readouterr().out)))
         found.append(same_in_all(told))
     first, second = found
     assert first

@@ -19,11 +19,11 @@ def files(tmp_path_factory, noise_with_seed):
     asked = ["fit", people, "--secret", "s", "--epsilon"]
     with noise_with_seed(7):
         for name, options in {
-            "single": ["0.3", "--attributes", "a,b"],
-            "wide": ["0.3", "--attributes", "a,b,c", "--at-least", "40", "--insist"],
-            "large": ["0.3", "--attributes", "a,b", "--delta", "1e-9", "--insist"],
-            "after": ["3", "--attributes", "a,b,c", "--after", folder / "single.json", "--insist"],
-            "model": ["0.5", "--attributes", "a,b,c", "--model", "--time-limit", "1"],
+            "single": ["0.3", "--columns", "a,b"],
+            "wide": ["0.3", "--columns", "a,b,c", "--set", "at-least=40", "--set", "insist"],
+            "large": ["0.3", "--columns", "a,b", "--set", "delta=1e-9", "--set", "insist"],
+            "after": ["3", "--columns", "a,b,c", "--set", f"after={folder / 'single.json'}", "--set", "insist"],
+            "model": ["0.5", "--columns", "a,b,c", "--set", "model", "--time-limit", "1"],
         }.items():
             assert funnel(*asked, *options, "-o", folder / f"{name}.json", "--json") == 0
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
@@ -53,7 +53,7 @@ def people(number, *where):
 
 def unchanged(content):
     """Every row stays as it is, and a strange one, too."""
-    (block,) = content["blocks"]
+    (block,) = content["chain"]
     n = len(block["values"])
     block.update(outputs=n, channel=[[x, 2**32] for x in range(n)], labels=list(range(n)), draw=None)
 
@@ -78,7 +78,7 @@ def earlier(change):
 
 
 def named_like_a_column(content):
-    while content is not None:
+    while content:
         content["secret"] = content["secret_readings"][0]["name"] = "b"
         content = content.get("before")
 
@@ -123,7 +123,7 @@ FORGED = {
     "an earlier release of rows that stay": ("after", earlier(unchanged)),
     "an earlier threshold": ("after", earlier(put("at_least", 400))),
     "a model of the secret": ("model", named_like_a_column),
-    "a model with less ε₀": ("model", put("epsilon", 0.5)),
+    "a model with less ε₀": ("model", put("noise.epsilon", 0.5)),
     "a model of more people": ("model", people(5000, "people")),
 }
 
@@ -175,7 +175,7 @@ def test_texts_that_two_readers_read_differently_are_refused_in_a_line(files, da
 
 def test_what_a_file_calls_its_values_does_not_reach_a_terminal_or_a_page_as_it_stands(files, tmp_path, capsys):
     content = deepcopy(files["single"])
-    content["blocks"][0]["columns"][0]["labels"][0] = "\x1b[2J\x1b[1;1HKEPT"
+    content["chain"][0]["columns"][0]["labels"][0] = "\x1b[2J\x1b[1;1HKEPT"
     content["how"] = "\x1b[2J<script>alert(1)</script>"
     path = forge(content, tmp_path / "file.json")
     assert funnel("audit", path) == 0

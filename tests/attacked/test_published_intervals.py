@@ -28,7 +28,7 @@ def published(folder, seed, n, epsilon):
     folder.mkdir()
     table = write(folder / "people.csv", ["town", "job", "s"], people(seed, n))
     path, rows = folder / "protocol.json", folder / "open.csv"
-    fit = ["fit", table, "--secret", "s", "--epsilon", epsilon, "--insist", "-o", path, "--json"]
+    fit = ["fit", table, "--secret", "s", "--epsilon", epsilon, "--set", "insist", "-o", path, "--json"]
     assert funnel(*fit) == 0
     assert funnel("sanitise", table, "--protocol", path, "-o", rows, "--seed", seed, "--json") == 0
     for note in folder.glob("open.csv?*"):

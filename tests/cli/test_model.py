@@ -1,4 +1,4 @@
-"""fit --model: a wide table from fit to audit, what goes with it and what does not, and a model that is too poor."""
+"""fit with model: a wide table from fit to audit, what goes with it and what does not, and a model that is too poor."""
 
 import json
 
@@ -33,13 +33,13 @@ def write(path, parity=False):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wide")
     write(folder / "people.csv")
-    given = ["--secret", "ill", "--attributes", "a,b,c,d", "--epsilon", "0.4", "--model", "--json"]
+    given = ["--secret", "ill", "--columns", "a,b,c,d", "--epsilon", "0.4", "--set", "model", "--json"]
     assert run(["fit", str(folder / "people.csv"), *given, "-o", str(folder / "wide.json")]) == 0
     return folder
 
 
 def fit(table, output, *more, secret="ill", attributes="a,b,c,d"):
-    given = ["--secret", secret, "--attributes", attributes, "--epsilon", "0.4", "--model"]
+    given = ["--secret", secret, "--columns", attributes, "--epsilon", "0.4", "--set", "model"]
     return run(["fit", str(table), *given, "-o", str(output), *more])
 
 
@@ -70,7 +70,7 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert 1 <= told["steward_only"]["calibration_off"] < 1.16
 
 
-@pytest.mark.parametrize(("more", "delta"), [(("--delta", "0"), 0.0), (("--delta", "1e-9"), 1e-9)])
+@pytest.mark.parametrize(("more", "delta"), [(("--set", "delta=0"), 0.0), (("--set", "delta=1e-9"), 1e-9)])
 def test_the_delta_that_is_asked_for_is_that_of_the_file(folder, tmp_path, capsys, more, delta):
     assert fit(folder / "people.csv", tmp_path / "wide.json", *more, "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -78,22 +78,22 @@ def test_the_delta_that_is_asked_for_is_that_of_the_file(folder, tmp_path, capsy
     assert told["noise"]["kind"] == ("discrete Gaussian" if delta else "discrete Laplace")
     assert run(["audit", str(tmp_path / "wide.json"), "--json"]) == 0
     audited = json.loads(capsys.readouterr().out)
-    assert (audited["delta"], audited["noise"]) == (delta, told["noise"])
+    assert (audited["everything_published"]["delta"], audited["noise"]) == (delta, told["noise"])
     assert run(["audit", str(tmp_path / "wide.json")]) == 0
     assert f"δ₀ = {delta:g})" in " ".join(capsys.readouterr().out.split())
 
 
 def test_few_columns_have_laplace_noise_unless_a_delta_is_given(folder, tmp_path, capsys):
-    for more, delta in (((), 0.0), (("--delta", "1e-6"), 1e-6)):
+    for more, delta in (((), 0.0), (("--set", "delta=1e-6"), 1e-6)):
         assert fit(folder / "people.csv", tmp_path / "w.json", "--force", "--json", *more, attributes="a,b,d") == 0
         assert json.loads(capsys.readouterr().out)["delta"] == delta
 
 
 @pytest.mark.parametrize("delta", ["-1", "1", "0.01", "nan", "1e-40"])
 def test_a_delta_that_makes_no_sense_is_refused_in_a_line(folder, tmp_path, capsys, delta):
-    assert fit(folder / "people.csv", tmp_path / "wide.json", "--delta", delta) == 2
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--set", f"delta={delta}") == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
-    assert fit(folder / "people.csv", tmp_path / "wide.json", "--exact-fit", "--delta", "1e-6") == 2
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--set", "exact-fit", "--set", "delta=1e-6") == 2
     assert not (tmp_path / "wide.json").exists()
 
 
@@ -113,17 +113,17 @@ def test_rows_are_released_and_anybody_can_audit(folder, tmp_path, capsys):
     assert told["certificate"]["holds"]
     assert told["certificate"]["level"] <= 0.4
     assert run(["audit", str(folder / "wide.json")]) == 0
-    assert "KEPT, for all 24 combinations" in capsys.readouterr().out
+    assert "Checked: all 24 combinations" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
         (["--confidence", "0.95"], "--confidence"),
-        (["--at-least", "5"], "--at-least"),
-        (["--keep", "0.9"], "--keep"),
+        (["--set", "at-least=5"], "--set at-least"),
+        (["--set", "keep=0.9"], "--set keep"),
         (["--notion", "srlip"], "know nothing"),
-        (["--exact-fit", "--private", "1"], "--exact-fit"),
+        (["--set", "exact-fit", "--private", "1"], "--set exact-fit"),
     ],
 )
 def test_options_that_mean_nothing_to_a_model_are_refused_in_a_line(folder, tmp_path, capsys, more, words):
@@ -150,7 +150,7 @@ def test_a_secret_with_three_values_goes_from_fit_to_audit(folder, tmp_path, cap
     assert run(["audit", str(given[1])]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "with 3 values" in words
-    assert "KEPT, for all 16 combinations" in words
+    assert "Checked: all 16 combinations" in words
     assert "ways to release them that the file lists" in words
     assert fit(*given, "--force", "--time-limit", "0", secret="d", attributes="a,b,c,ill") == 0
     assert run(["audit", str(given[1])]) == 0
@@ -161,7 +161,7 @@ def test_fit_and_audit_say_what_redraws_rows_and_a_time_limit_of_nothing_means_g
     told = {}
     for seconds in ("60", "0"):
         path = tmp_path / f"{seconds}.json"
-        assert fit(folder / "people.csv", path, "--exact-fit", "--time-limit", seconds) == 0
+        assert fit(folder / "people.csv", path, "--set", "exact-fit", "--time-limit", seconds) == 0
         words = " ".join(capsys.readouterr().out.split())
         assert ("a program over all pairs of combinations" in words) is (seconds == "60")
         assert ("in groups of values few columns apart" in words) is (seconds == "0")
@@ -171,7 +171,7 @@ def test_fit_and_audit_say_what_redraws_rows_and_a_time_limit_of_nothing_means_g
     assert told["0"]["redrawn_by"] == "groups"
     assert told["60"]["cells_unchanged"] > told["0"]["cells_unchanged"]
     assert fit(folder / "people.csv", tmp_path / "no.json", "--time-limit", "-1") == 2
-    assert "time limit" in capsys.readouterr().err
+    assert "--time-limit" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -183,7 +183,18 @@ def test_the_demo_with_three_secrets_goes_from_fit_to_estimates_by_a_list(tmp_pa
     columns = ["sex", "town", "height", "weight"]
     frame[[*columns, "index"]].to_csv(tmp_path / "people.csv", index=False)
     protocol, released = str(tmp_path / "wide.json"), str(tmp_path / "open.csv")
-    given = ["--secret", "index", "--attributes", ",".join(columns), "--epsilon", "0.5", "--model", "--exact-fit"]
+    given = [
+        "--secret",
+        "index",
+        "--columns",
+        ",".join(columns),
+        "--epsilon",
+        "0.5",
+        "--set",
+        "model",
+        "--set",
+        "exact-fit",
+    ]
     assert run(["fit", str(tmp_path / "people.csv"), *given, "--json", "-o", protocol]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["redrawn_by"] == "program"
@@ -206,15 +217,15 @@ def test_a_table_beyond_what_can_be_laid_out_loses_columns_only_if_asked(folder,
         monkeypatch.setattr(f"privacyfunnel.tables.wide.{module}.MOST_CELLS", 12)
     assert fit(folder / "people.csv", tmp_path / "no.json") == 2
     assert "--columns auto" in capsys.readouterr().err
-    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto") == 0
+    assert fit(folder / "people.csv", tmp_path / "some.json", attributes="auto") == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "Left out: " in words
     assert "5% of ε₀" in words
-    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto", "--json", "--force") == 0
+    assert fit(folder / "people.csv", tmp_path / "some.json", "--json", "--force", attributes="auto") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["private"] == 1.0
     assert told["combinations"] <= 12
-    assert sorted([*told["left_out"], *told["attributes"]]) == ["a", "b", "c", "d"]
+    assert {*told["left_out"], *told["attributes"]} == {"a", "b", "c", "d", "note"}
     assert run(["audit", str(tmp_path / "some.json")]) == 0
 
 
@@ -238,8 +249,14 @@ def test_a_fit_predicts_how_far_shares_will_be_off(folder, tmp_path, capsys):
     assert "For you alone: predicted from the table" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_model_is_audited_by_itself(folder):
-    assert run(["audit", str(folder / "wide.json"), "--table", str(folder / "people.csv")]) == 2
+def test_a_model_is_audited_by_itself_and_on_a_table_the_steward_is_told_what_attackers_learn(folder, capsys):
+    assert run(["audit", str(folder / "wide.json"), "--json"]) == 0
+    assert "steward_only" not in json.loads(capsys.readouterr().out)
+    asked = ["audit", str(folder / "wide.json"), "--table", str(folder / "people.csv"), "--json"]
+    assert run(asked) == 0
+    assert {"own_table", "on_the_table", "expected_errors"} <= set(json.loads(capsys.readouterr().out)["steward_only"])
+    assert run([*asked, "--attack"]) == 2
+    assert "no theorem says" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -249,17 +266,25 @@ def test_a_model_is_audited_by_itself(folder):
         (["regress", "{table}", "a ~ b", "--protocol", "{protocol}"], "the secret of this protocol"),
         (
             ["report", "{protocol}", "--table", "{table}", "-o", "{output}"],
-            "only funnel sanitise, audit, estimate and regress take",
+            "the page is made with --public",
         ),
+        (["publish", "{table}", "--protocol", "{protocol}", "-o", "{output}", *PUBLISHED], "called like the secret"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--unseen", "draw"], "cannot draw rows"),
         (
-            ["report", "{protocol}", "--public", "-o", "{output}"],
-            "only funnel sanitise, audit, estimate and regress take",
+            [
+                "sanitise",
+                "{table}",
+                "--protocol",
+                "{protocol}",
+                "-o",
+                "{output}.csv",
+                "--remember",
+                "k",
+                "--person",
+                "x",
+            ],
+            "not bounded by any theorem",
         ),
-        (
-            ["publish", "{table}", "--protocol", "{protocol}", "-o", "{output}", *PUBLISHED],
-            "only funnel sanitise, audit, estimate and regress take",
-        ),
-        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--unseen", "draw"], "--unseen"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--engine", "spark"], ".parquet"),
     ],
     ids=lambda given: given[0] if isinstance(given, list) else "",
@@ -273,7 +298,7 @@ def test_what_does_not_take_models_says_so_in_a_line_and_what_to_do(folder, tmp_
     assert not (tmp_path / "out").exists()
 
 
-def test_a_recipe_with_a_model_is_refused_by_the_name_of_the_key(folder, tmp_path, capsys):
+def test_a_recipe_with_a_model_goes_from_the_table_to_a_published_folder(folder, tmp_path, capsys):
     recipe = tmp_path / "recipe.toml"
     lines = [
         "recipe = 1",
@@ -281,13 +306,24 @@ def test_a_recipe_with_a_model_is_refused_by_the_name_of_the_key(folder, tmp_pat
         'output = "out"',
         "[fit]",
         'secret = "ill"',
+        'columns = ["a", "b", "c", "d"]',
+        "epsilon = 0.4",
         "model = true",
+        "private = 1.0",
+        "time-limit = 0.0",
+        "[report]",
+        "public = true",
+        "[publish]",
+        'title = "People"',
+        'licence = "CC-BY-4.0"',
+        'publisher = "Office"',
+        'contact = "data@example.org"',
     ]
     recipe.write_text("\n".join(lines), encoding="utf-8")
-    assert run(["run", str(recipe)]) == 2
-    error = capsys.readouterr().err
-    assert "model" in error
-    assert len(error.strip().splitlines()) == 1
+    assert run(["run", str(recipe)]) == 0, capsys.readouterr().err
+    published = tmp_path / "out" / "published"
+    assert json.loads((published / "protocol.json").read_text())["chain"][0]["step"] == "by_model"
+    assert run(["audit", str(published / "protocol.json")]) == 0
 
 
 def test_rows_with_values_that_the_protocol_does_not_know_are_refused(folder, tmp_path, capsys):
@@ -331,5 +367,5 @@ def test_a_model_whose_probabilities_are_off_is_called_so(folder, tmp_path, monk
 
 
 def test_a_model_without_noise_says_that_its_file_is_not_for_publication(folder, tmp_path, capsys):
-    assert fit(folder / "people.csv", tmp_path / "exact.json", "--exact-fit") == 0
+    assert fit(folder / "people.csv", tmp_path / "exact.json", "--set", "exact-fit") == 0
     assert "no bound" in capsys.readouterr().out

@@ -608,9 +608,9 @@ def test_bad_input_is_refused_in_a_line(protocol, released):
             pf.estimate(rows, protocol, **options)
         assert "SECRET" not in str(caught.value)
         assert "\n" not in str(caught.value)
-    with pytest.raises(InvalidInput, match="needs a Protocol"):
+    with pytest.raises(InvalidInput, match="estimates need a Protocol"):
         pf.estimate(released, "protocol.json")
-    with pytest.raises(InvalidInput, match="needs a Protocol"):
+    with pytest.raises(InvalidInput, match="posterior needs a Protocol"):
         pf.posterior(released, "protocol.json")
 
 
@@ -724,7 +724,7 @@ def test_a_mean_of_ranges_without_an_end_is_not_told_but_quantiles_are():
     joint = ranges("width:3", [0, 30, 60, 30])  # below 20, up to 40, and above
     found = summarised(protocol_of(joint, dyadic(np.eye(3) * 0.8 + 0.2 / 3)), [0.2, 0.6, 0.2], 20_000)
     assert (found.mean, found.low, found.high) == (None, None, None)
-    assert found.note == "its outer ranges have no end, so there is no mean (publishers can give borders: --bins)"
+    assert found.note == "its outer ranges have no end, so there is no mean (publishers can give borders: --set bins)"
     assert found.quantiles[1].value == pytest.approx(30, abs=1)  # half of the way through the middle range
 
 

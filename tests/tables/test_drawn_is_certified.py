@@ -24,62 +24,59 @@ from privacyfunnel.proof.certificate import entries_of
 from privacyfunnel.proof.histories import entries_together
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.proof.together import certify_together
-from privacyfunnel.protocols.any_file import load
-from privacyfunnel.protocols.json_file import is_wide
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.file import load
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.changes import as_it_was
-from privacyfunnel.tables.earlier_releases import readable
 from privacyfunnel.tables.reading_back import outputs_of_rows
 from privacyfunnel.tables.sources import open_source
 
 ROWS = 4000
 ABSURD = 1e-9
 """Rows as far from their law as these are drawn once in so many releases; keys and words are new in each run."""
-FIRST, SECOND = "--attributes town,job --epsilon 0.3", "--attributes town,job,sex --epsilon 1.5"
-EXACT = "--exact-fit --at-least 10"
+FIRST, SECOND = "--columns town,job --epsilon 0.3", "--columns town,job,sex --epsilon 1.5"
+EXACT = "--set exact-fit --set at-least=10"
 KINDS = {
     "rows to be counted": [FIRST],
-    "the most information": [f"{FIRST} --objective information"],
+    "the most information": [f"{FIRST} --set objective=information"],
     "exact counts": [f"{FIRST} {EXACT}"],
-    "counts above a threshold": [f"{FIRST} --delta 1e-9 --insist"],
-    "an exact column": ["--attributes sex,job --exact sex --epsilon 0.7"],
-    "two promises": ["--attributes town,job --secret smoker --epsilon ill=0.5,smoker=0.7"],
-    "side channels": ["--attributes town,job --notion srlip --known 1 --epsilon 0.7"],
-    "a population": ["--attributes town,sex --confidence 0.95 --epsilon 0.9"],
+    "counts above a threshold": [f"{FIRST} --set delta=1e-9 --set insist"],
+    "an exact column": ["--columns sex,job --keep-exact sex --epsilon 0.7"],
+    "two promises": ["--columns town,job --secret smoker --epsilon ill=0.5,smoker=0.7"],
+    "side channels": ["--columns town,job --notion srlip --known 1 --epsilon 0.7"],
+    "a population": ["--columns town,sex --confidence 0.95 --epsilon 0.9"],
     "ranges, groups and others": [
-        "--attributes town,job,age --group town:north=Dune,Elm --top job=2 --bins age=18,50,90 --missing ? "
+        "--columns town,job,age --set group=town:north=Dune,Elm --set top=job=2 --set bins=age=18,50,90 --missing ? "
         "--epsilon 0.5"
     ],
-    "a model": ["--attributes town,job,sex --epsilon 0.5 --model"],
-    "a model with groups": ["--attributes town,job,sex --epsilon 0.5 --model --time-limit 0"],
+    "a model": ["--columns town,job,sex --epsilon 0.5 --set model"],
+    "a model with groups": ["--columns town,job,sex --epsilon 0.5 --set model --time-limit 0"],
     "a follow-up": [FIRST, SECOND],
     "a follow-up with a key": [FIRST, SECOND],
-    "a follow-up of information": [f"{FIRST} --objective information", f"{SECOND} --objective information"],
+    "a follow-up of information": [f"{FIRST} --set objective=information", f"{SECOND} --set objective=information"],
     "a follow-up of exact counts": [f"{FIRST} {EXACT}", f"{SECOND} {EXACT}"],
-    "a follow-up to an exact column": ["--attributes sex,job --exact sex --epsilon 0.7", SECOND],
+    "a follow-up to an exact column": ["--columns sex,job --keep-exact sex --epsilon 0.7", SECOND],
     "finer ranges": [
-        f"--attributes age --bins age=18,50,90 --epsilon 0.3 {EXACT}",
-        f"--attributes age,town --bins age=18,30,50,70,90 --epsilon 0.8 {EXACT}",
+        f"--columns age --set bins=age=18,50,90 --epsilon 0.3 {EXACT}",
+        f"--columns age,town --set bins=age=18,30,50,70,90 --epsilon 0.8 {EXACT}",
     ],
     "a third release with a key": [
-        f"--attributes town --epsilon 0.2 {EXACT}",
-        f"--attributes town,job --epsilon 0.4 {EXACT}",
-        f"--attributes town,job,sex --epsilon 0.7 {EXACT}",
+        f"--columns town --epsilon 0.2 {EXACT}",
+        f"--columns town,job --epsilon 0.4 {EXACT}",
+        f"--columns town,job,sex --epsilon 0.7 {EXACT}",
     ],
-    "people who changed": ["--attributes town --epsilon 0.3", "--attributes town --epsilon 2"],
+    "people who changed": ["--columns town --epsilon 0.3", "--columns town --epsilon 2"],
     "people who changed, with a key": [
-        f"--attributes town,job --epsilon 0.2 {EXACT}",
-        f"--attributes town,job --epsilon 1.2 {EXACT}",
+        f"--columns town,job --epsilon 0.2 {EXACT}",
+        f"--columns town,job --epsilon 1.2 {EXACT}",
     ],
     "people who changed, all drawn": [
-        f"--attributes town --epsilon 0.3 {EXACT}",
-        f"--attributes town --epsilon 1 --unchanged draw {EXACT}",
+        f"--columns town --epsilon 0.3 {EXACT}",
+        f"--columns town --epsilon 1 --set unchanged=draw {EXACT}",
     ],
     "people who changed twice, with a key": [
-        f"--attributes town --epsilon 0.2 {EXACT}",
-        f"--attributes town --epsilon 0.6 {EXACT}",
-        f"--attributes town --epsilon 1.2 {EXACT}",
+        f"--columns town --epsilon 0.2 {EXACT}",
+        f"--columns town --epsilon 0.6 {EXACT}",
+        f"--columns town --epsilon 1.2 {EXACT}",
     ],
 }
 """The options of one fit after the other: each follows the one before."""
@@ -153,7 +150,7 @@ class Made:
             assert funnel("fit", table, *asked, "-o", protocol, "--json") == 0
             with_key = ["--remember", self.folder / "people.key"]
             held = with_key if "key" in self.kind else ["--internal", self.path(i, ".parquet"), *kept]
-            known = [] if "--model" in options else [*before, *person, *held]
+            known = [] if "model" in options else [*before, *person, *held]
             out = ["--keep-order", "-o", self.path(i, "-open.csv")]
             assert funnel("sanitise", table, "--protocol", protocol, *known, *out, "--json") == 0
         return self
@@ -165,7 +162,7 @@ class Made:
     @cached_property
     def protocols(self):
         paths = [self.path(i, ".json") for i in range(self.releases)]
-        return [WideProtocol.load(path) if is_wide(path) else load(path) for path in paths]
+        return [load(path) for path in paths]
 
     @property
     def protocol(self):
@@ -197,9 +194,9 @@ class Made:
 
     def law(self):
         """As which row of the law each row of the table is drawn; and the law, by what is certified for a model."""
-        if isinstance(self.protocol, WideProtocol):
+        if self.protocol.step.kind == "by_model":
             rows = read(open_source(self.path(0, ".csv")), self.protocol.columns)
-            return self.cells(rows), law_of_plan(self.protocol.plan)
+            return self.cells(rows), law_of_plan(self.protocol.by_model.plan)
         joint = self.joints[-1]
         rows = read(self.source, joint.columns)
         x = places(joint, rows)
@@ -215,9 +212,9 @@ class Made:
         """The outputs that each row of a release stands for, and the identifiers of the rows."""
         table, _ = self.tables(release)
         ids, protocol, path = pd.read_csv(table).id.tolist(), self.protocols[release], self.path(release, "-open.csv")
-        if isinstance(protocol, WideProtocol):
+        if protocol.step.kind == "by_model":
             return ids, np.array(self.cells(read(open_source(path), protocol.columns)))[:, None]
-        return ids, outputs_of_rows(readable(protocol), path)[:, None]
+        return ids, outputs_of_rows(protocol, path)[:, None]
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +248,7 @@ def places(joint, rows):
 
 def certified(protocol, joint):
     """How often each row of the channel occurs whose outputs were checked."""
-    entries = entries_together(protocol, joint)[0] if hasattr(protocol, "steps") else entries_of(protocol, joint)
+    entries = entries_together(protocol, joint)[0] if protocol.before is not None else entries_of(protocol, joint)
     found = {}
     for y, x, units in zip(entries.outputs.tolist(), entries.inputs.tolist(), entries.numerators, strict=True):
         found.setdefault(y, np.zeros(joint.n_x, dtype=object))[x] += int(units)
@@ -263,7 +260,7 @@ def product(one, other):
     return {(*a, *b): row * column for a, row in one.items() for b, column in other.items() if (row * column).any()}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if "--model" not in KINDS[kind][0]])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "model" not in KINDS[kind][0]])
 def test_everybody_who_can_come_is_drawn_from_the_certified_column(made, capsys, kind):
     """Of the published counts and of the table: every value with every history, those that are read as others, too."""
     kind = made(kind)
@@ -301,7 +298,7 @@ def test_there_is_one_function_that_says_as_what_a_combination_is_read():
     """Whoever asks for the nearest value asks `read_as`, which looks first whether a combination is listed itself."""
     sources = {path: path.read_text(encoding="utf-8") for path in Path(pf.__file__).parent.rglob("*.py")}
     asking = {path.stem for path, text in sources.items() if re.search(r"\bread_as\b\(", text)}
-    assert asking == {"nearest", "block", "follow_up", "noise"}
+    assert asking == {"nearest", "block", "by_history", "follow_up", "noise"}
     assert [path.stem for path, text in sources.items() if re.search(r"import .*\bnearest\b(?!\.)", text)] == [
         "first_program"
     ]

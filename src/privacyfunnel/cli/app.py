@@ -13,8 +13,8 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from privacyfunnel.cli.loading import loading
-from privacyfunnel.errors import NotLoaded, OutputRefused, PrivacyFunnelError, one_line
+from privacyfunnel.cli.loading import loaded
+from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
 from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped, exit_code, waiting
 
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
@@ -70,19 +70,16 @@ class _Commands(TyperGroup):
 @cache
 def command(name: str) -> Any:
     """The command of this name, as typer makes it from its function."""
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    alone.command(name)(_function(name))
+    function = _function(name)
+    panels: Any = "rich" if getattr(function, "panels", False) else None
+    alone = typer.Typer(add_completion=False, rich_markup_mode=panels, pretty_exceptions_enable=False)
+    alone.command(name)(function)
     return typer.main.get_command(alone)
 
 
 def _function(name: str) -> Any:
-    try:
-        with loading(), waiting():
-            return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
-    except Exception as trouble:
-        if exit_code():  # while a library was being loaded
-            raise Stopped from None
-        raise NotLoaded(trouble) from trouble
+    with loaded():
+        return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
 
 
 app = typer.Typer(
@@ -132,7 +129,7 @@ def run(arguments: list[str]) -> int:
     except click_error as error:
         message = getattr(error, "format_message", error.__str__)()
         where = getattr(getattr(error, "ctx", None), "command_path", "funnel")
-        hint = f"; see {where} --help" if isinstance(error, usage_error) else ""
+        hint = _as_key(error) or (f"; see {where} --help" if isinstance(error, usage_error) else "")
         return _complain(f"{message.rstrip('.')}{hint}", BAD_INPUT, debug)
     except (KeyboardInterrupt, Stopped, typer.Abort):
         return _complain(INTERRUPTED_WORDS, exit_code() or INTERRUPTED, debug)
@@ -147,6 +144,18 @@ def run(arguments: list[str]) -> int:
         return _complain(f"unforeseen {type(error).__name__}; run again with --debug and report it", BUG, debug)
     finally:
         sys.stdout = before
+
+
+def _as_key(error: Any) -> str:
+    """That an option which is not there is a key of --set, where a command takes these."""
+    name = getattr(error, "option_name", "").lstrip("-")
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    if not name or not any("--set" in part.opts for part in getattr(command, "params", ())):
+        return ""
+    from privacyfunnel.spec.key import keys_of
+    from privacyfunnel.spec.spec import Spec
+
+    return f"; it is a key: --set {name}=…" if name.replace("-", "_") in keys_of(Spec) else ""
 
 
 class _Patient:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import next_command, options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.protocols.any_file import load as load_protocol
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import Comparison, compare, epsilons_with
@@ -22,6 +22,7 @@ from privacyfunnel.tables.writing import check_output, whole_file
 
 
 def report(
+    context: typer.Context,
     protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the page (HTML).")],
     table: Annotated[Path | None, typer.Option(help="The table that the protocol was made for.")] = None,
@@ -48,6 +49,8 @@ def report(
         raise InvalidInput("a report needs --table; a page without it is made with --public")
     check_output(output, force, (protocol, table))
     loaded, joint = load_protocol(protocol), None
+    if table is not None and loaded.step.not_measured:
+        raise InvalidInput(loaded.step.not_measured)
 
     def page_of(joint: Joint | None) -> tuple[Account, str, dict[str, Any]]:
         with show.working("checking the promise in exact arithmetic"):
@@ -70,8 +73,10 @@ def report(
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
     broken = about.verdict is not None and not about.verdict
+    reading = next_command.typed(context, next_command.READING)
+    then = next_command.publish(protocol, loaded, table, reading, reported=True) if not broken else None
     if json:
-        show.as_json({"report": str(output), **content})
+        show.as_json({"report": str(output), **content, **next_command.data(then)})
     else:
         screen = show.console()
         told = about.everything
@@ -83,6 +88,7 @@ def report(
         if told is not None:
             screen.print(told.words(), markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
+        next_command.say(then)
     if broken:
         raise typer.Exit(BROKEN)
 

@@ -1,77 +1,49 @@
-"""fit --model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
+"""fit with model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 
-import math
 import time
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import typer
-
-from privacyfunnel.cli import show
-from privacyfunnel.cli.cluster import on_cluster
-from privacyfunnel.cli.sought import CountsAsked
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
 from privacyfunnel.cli.wide_redrawn import how_redrawn
-from privacyfunnel.errors import InvalidInput
+from privacyfunnel.errors import ExactFit
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.protocols.wide.file import load_wide
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.everything import everything
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.counting import noise_of
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.for_steward import NOT_MEASURED, ForSteward
-from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.wide.choosing import FOR_CHOOSING, chosen_columns
 from privacyfunnel.tables.wide.fit import check_wide, fit_wide
-from privacyfunnel.tables.wide.release import sanitise_wide, save_wide
-from privacyfunnel.tables.writing import check_output
-
-BESIDE_MODEL = {
-    "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "delta",
-    "exact_fit", "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force",
-    "json", "time_limit",
-}  # fmt: skip
-"""What may be said beside --model."""
 
 
-def check_options(context: typer.Context) -> None:
-    """Refuse options that mean nothing to a model."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in BESIDE_MODEL and source is not None and source.name == "COMMANDLINE":
-            raise InvalidInput(
-                f"--model finds its own protocol for wide tables, so it goes without {parameter.opts[0]}"
-            )
-
-
-def fit_model(
-    counted: Counted,
-    promise: Notion,
-    noise: CountsAsked,
-    auto: bool,
-    seconds: float | None,
-    output: Path,
-    force: bool,
-    json: bool,
-) -> None:
-    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has so many seconds."""
+def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: bool, then: next_command.Words) -> None:
+    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has the time limit."""
     begun = time.monotonic()
-    joint, chosen, private = counted.joint, None, noise.private
-    if auto:
+    joint, chosen, private = counted.joint, None, noise_of(spec)
+    if spec.columns == "auto":
         with show.working("choosing columns"):
             check_wide(joint)
             chosen = chosen_columns(joint, private)
             joint = joint.over(chosen.names)
     with show.working("fitting a model, and how rows are redrawn by it"):
-        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0, noise.delta, seconds)
-    save_wide(protocol, output, force)
+        spent = chosen.spent if chosen else 0.0
+        protocol = fit_wide(joint, cast(Notion, spec.promise()), private, spent, spec.delta, spec.seconds)
+    with warnings.catch_warnings():  # what it says is told below
+        warnings.simplefilter("ignore", ExactFit)
+        protocol.save(output, force=force)
     with show.working("trying it on the table"):
         own = ForSteward(joint).told(lambda exact: tried(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
-        show.as_json({**told, "left_out": left_out, "steward_only": own.data})
+        show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()
     if left_out:
@@ -79,8 +51,8 @@ def fit_model(
     own.say()
     for line in _lines(protocol):
         screen.print(line, markup=False)
-    screen.print(f"Written: {output}. Next:", markup=False)
-    screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then)
 
 
 def _left_out(names: list[str], private: float | None) -> str:
@@ -92,67 +64,23 @@ def _left_out(names: list[str], private: float | None) -> str:
     return f"{text}, by noisy counts that took {FOR_CHOOSING:.0%} of ε₀." if private is not None else f"{text}."
 
 
-def sanitise_by_model(
-    table: Path,
-    path: Path,
-    output: Path,
-    rows: dict[str, Any],
-    unseen: str,
-    cluster: str | None,
-    force: bool,
-    json: bool,
-) -> None:
-    """Redraw the rows of a table by a model."""
-    if unseen != "refuse":
-        raise InvalidInput("a protocol of a model refuses values that it does not know: leave out --unseen, or refit")
-    if cluster is None:
-        check_output(output, force, (table, path))
-    protocol = load_wide(path)
-    with show.working("recomputing how rows are redrawn"):
-        _ = protocol.plan
-    release: Release
-    if cluster is None:
-        with show.row_progress(None) as progress:
-            release = sanitise_wide(protocol, table, output, force=force, progress=progress, **rows)
-    else:
-        drawing = {"keep_order": rows["keep_order"], "seed": rows["seed"], "force": force}
-        release = on_cluster(cluster, protocol, table, output, rows["delimiter"], rows["encoding"], drawing)
-    if json:
-        show.as_json({"output": str(output), **release.as_dict()})
-        return
-    screen = show.console()
-    screen.print(release.own_words, markup=False)
-    order = "in shuffled order" if release.shuffled else "in the order of the table"
-    screen.print(f"Released {release.rows:,} rows of {', '.join(release.attributes)}, {order}: {output}.", markup=False)
-    if release.dropped:
-        screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
-    if not release.secure:
-        screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
-        return
-    screen.print(f"{release.counting[0].upper()}{release.counting[1:]}.", markup=False)
-    if release.rows != protocol.people:
-        screen.print(f"These are not the {protocol.people:,} rows that the protocol was fitted on.", markup=False)
-    kept = "publish it with the rows" if protocol.epsilon is not None else "keep it to yourself"
-    screen.print(f"Publish them once. What {path} says of everybody is private: {kept}." if protocol.epsilon is not None
-                 else f"{path} was fitted without noise: {kept}.", markup=False)  # fmt: skip
-
-
-def published(protocol: WideProtocol) -> dict[str, Any]:
+def published(protocol: Protocol) -> dict[str, Any]:
     """What everybody who has the file knows."""
-    kept = protocol.kept
+    step, told = protocol.by_model, everything(protocol)
+    kept = step.kept
     return {
         "secret": protocol.secret,
         "attributes": list(protocol.attributes),
-        "combinations": math.prod(protocol.model.sizes),
-        "redrawn_by": protocol.redrawn_by,
+        "combinations": step.n_outputs,
+        "redrawn_by": step.redrawn_by,
         "people": protocol.people,
         "promise": protocol.notion.words(),
         "epsilon": protocol.notion.epsilon,
-        "private": protocol.epsilon,
-        "delta": protocol.delta,
-        "noise": protocol.noise_stated(),
-        "everything_published": protocol.everything(),
-        "pairs_of_columns": [[protocol.attributes[j] for j in own] for own in protocol.model.sets if len(own) > 1],
+        "private": step.epsilon,
+        "delta": step.delta,
+        "noise": step.noise_stated(),
+        "everything_published": told.as_dict() if told is not None else None,
+        "pairs_of_columns": [[protocol.attributes[j] for j in own] for own in step.model.sets if len(own) > 1],
         "entropy_nats": kept.entropy,
         "information_nats": kept.information,
         "kept": kept.information / kept.entropy if kept.entropy else 1.0,
@@ -162,12 +90,13 @@ def published(protocol: WideProtocol) -> dict[str, Any]:
     }
 
 
-def _lines(protocol: WideProtocol) -> list[str]:
-    kept, counted = protocol.kept, math.prod(protocol.model.sizes)
+def _lines(protocol: Protocol) -> list[str]:
+    step, told = protocol.by_model, everything(protocol)
+    kept, share = step.kept, protocol.utility / protocol.entropy if protocol.entropy else 1.0
     return [
-        f"Promise: {protocol.notion.words()} {protocol.whom()}",
-        protocol.everything(),
-        f"All {counted:,} combinations of values are covered. By the model, {kept.information / kept.entropy:.1%} of "
+        f"Promise: {protocol.notion.words()} {told.whom() if told is not None else ''}",
+        *([told.words()] if told is not None else []),
+        f"All {step.n_outputs:,} combinations of values are covered. By the model, {share:.1%} of "
         f"the information is kept, {kept.rows:.1%} of rows and {kept.cells:.1%} of cells stay as they are.",
-        how_redrawn(protocol),
+        how_redrawn(step),
     ]

@@ -10,15 +10,15 @@ import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidProtocol, InvalidTable, NotCertified
 from privacyfunnel.protocols.file import digest_of
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account
 from privacyfunnel.tables.reading_back import as_published
 from privacyfunnel.tables.sources import Source, open_source
+from privacyfunnel.tables.typed import alike as alike
 
 EXACT = (
     "this protocol was fitted on exact counts, so its file tells secrets of people whose combination of values few "
-    "share: it is not for publication; fit without --exact-fit, and release by that protocol"
+    "share: it is not for publication; fit without exact-fit, and release by that protocol"
 )
 GIVEN = (
     "this protocol was made from given probabilities and carries no noisy counts, so that nobody could check its "
@@ -28,23 +28,19 @@ GIVEN = (
 
 MOST_SPENT = 10
 """ε₀ of a published protocol: at 10, 99 of 100 counts are exact already."""
-FOLLOWS = (
-    "this protocol is a follow-up, and a folder describes a single release: publish its table and its file beside the "
-    "folder of the first release, and see docs/over-time.md for what readers need"
-)
 
 
 def check_protocol(protocol: Protocol) -> None:
     """Refuse a protocol that is not for publication, or that releases its own secret."""
-    if isinstance(protocol, FollowUp):
-        raise InvalidProtocol(FOLLOWS)
-    if protocol.fitted == "exact counts":
-        raise InvalidProtocol(EXACT)
-    if protocol.noise is None:
-        raise InvalidProtocol(GIVEN)
-    if protocol.noise.spent > MOST_SPENT:
+    for one in protocol.chain:
+        if one.fitted == "exact counts":
+            raise InvalidProtocol(EXACT)
+        if one.spent is None:
+            raise InvalidProtocol(GIVEN)
+    spent = sum(one.spent.epsilon for one in protocol.chain if one.spent is not None)
+    if spent > MOST_SPENT:
         raise InvalidProtocol(
-            f"the counts in this protocol have noise of ε₀ = {protocol.noise.spent:g}, which leaves most exact: "
+            f"the counts in this protocol have noise of ε₀ = {spent:g}, which leaves most exact: "
             f"it is not for publication; fit with --private {MOST_SPENT:g} or less, such as 1"
         )
     secrets = {alike(reading.name): reading.name for reading in protocol.secret_readings}
@@ -82,11 +78,6 @@ def belonging(protocol: Protocol, table: Path) -> tuple[Source, Protocol]:
         )
     _check_metadata(protocol, table)
     return source, protocol_here
-
-
-def alike(name: str) -> str:
-    """A name as people mix them up: without regard to capitals, spaces and signs."""
-    return "".join(filter(str.isalnum, name.casefold())) or name
 
 
 def _is_csv(table: Path) -> bool:

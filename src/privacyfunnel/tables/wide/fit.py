@@ -21,10 +21,12 @@ from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.by_model import ByModel, plan_by
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.noisy_tables import TableNoise
-from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
+from privacyfunnel.protocols.wide.of_model import of_model
 from privacyfunnel.protocols.wide.rule import Plan, Rule
 from privacyfunnel.tables.public_part import PublicPart
 from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
@@ -43,7 +45,7 @@ def fit_wide(
     spent: float = 0.0,
     delta: float | None = None,
     seconds: float | None = SECONDS,
-) -> WideProtocol:
+) -> Protocol:
     """The protocol for all combinations of the columns' values, by a model with ε₀ = `epsilon`, or without noise.
 
     What was `spent` of ε₀ on choosing columns is not spent on the model. Noise is Gaussian with `delta` as δ₀ (1e-6,
@@ -65,23 +67,13 @@ def _follows(
     notion: Notion,
     epsilon: float | None,
     seconds: float | None,
-) -> WideProtocol:
+) -> Protocol:
     """The protocol that follows from noisy tables: nothing else of the people is at hand here."""
     model = fitted_model(marginals)
     rule, plan = _redrawing_for(notion, epsilon is not None, model.weights(), public.columns, seconds)
-    return WideProtocol(
-        notion,
-        public.columns,
-        marginals,
-        model,
-        rule,
-        public.secret,
-        public.secret_readings,
-        epsilon,
-        noise,
-        public.declared,
-        plan.digest(),
-    )
+    step = ByModel(public.columns, marginals, model, rule, epsilon, noise, public.declared, plan.digest())
+    step.__dict__["plan"] = plan  # which was proven, and need not be made again
+    return of_model(notion, step, public.secret, public.secret_readings)
 
 
 def noisy_marginals(
@@ -122,7 +114,7 @@ def _check(joint: Joint, notion: Notion) -> None:
     """Refuse what a model cannot do, before anything is drawn."""
     if notion.confidence is not None or not notion.simple or "known" in notion.parameters():
         raise InvalidInput(
-            "--model is for promises to those who know nothing of a person beforehand, without a confidence: "
+            "a model is for promises to those who know nothing of a person beforehand, without a confidence: "
             "lip, ldp, alip or pml"
         )
     check_wide(joint)
@@ -139,10 +131,10 @@ def check_wide(joint: Joint) -> None:
     values = [len(column) for column in joint.secret_columns]
     if len(values) != 1 or not TWO <= values[0] <= MOST_SECRETS:
         raise InvalidInput(
-            f"--model is for one secret with two to {MOST_SECRETS} values; this one has "
+            f"a model is for one secret with two to {MOST_SECRETS} values; this one has "
             f"{max(values, default=0)}: merge its values beforehand"
         )
     if any(column.name in joint.attributes for column in joint.secret_columns):
-        raise InvalidInput("--model cannot release the secret itself; leave it out of the attributes")
+        raise InvalidInput("a model cannot release the secret itself; leave it out of the columns")
     if not joint.counted or joint.noise is not None or joint.total > MOST_PEOPLE:
-        raise InvalidInput(f"--model needs exact counts of at most {MOST_PEOPLE:,} people")
+        raise InvalidInput(f"a model needs exact counts of at most {MOST_PEOPLE:,} people")
