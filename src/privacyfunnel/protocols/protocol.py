@@ -15,6 +15,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.aim import Aim
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness, Precision
@@ -66,6 +67,8 @@ class Protocol(Shown):
     """Of a private fit: the noisy counts from which everything here follows, and with which anybody can check it."""
     precision: Precision | None = None
     """Of a protocol for readers of any table: how sharp their estimates are."""
+    aim: Aim | None = None
+    """Of a private fit: the part of the promise that it was made for. What is best is so among all made for this."""
 
     @property
     def channel(self) -> Matrix:

@@ -1,0 +1,153 @@
+"""What rows tell of the people of one table: the lifts of single outputs, and of groups of rows that an attacker finds.
+
+The promise is about the distribution that a protocol was made for. Here lifts are those of a counted table: of the
+event s given the output y (and the cell c of what is known beforehand), P(s|y,c) / P(s|c) over these people. Single
+outputs may have few people, so that nobody could learn their lifts. Groups are what an attacker learns: one who is
+shown half of the people, with their secrets, sorts outputs by what they learned of P(s|y) (`beliefs`), and the lifts of
+the first and the last 5% of the rows are those that the other half has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.learned_beliefs import beliefs
+from privacyfunnel.promises.clause import Clause
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.aim import GROUP
+from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+HAIR = 1e-6
+"""Nats beyond a limit that are rounding errors: channels are made right up to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """P(y|x) for the people of a table, entry by entry: x = person[i] is released as y = output[i] with chance[i]."""
+
+    person: Integers
+    output: Integers
+    chance: Vector
+    codes: Integers
+    """codes[y, j]: the values that output y is written as."""
+
+    @property
+    def outputs(self) -> int:
+        """How many there are."""
+        return len(self.codes)
+
+    @classmethod
+    def of(cls, protocol: Protocol, joint: Joint) -> Drawn:
+        """What becomes of the values of X in `joint`, each read as an input of the protocol."""
+        block, inputs = protocol.block, protocol.block.inputs_of(joint)
+        channel = block.channel
+        sizes = np.diff(channel.starts)[inputs]
+        person = np.repeat(np.arange(joint.n_x), sizes)
+        entry = np.arange(len(person)) - np.repeat(np.cumsum(sizes) - sizes - channel.starts[inputs], sizes)
+        return cls(person, channel.outputs[entry], channel.numerators[entry] / UNIT, block.codes[block.labels])
+
+    def released(self, weights: Matrix) -> Matrix:
+        """Σ_x weights[e, x] P(y|x), at [e, y]."""
+        mass = (row[self.person] * self.chance for row in weights)
+        return np.stack([np.bincount(self.output, weights=own, minlength=self.outputs) for own in mass])
+
+
+def share_within(drawn: Drawn, joint: Joint, promise: Notion) -> float:
+    """The share of released rows whose lifts are all within the promise, for each attacker that it speaks of."""
+    kept = np.ones(len(drawn.person), dtype=np.bool_)
+    for clause in promise.clauses(joint):
+        for view in clause.views:
+            cell = view.cell[drawn.person]
+            at = np.unique(cell * drawn.outputs + drawn.output, return_inverse=True)[1].ravel()
+            own = clause.joint.p
+            given = np.stack([np.bincount(at, weights=row[drawn.person] * drawn.chance) for row in own])
+            prior = np.stack([np.bincount(view.cell, weights=row) for row in own])
+            known = np.zeros(given.shape[1], dtype=np.int64)
+            known[at] = cell
+            kept &= _within(given, (prior / prior.sum(axis=0))[:, known], clause)[at]
+    return float((joint.p_x[drawn.person] * drawn.chance)[kept].sum())
+
+
+def _within(given: Matrix, prior: Matrix, clause: Clause) -> NDArray[np.bool_]:
+    """Whether the lifts of given[e, i] ∝ P(e|i), where P(e) is prior[e, i], are within the limits of a clause."""
+    possible, total = prior > 0, given.sum(axis=0)
+    asked = possible & (total > 0)
+    if clause.about is not None:
+        asked &= np.isin(np.arange(len(given)), clause.about)[:, None]
+    with np.errstate(divide="ignore"):
+        logs = np.log(given / (np.where(possible, prior, 1.0) * np.where(total > 0, total, 1.0)))
+    most = np.where(asked, logs, -np.inf).max(axis=0)
+    least = np.where(asked, logs, np.inf).min(axis=0)
+    apart = np.subtract(most, least, out=np.zeros_like(most), where=most > least)
+    limits = clause.limits.granted()
+    return (most <= limits.upper + HAIR) & (least >= -limits.lower - HAIR) & (apart <= limits.spread + HAIR)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Rows of a group and of all that it was taken from, counted by the events of a clause."""
+
+    clause: Clause
+    about: int
+    """The event by whose belief rows were sorted."""
+    first: bool
+    """Whether it has the rows that tell least of it, rather than most."""
+    own: Vector
+    whole: Vector
+
+    def with_others(self, other: Group) -> Group:
+        """The same group of another table."""
+        return Group(self.clause, self.about, self.first, self.own + other.own, self.whole + other.whole)
+
+    @property
+    def lift(self) -> float:
+        """The lift of the event that it was sorted by."""
+        prior = self.whole[self.about] / self.whole.sum()
+        return float(self.own[self.about] / self.own.sum() / prior) if prior else 1.0
+
+    @property
+    def within(self) -> bool:
+        """Whether all its lifts are within the limits of its clause."""
+        return bool(_within(self.own[:, None], (self.whole / self.whole.sum())[:, None], self.clause).all())
+
+
+def groups_found(drawn: Drawn, joint: Joint, promise: Notion, rng: np.random.Generator) -> list[Group]:
+    """For every event, the rows that tell least and most of it, as found by one who knows the other half's secrets."""
+    found = []
+    for clause in promise.clauses(joint):
+        people = clause.joint.weights.astype(np.int64)
+        half = rng.binomial(people, 0.5)
+        for learned, tried in ((half, people - half), (people - half, half)):
+            found += _groups(clause, drawn.released(learned), drawn.released(tried), drawn.codes)
+    return found
+
+
+def _groups(clause: Clause, learned: Matrix, tried: Matrix, codes: Integers) -> list[Group]:
+    """The groups of the released people tried[e, y], sorted by what learned[e, y] tells."""
+    rows, belief, found = tried.sum(axis=0), beliefs(learned, codes), []
+    for s in range(len(belief)) if clause.about is None else clause.about:
+        rising = np.argsort(belief[s], kind="stable")
+        for first, order in ((True, rising), (False, rising[::-1])):
+            taken = np.clip(GROUP * rows.sum() - (np.cumsum(rows[order]) - rows[order]), 0.0, rows[order])
+            part = np.divide(taken, rows[order], out=np.zeros_like(taken), where=rows[order] > 0)
+            found.append(Group(clause, s, first, tried[:, order] @ part, tried.sum(axis=1)))
+    return found
+
+
+def together(several: Sequence[list[Group]]) -> list[Group]:
+    """The groups of several tables, and of both halves of each, as one each."""
+    pooled: dict[tuple[int, int, bool], Group] = {}
+    for found in several:
+        places: dict[int, int] = {}
+        for group in found:
+            place = places.setdefault(id(group.clause), len(places))
+            key = place, group.about, group.first
+            pooled[key] = pooled[key].with_others(group) if key in pooled else group
+    return list(pooled.values())
