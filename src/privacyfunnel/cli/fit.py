@@ -280,4 +280,4 @@ def _search(asked: Sought, counted: Counted) -> Found:
     seconds = time.monotonic() - begun
     late = asked.time_limit is not None and seconds >= asked.time_limit
     with show.working("measuring what was found"):
-        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late))
+        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or late), asked.time_limit)

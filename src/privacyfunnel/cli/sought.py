@@ -17,6 +17,7 @@ from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
 from privacyfunnel.errors import InvalidInput, TooManyReadAsOthers
 from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
+from privacyfunnel.optimiser.aiming import optimise_inside
 from privacyfunnel.optimiser.improving import improve as improved
 from privacyfunnel.optimiser.optimise import gap_for, optimise
 from privacyfunnel.optimiser.program.state import Progress, noticing_stops
@@ -119,7 +120,7 @@ class Sought:
         if not isinstance(self.promise, Notion):
             wish = epsilon_for(joint, self.promise, self.keep or 0.0, gap=self.gap, **kept)
             return wish.protocol, wish
-        return optimise(joint, self.promise, gap=self.gap, **kept, **who), None
+        return optimise_inside(joint, self.promise, gap=self.gap, **kept, **who), None
 
 
 @dataclass(frozen=True)

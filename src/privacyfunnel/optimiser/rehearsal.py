@@ -4,8 +4,9 @@ A channel keeps its promise for the distribution p̂ that follows from noisy cou
 have another one: where few people have x, P̂(s|x) is noise, and lifts that are within e^±ε by p̂ are not by theirs. How
 far off they are follows from p̂ itself: draw tables of n people from p̂, add the same noise, compute what follows from
 that, make the channel for a promise of ε′ ≤ ε in the same way, and look at the lifts of the drawn people. The largest
-ε′ is taken at which 95% of their rows, and the groups of 5% of rows that an attacker finds, are within e^±ε. All this is
-computed from published numbers, so it tells nothing more of anybody; the same numbers give the same ε′.
+ε′ is taken at which 95% of their rows, and the groups of 5% of rows that an attacker finds, are within e^±ε.
+
+All this is computed from published numbers, so it tells nothing more of anybody. The same numbers give the same ε′.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import Noise, noisy_joint
+from privacyfunnel.distribution.noise import MOST_EPSILON, Noise, noisy_joint
 from privacyfunnel.drawing.laplace import threshold_for
 from privacyfunnel.errors import PrivacyFunnelError
-from privacyfunnel.optimiser.rehearsed_lifts import Drawn, Group, groups_found, share_within, together
+from privacyfunnel.optimiser.rehearsed_lifts import Drawn, Group, clauses_of, groups_found, share_within, together
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.aim import ENOUGH, Aim
 from privacyfunnel.protocols.protocol import Protocol
@@ -31,11 +33,15 @@ REHEARSALS = 2
 """Tables that are drawn: figures of two of them differ by about a point."""
 SHARES = (1.0, 0.8, 0.6, 0.4, 0.3, 0.2)
 """Of the promise, that may be aimed at. Below the last, cells are lost and hardly any lift comes within the promise."""
+REMEDY = 0.4
+"""Of the promise, at which it is tried whether a larger ε₀ or fewer columns would do: what costs more helps nobody."""
+LESS_NOISE = (2.0, 4.0)
+"""ε₀ that are tried, in multiples of the one at hand."""
 MOST_COMBINATIONS = 200_000
 """Of a domain that is rehearsed: what follows from noisy counts of more takes longer than the fit."""
 
-Make = Callable[[Joint, Notion], Protocol]
-"""Makes the protocol for a distribution and a promise."""
+Make = Callable[[Joint, Notion], tuple[Protocol, bool]]
+"""Makes the protocol for a distribution and a promise, and says whether it was short of time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,72 +50,112 @@ class Rehearsal:
 
     people: Joint
     refit: Joint
+    faint: Integers
+    """Values of the secret that do not show through the published counts' noise: no promise is about them."""
     seed: int
 
 
-def aim_for(joint: Joint, promise: Notion, make: Make) -> tuple[Aim, ...]:
-    """What was rehearsed for a private fit of this promise, the one to aim at last; nothing where it needs no aim.
+def aim_for(joint: Joint, promise: Notion, make: Make) -> Aim | None:
+    """The largest share of the promise that holds in rehearsals, or the least one if none does.
 
-    The largest share of the promise that holds, or the least one if none does.
+    None where nothing is rehearsed: without noise, with a confidence, which speaks of all that noise leaves open, for
+    ε = 0, and where the domain is too large or noise leaves nothing to go by.
     """
-    if joint.noise is None or promise.confidence is not None or promise.epsilon == 0:
-        return ()
+    if joint.noise is None or promise.confidence is not None or not promise.epsilon:
+        return None
     if joint.combinations > MOST_COMBINATIONS:
-        return ()
-    tables = rehearsals(joint, REHEARSALS)
-    tried: dict[float, Aim | None] = {}
+        return None
+    return _largest(rehearsals(joint, joint.noise), promise, make)
 
-    def holds(share: float) -> bool:
-        if share not in tried:
-            tried[share] = rehearsed(tables, promise, share, make)
-        found = tried[share]
-        return found is not None and found.holds
 
-    low, high = 0, len(SHARES) - 1  # shares[low:] may hold
-    if not holds(SHARES[0]):
-        low = 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(SHARES[middle]) else (middle + 1, high)
-        holds(SHARES[low])
-    last = tried.pop(SHARES[low])
-    if last is None:
-        return ()
-    return (*(found for found in tried.values() if found is not None), last)
+def _largest(tables: list[Rehearsal], promise: Notion, make: Make) -> Aim | None:
+    """All of the promise, or else by halving what is left of the shares."""
+    best = rehearsed(tables, promise, SHARES[0], make)
+    low, high = 1, len(SHARES)
+    while not (best is not None and best.share == 1 and best.holds) and low < high:
+        middle = (low + high) // 2
+        found = rehearsed(tables, promise, SHARES[middle], make)
+        if found is not None and found.holds:
+            best, high = found, middle
+        else:
+            best = best if found is None or (best is not None and best.holds) else found
+            low = middle + 1
+    return best
 
 
 def rehearsed(tables: list[Rehearsal], promise: Notion, share: float, make: Make) -> Aim | None:
     """What a channel for a share of the promise does to the drawn tables; None where none can be made."""
     within: list[float] = []
-    groups: list[list[Group]] = []
+    groups: list[Group] = []
+    hurried = False
     for table in tables:
         try:
-            protocol = make(table.refit, promise.times(share) if share < 1 else promise)
-            asked = promise.made_for(table.people)
+            protocol, late = make(table.refit, promise.times(share) if share < 1 else promise)
+            clauses = clauses_of(promise.made_for(table.people), table.people, table.faint)
             drawn = Drawn.of(protocol, table.people)
-            within.append(share_within(drawn, table.people, asked))
-            groups.append(groups_found(drawn, table.people, asked, np.random.default_rng(table.seed)))
+            within.append(share_within(drawn, table.people.total, clauses))
+            groups += together([groups_found(drawn, clauses, np.random.default_rng(table.seed))])
+            hurried = hurried or late
         except PrivacyFunnelError:  # noise may leave nothing to go by
             continue
     if not within:
         return None
-    found, mean = together(groups), float(np.mean(within))
-    lifts = [group.lift for group in found]
-    holds = mean >= ENOUGH and all(group.within for group in found)
-    return Aim(share, mean, min(lifts), max(lifts), holds)
+    lifts = [group.lift for group in groups]
+    holds = min(within) >= ENOUGH and all(group.within for group in groups)
+    return Aim(share, min(within), min(lifts), max(lifts), holds, hurried)
 
 
-def rehearsals(joint: Joint, number: int) -> list[Rehearsal]:
-    """Tables drawn from the distribution that follows from noisy counts; always the same ones for the same counts."""
+@dataclass(frozen=True)
+class Remedy:
+    """What would do where no aim does: another ε₀, or a column less."""
+
+    private: float | None
+    """ε₀, if it is another."""
+    left_out: str | None
+    """The column that is left out, if one is."""
+    aim: Aim
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {"private": self.private, "left_out": self.left_out, **self.aim.as_dict()}
+
+    def words(self) -> str:
+        """It, with its figures."""
+        what = f"--private {self.private:g}" if self.left_out is None else f"without {self.left_out}"
+        return f"{what} ({self.aim.lowest:.2f} to {self.aim.highest:.2f})"
+
+
+def remedies(joint: Joint, promise: Notion, make: Make) -> list[Remedy]:
+    """What holds at REMEDY of the promise where `joint` does not: larger ε₀, or each column left out.
+
+    All is drawn from the published counts, so asking costs nothing.
+    """
     noise = joint.noise
     if noise is None:
-        raise TypeError("only noisy counts are rehearsed")
-    found = []
-    for i in range(number):
-        seed = _seed(noise, i)
+        return []
+    tried: list[tuple[float | None, str | None, list[Rehearsal]]] = []
+    for times in LESS_NOISE:
+        if times * noise.epsilon <= MOST_EPSILON:
+            less = replace(noise, epsilon=times * noise.epsilon)
+            tried.append((less.epsilon, None, rehearsals(joint, less)))
+    whole = joint.before_gathering or joint
+    for name in joint.attributes if len(joint.attributes) > 1 else ():
+        fewer = whole.over([other for other in joint.attributes if other != name])
+        shape = len(noise.counts), fewer.combinations if noise.codes is None else fewer.n_x
+        codes = None if noise.codes is None else fewer.codes
+        counted = replace(noise, attributes=fewer.attributes, counts=np.zeros(shape, dtype=np.int64), codes=codes)
+        tried.append((None, name, rehearsals(fewer, counted, noise.faint)))
+    found = [Remedy(e, name, aim) for e, name, tables in tried if (aim := rehearsed(tables, promise, REMEDY, make))]
+    return [remedy for remedy in found if remedy.aim.holds]
+
+
+def rehearsals(joint: Joint, noise: Noise, faint: Integers | None = None) -> list[Rehearsal]:
+    """Tables drawn from the distribution of `joint`, counted with such noise; always the same ones for the same."""
+    found, faint = [], noise.faint if faint is None else faint
+    for i in range(REHEARSALS):
         try:
-            found.append(_drawn(joint, noise, seed))
-        except PrivacyFunnelError:
+            found.append(_drawn(joint, noise, faint, _seed(noise, i)))
+        except PrivacyFunnelError:  # noise may leave nothing to go by
             continue
     return found
 
@@ -119,7 +165,7 @@ def _seed(noise: Noise, i: int) -> int:
     return int.from_bytes(hashlib.sha256(about + noise.counts.astype("<i8").tobytes()).digest()[:8], "little")
 
 
-def _drawn(joint: Joint, noise: Noise, seed: int) -> Rehearsal:
+def _drawn(joint: Joint, noise: Noise, faint: Integers, seed: int) -> Rehearsal:
     rng = np.random.default_rng(seed)
     whole = joint.before_gathering or joint
     people = round(noise.share_told * noise.people)
@@ -137,7 +183,7 @@ def _drawn(joint: Joint, noise: Noise, seed: int) -> Rehearsal:
     for one in (table, refit, refit.before_gathering):
         if one is not None:
             one.secret_parts, one.numbered, one.declared = joint.secret_parts, joint.numbered, joint.declared
-    return Rehearsal(table, refit, seed)
+    return Rehearsal(table, refit, faint, seed)
 
 
 def _noised(counts: Integers, codes: Integers, joint: Joint, noise: Noise, rng: np.random.Generator) -> Noise:
@@ -161,4 +207,3 @@ def _laplace(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> 
         more = rng.geometric(stop, shape) - rng.geometric(stop, shape)
         drawn += np.where((noise.terms > turn)[:, None], more, 0)
     return drawn
-

@@ -9,8 +9,9 @@ the first and the last 5% of the rows are those that the other half has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.learned_beliefs import beliefs
 from privacyfunnel.promises.clause import Clause
+from privacyfunnel.promises.limits import LARGEST_LOG
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.aim import GROUP
 from privacyfunnel.protocols.channel import UNIT
@@ -25,7 +27,9 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 HAIR = 1e-6
-"""Nats beyond a limit that are rounding errors: channels are made right up to it."""
+"""Of a limit: what is beyond by so little are rounding errors, since channels are made right up to it."""
+SURE = 2.0
+"""Standard errors: what is as far off happens by chance in one case of twenty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,35 +63,58 @@ class Drawn:
         return np.stack([np.bincount(self.output, weights=own, minlength=self.outputs) for own in mass])
 
 
-def share_within(drawn: Drawn, joint: Joint, promise: Notion) -> float:
-    """The share of released rows whose lifts are all within the promise, for each attacker that it speaks of."""
-    kept = np.ones(len(drawn.person), dtype=np.bool_)
+def clauses_of(promise: Notion, joint: Joint, faint: Integers | None = None) -> list[Clause]:
+    """The clauses of a promise, about events with a value of the secret that shows through the noise."""
+    found = []
     for clause in promise.clauses(joint):
+        event = np.arange(joint.n_s) if clause.joint.events is None else clause.joint.events
+        shown = set(np.delete(event, [] if faint is None else faint).tolist())
+        about = tuple(s for s in (range(clause.joint.n_s) if clause.about is None else clause.about) if s in shown)
+        if about:
+            found.append(replace(clause, about=about))
+    return found
+
+
+def share_within(drawn: Drawn, people: int, clauses: Sequence[Clause]) -> float:
+    """The share of released rows whose lifts are all within the limits, or beyond them by no more than chance.
+
+    For each attacker that the promise speaks of. Of n people released as y, some √m have s by chance where m are
+    expected to, so that a lift of few people says nothing that anybody could go by.
+    """
+    kept, mass = np.ones(len(drawn.person), dtype=np.bool_), np.zeros(0)
+    for clause in clauses:
+        own, mass = clause.joint.p, clause.joint.p_x[drawn.person] * drawn.chance
         for view in clause.views:
             cell = view.cell[drawn.person]
             at = np.unique(cell * drawn.outputs + drawn.output, return_inverse=True)[1].ravel()
-            own = clause.joint.p
             given = np.stack([np.bincount(at, weights=row[drawn.person] * drawn.chance) for row in own])
             prior = np.stack([np.bincount(view.cell, weights=row) for row in own])
             known = np.zeros(given.shape[1], dtype=np.int64)
             known[at] = cell
-            kept &= _within(given, (prior / prior.sum(axis=0))[:, known], clause)[at]
-    return float((joint.p_x[drawn.person] * drawn.chance)[kept].sum())
+            kept &= _within(people * given, (prior / prior.sum(axis=0))[:, known], clause, SURE)[at]
+    return float(mass[kept].sum()) if len(mass) else 1.0
 
 
-def _within(given: Matrix, prior: Matrix, clause: Clause) -> NDArray[np.bool_]:
-    """Whether the lifts of given[e, i] ∝ P(e|i), where P(e) is prior[e, i], are within the limits of a clause."""
-    possible, total = prior > 0, given.sum(axis=0)
-    asked = possible & (total > 0)
-    if clause.about is not None:
-        asked &= np.isin(np.arange(len(given)), clause.about)[:, None]
-    with np.errstate(divide="ignore"):
-        logs = np.log(given / (np.where(possible, prior, 1.0) * np.where(total > 0, total, 1.0)))
-    most = np.where(asked, logs, -np.inf).max(axis=0)
-    least = np.where(asked, logs, np.inf).min(axis=0)
-    apart = np.subtract(most, least, out=np.zeros_like(most), where=most > least)
-    limits = clause.limits.granted()
-    return (most <= limits.upper + HAIR) & (least >= -limits.lower - HAIR) & (apart <= limits.spread + HAIR)
+def _within(given: Matrix, prior: Matrix, clause: Clause, sure: float = 0.0) -> NDArray[np.bool_]:
+    """Whether lifts are within the limits of a clause, give or take so many standard errors.
+
+    They are those of given[e, i] people with event e, where P(e) is prior[e, i].
+    """
+    expected, about = prior * given.sum(axis=0), list(range(len(given)) if clause.about is None else clause.about)
+    limits, given, expected = clause.limits.granted(), given[about], expected[about]
+    most = expected * math.exp(min(limits.upper, LARGEST_LOG))
+    least = expected * math.exp(-limits.lower)
+    kept = given <= most * (1 + HAIR) + sure * np.sqrt(most)
+    kept &= given >= least * (1 - HAIR) - sure * np.sqrt(least)
+    found = np.asarray(kept.all(axis=0))
+    if math.isfinite(limits.spread):
+        lift = np.divide(given, expected, out=np.ones_like(given), where=expected > 0)
+        error = sure * np.sqrt(np.divide(lift, expected, out=np.zeros_like(given), where=expected > 0))
+        apart = np.maximum(lift - error, 0.0).max(axis=0) <= math.exp(limits.spread) * (lift + error).min(axis=0) * (
+            1 + HAIR
+        )
+        found &= apart
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +142,21 @@ class Group:
     @property
     def within(self) -> bool:
         """Whether all its lifts are within the limits of its clause."""
-        return bool(_within(self.own[:, None], (self.whole / self.whole.sum())[:, None], self.clause).all())
+        return self._kept(0.0)
+
+    @property
+    def surely_beyond(self) -> bool:
+        """Whether one is beyond them by more than chance."""
+        return not self._kept(SURE)
+
+    def _kept(self, sure: float) -> bool:
+        return bool(_within(self.own[:, None], (self.whole / self.whole.sum())[:, None], self.clause, sure).all())
 
 
-def groups_found(drawn: Drawn, joint: Joint, promise: Notion, rng: np.random.Generator) -> list[Group]:
+def groups_found(drawn: Drawn, clauses: Sequence[Clause], rng: np.random.Generator) -> list[Group]:
     """For every event, the rows that tell least and most of it, as found by one who knows the other half's secrets."""
     found = []
-    for clause in promise.clauses(joint):
+    for clause in clauses:
         people = clause.joint.weights.astype(np.int64)
         half = rng.binomial(people, 0.5)
         for learned, tried in ((half, people - half), (people - half, half)):

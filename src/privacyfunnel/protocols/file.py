@@ -17,6 +17,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
+from privacyfunnel.protocols.aim import AimInFile, aim_in
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.json_file import (
@@ -99,6 +100,7 @@ class _File(BaseModel):
     blocks: tuple[_Block]
     noise: NoiseInFile | None
     precision: _Precision | None = None
+    aim: AimInFile | None = None
     digest: str = Field(max_length=LONGEST_DIGEST)
 
 
@@ -123,6 +125,7 @@ def to_text(protocol: Protocol) -> str:
         "blocks": [_plain_block(protocol.block)],
         "noise": plain_noise(protocol.noise) if protocol.noise is not None else None,
         **({"precision": asdict(protocol.precision)} if protocol.precision is not None else {}),
+        **({"aim": protocol.aim.as_dict()} if protocol.aim is not None else {}),
     }
     return written({**content, "digest": digest_of_content(content)})
 
@@ -185,6 +188,7 @@ def _to_protocol(file: _File) -> Protocol:
         at_least=file.at_least,
         noise=_to_noise(file),
         precision=_to_precision(file, names),
+        aim=aim_in(file.aim, file.fitted == "private counts"),
     )
 
 
