@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check golden mutations durations search fuzz atheris coverage lint format bench results walk paper docs pictures dist minimal audit clean
+.PHONY: help demo test check golden mutations proofs durations search fuzz atheris coverage lint format bench results walk paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
@@ -13,6 +13,7 @@ help:
 	@echo 'make test     the tests: some minutes, the same draws every time'
 	@echo 'make check    the tests that take long: mutations, fuzz, coverage of intervals, Spark clusters, …'
 	@echo 'make mutations  every known way to break the code, and the test that notices it'
+	@echo 'make proofs   the theorems that the promise rests on, checked by Coq (if it is there)'
 	@echo 'make search   property tests with new random draws, for SECONDS=600'
 	@echo 'make lint     ruff and mypy'
 	@echo 'make bench    measurements'
@@ -58,6 +59,10 @@ check: $(READY)
 mutations: $(READY)
 	MUTATIONS=all $(PYTEST) --timeout $(TIMEOUT) tests/test_mutations.py
 	$(BIN)/python -m tests.test_mutations
+
+# The theorems of docs/proofs.md; where coqc is missing it says so, and fails if REQUIRED=1 or CI=true.
+proofs:
+	$(PYTHON) -m tools.proofs
 
 # What every command says and writes today, into tests/golden/*.json, and what changed; ARGS="-k 'by hand'" for some.
 golden: $(READY)

@@ -1,10 +1,12 @@
-"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits.
+"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 17 kinds of tables:
+the mean of these, of how many intervals, and the lowest, in units of its standard error.
 
 Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
 combinations of fewer than 10 people read as others, refused where these are more than 5% of the people), rows are
-released, and everything is asked that `estimate` answers: shares, tables, shares and means in groups, differences,
-ratios, odds ratios, Cramér's V, correlations. Rows are those of the fitted table, counted; the same, worked back; and
-those of other people from the same population. What is refused counts as no interval.
+released, and everything is asked that `estimate` answers: shares, tables, shares in groups, means, quantiles,
+differences, ratios, odds ratios, Cramér's V, correlations. Rows are those of the fitted table, counted; the same,
+worked back; and those of other people from the same population. What is refused counts as no interval. Cramér's V is
+that of the values which it is told among. Of a follow-up, what `estimate` answers is asked of both releases together.
 
 Intervals of one table depend on each other, so the error of a coverage is that of means over tables. PRIVATE_FITS says
 how many fits of each case, PRIVATE_CASES which of them, joined by semicolons. A line says NO where coverage is below
@@ -18,28 +20,39 @@ import os
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.estimates.associate import association
+from privacyfunnel.estimates.cell_shares import cell_shares
 from privacyfunnel.estimates.compare import comparison
 from privacyfunnel.estimates.contrasts import Figure
 from privacyfunnel.estimates.frequencies import Presentation, frequencies
 from privacyfunnel.estimates.meters import Meters, Opened
 from privacyfunnel.estimates.questions import Asker
+from privacyfunnel.estimates.strength import surely_there
 from privacyfunnel.estimates.summaries import summary
+from privacyfunnel.estimates.together import for_estimates, tally_together
 from privacyfunnel.estimates.which_rows import check_contrasts, way_of
+from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.tables.frequency_threshold import of_noisy
 from privacyfunnel.tables.private_counts import private
 from privacyfunnel.tables.reading_back import Tally
 
 NAMES = ("a", "b", "c", "d", "e")
 SECRETS = tuple("uvwxyz")
+WAYS = COUNTED, WORKED_BACK, OTHERS = (
+    "rows of the fitted table, counted",
+    "the same, worked back",
+    "rows of other people, worked back",
+)
 LEAST, ONE_PERCENT = 0.94, 2.33
 """What must hold, and the standard errors that chance exceeds in 1% of all cases, to one side."""
 FEWEST = 50
@@ -61,6 +74,12 @@ class Case:
     secrets: int = 2
     insist: bool = False
     objective: str = "faithful"
+    delta: float | None = None
+    """δ₀: only large counts are told."""
+    twice: bool = False
+    """Released at half of ε first, and followed up."""
+    others: int | None = None
+    """How many other people have their rows worked back; as many, unless told."""
 
 
 CASES = {
@@ -77,6 +96,10 @@ CASES = {
     "most cells rare, 10,000": Case("sparse", (5, 6), 10_000),
     "for information, 2,000": Case("uneven, dependent", (3, 4), 2_000, objective="information"),
     "much noise, 2,000": Case("uneven, dependent", (3, 4), 2_000, noise=0.3, insist=True),
+    "large counts only, 10,000": Case("uneven, dependent", (3, 4), 10_000, delta=1e-6, insist=True),
+    "many other people, 500": Case("even", (2, 3), 500, others=20_000),
+    "many other people, values of 1%": Case("rare", (3, 4), 2_000, others=50_000),
+    "followed up, 2,000": Case("uneven, dependent", (3, 4), 2_000, 0.6, twice=True),
 }
 
 
@@ -115,11 +138,36 @@ def joint_of(counts: np.ndarray) -> pf.Joint:
 
 def released(protocol: pf.Protocol, joint: pf.Joint, rng: np.random.Generator) -> Tally:
     """How often each output is drawn for these people."""
-    (block,) = protocol.blocks
+    block = protocol.block
     people = np.bincount(block.inputs_of(joint), joint.weights.sum(axis=0).astype(float), block.channel.n_inputs)
     Q = block.channel.dense()
     counts = sum(rng.multinomial(int(n), q / q.sum()) for n, q in zip(people, Q.T, strict=True))
     return Tally(np.flatnonzero(counts), counts[counts > 0])
+
+
+def followed_up(protocol: FollowUp, joint: pf.Joint, seed: int) -> Tally:
+    """The same of both releases together."""
+    codes = np.repeat(joint.codes, joint.weights.sum(axis=0).astype(np.int64), axis=0)
+    table = pa.table({"id": np.arange(len(codes)), **dict(zip(joint.attributes, codes.T, strict=True))})
+    first = protocol.before.sanitise(table, keep_order=True, seed=seed).append_column("id", table["id"])
+    second = protocol.sanitise(table, released=first, person="id", keep_order=True, seed=seed + 1)
+    return tally_together(protocol, second.append_column("id", table["id"]), first, "id")
+
+
+def releases(
+    protocol: pf.Protocol, fitted: pf.Joint, others: pf.Joint, rng: np.random.Generator
+) -> Iterator[tuple[str, Opened]]:
+    """Whose rows, and how they are looked at."""
+    if isinstance(protocol, FollowUp):
+        both = for_estimates(protocol)
+        for way, joint in ((WORKED_BACK, fitted), (OTHERS, others)):
+            yield way, opened(both, followed_up(protocol, joint, int(rng.integers(2**31))), "other")
+        return
+    tally = released(protocol, fitted, rng)
+    if protocol.objective == "faithful":
+        yield COUNTED, opened(protocol, tally, "fitted")
+    yield WORKED_BACK, opened(protocol, tally, "other")
+    yield OTHERS, opened(protocol, released(protocol, others, rng), "other")
 
 
 def opened(protocol: pf.Protocol, tally: Tally, rows: str) -> Opened:
@@ -145,57 +193,83 @@ class Found:
 def run() -> list[dict[str, object]]:
     wanted = os.environ.get("PRIVATE_CASES", ";".join(CASES)).split(";")
     fits = int(os.environ.get("PRIVATE_FITS", "300"))
-    return [row for name in wanted for row in measured(name, CASES[name], fits)]
+    return by_question([line for name in wanted for line in measured(name, CASES[name], fits)])
 
 
-def measured(name: str, case: Case, fits: int) -> list[dict[str, object]]:
-    rng, p = np.random.default_rng(0), population(case)
+def measured(name: str, case: Case, fits: int) -> list[dict[str, Any]]:
+    """Everything of a case, a line for each kind of question."""
+    begun = time.process_time()
+    found, fitted = asked(case, fits)
+    lines = []
+    for (way, kind), one in found.items():
+        lines.append({"case": name, "fits": fitted, "rows": way, "question": kind, **summed_up(one)})
+        print(*(f"{v:.3f}" if isinstance(v, float) else v for v in lines[-1].values()), sep=" | ", flush=True)
+    print(f"{name}: {(time.process_time() - begun) / max(fitted, 1):.2f} CPU s a fit", flush=True)
+    return lines
+
+
+def by_question(lines: list[dict[str, Any]]) -> list[dict[str, object]]:
+    """All cases together."""
+    told = [line for line in lines if line["told"]]
+    kinds = dict.fromkeys(line["question"] for line in told)
+    return [
+        {"95% intervals of": kind}
+        | {way: together([line for line in told if (line["rows"], line["question"]) == (way, kind)]) for way in WAYS}
+        for kind in kinds
+    ]
+
+
+def together(lines: list[dict[str, Any]]) -> str:
+    """The mean, and the case that lies lowest, in units of its error."""
+    if not lines:
+        return ""
+    low = min(lines, key=lambda line: (line["held"] - LEAST) / line["±"])
+    lowest = f"{low['held']:.1%} ± {low['±']:.1%} ({low['case']})"
+    return f"{np.mean([line['held'] for line in lines]):.1%} of {sum(line['told'] for line in lines):,}; {lowest}"
+
+
+def asked(case: Case, fits: int, seed: int = 0) -> tuple[dict[tuple[str, str], Found], int]:
+    """What held of each kind of question, and in how many fits something was published."""
+    rng, p, fitted = np.random.default_rng(seed), population(case), 0
     found: dict[tuple[str, str], Found] = defaultdict(lambda: Found([], defaultdict(list)))
-    begun, fitted = time.process_time(), 0
     for _ in range(fits):
         joint = joint_of(rng.multinomial(case.people, p.ravel()).reshape(p.shape))
-        others = joint_of(rng.multinomial(case.people, p.ravel()).reshape(p.shape))
+        others = joint_of(rng.multinomial(case.others or case.people, p.ravel()).reshape(p.shape))
         try:
             protocol = fit(joint, case)
         except PrivacyFunnelError:  # nothing is published, and nothing is asked
             continue
         fitted += 1
-        tally = released(protocol, joint, rng)
-        ways = {"fitted, counted": (tally, "fitted"), "fitted, worked back": (tally, "other")}
-        ways |= {"others, worked back": (released(protocol, others, rng), "other")}
-        for way, (rows, said) in ways.items():
-            if case.objective == "faithful" or said == "other":
-                ask(opened(protocol, rows, said), protocol, p.sum(axis=0), found, way)
-    lines = []
-    for (way, kind), one in found.items():
-        line = summed_up(one)
-        lines.append({"case": name, "fits": fitted, "rows": way, "question": kind, **line})
-        print(*(f"{v:.3f}" if isinstance(v, float) else v for v in lines[-1].values()), sep=" | ", flush=True)
-    print(f"{name}: {(time.process_time() - begun) / max(fitted, 1):.2f} CPU s a fit", flush=True)
-    return lines
+        for way, table in releases(protocol, joint, others, rng):
+            ask(table, protocol, p.sum(axis=0), found, way)
+    return found, fitted
 
 
 def fit(joint: pf.Joint, case: Case) -> pf.Protocol:
     """By the defaults of the command."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        noisy = private(joint, case.noise, at_least=10)
+        noisy = private(joint, case.noise, delta=case.delta, at_least=10)
         threshold = of_noisy(noisy)
         if threshold is not None and not case.insist:
             threshold.refuse_many()
-        return pf.optimise(noisy, pf.LIP(case.epsilon), objective=case.objective, time_limit=SECONDS)
+        first = pf.optimise(noisy, pf.LIP(case.epsilon / 2), time_limit=SECONDS) if case.twice else None
+        objective = "information" if case.twice else case.objective
+        return pf.optimise(noisy, pf.LIP(case.epsilon), objective=objective, after=first, time_limit=SECONDS)
 
 
-def summed_up(one: Found) -> dict[str, object]:
+def summed_up(one: Found) -> dict[str, Any]:
     tables = np.array(one.tables)
     if not len(tables):
         return {"told": 0, "untold": one.untold}
+    told = sum(map(len, one.each.values()))
     error = float(tables.std(ddof=1) / math.sqrt(len(tables))) if len(tables) > 1 else 1.0
+    error = max(error, math.sqrt(LEAST * (1 - LEAST) / told))  # that of questions that have nothing in common
     each = [(float(np.mean(held)), len(held)) for held in one.each.values() if len(held) >= FEWEST]
     low = [share + ONE_PERCENT * math.sqrt(LEAST * (1 - LEAST) / n) < LEAST for share, n in each]
     enough = tables.mean() + ONE_PERCENT * error >= LEAST
     return {
-        "told": sum(map(len, one.each.values())), "untold": one.untold, "held": float(tables.mean()), "±": error,
+        "told": told, "untold": one.untold, "held": float(tables.mean()), "±": error,
         "of questions, the least": min(each)[0] if each else math.nan, "at least 94%": "yes" if enough else "NO",
         "questions below": sum(low), "of": len(each), "absurd": one.absurd,
     }  # fmt: skip
@@ -218,9 +292,10 @@ def ask(table: Opened, protocol: pf.Protocol, p: np.ndarray, found: dict, way: s
         own.each[question].append(holds)
         held[kind].append(holds)
 
-    for question in (shares, groups, means, differences, associations):
+    contrasts = () if isinstance(protocol, FollowUp) else (differences, associations)
+    for question in (shares, groups, means, *contrasts):
         try:
-            if question in (differences, associations) and table.way == "channel":
+            if question in contrasts and table.way == "channel":
                 check_contrasts(protocol, table.rows)
             question(table, p, put)
         except PrivacyFunnelError:
@@ -270,7 +345,11 @@ def means(table: Opened, p: np.ndarray, put: Put) -> None:
     for j in range(p.ndim):
         one, own = summary(table.reader([NAMES[j]]), NAMES[j]), marginal(p, j)
         true = float(own @ np.arange(len(own)))
-        put("means", j, Figure(one.mean, one.error, one.low, one.high), true, (0.0, len(own) - 1.0))
+        ends = (0.0, len(own) - 1.0)
+        put("means", j, Figure(one.mean, one.error, one.low, one.high), true, ends)
+        for each in one.quantiles:
+            true = float(np.searchsorted(np.cumsum(own), each.share))
+            put("quantiles", (j, each.share), Figure(each.value, None, each.low, each.high), true, ends)
 
 
 def differences(table: Opened, p: np.ndarray, put: Put) -> None:
@@ -290,10 +369,10 @@ def differences(table: Opened, p: np.ndarray, put: Put) -> None:
 def associations(table: Opened, p: np.ndarray, put: Put) -> None:
     exact = marginal(p, 0, 1)
     found = association(table, "a", "b")
-    every = not any("other values of" in note for note in found.notes)
-    expected = np.outer(exact.sum(axis=1), exact.sum(axis=0))
-    v = math.sqrt(((exact - expected) ** 2 / expected).sum() / (min(exact.shape) - 1))
-    put("Cramér's V", 0, found.cramers_v if every else None, v, (0.0, 1.0))
+    cells = cell_shares(table.reader(["a", "b"]), ["a", "b"])
+    there = surely_there(cells, cells.grid(list(exact.shape)))
+    v = cramers_v(exact[np.ix_(*there)]) if found.cramers_v else math.nan
+    put("Cramér's V", all(map(all, there)), found.cramers_v, v, (0.0, 1.0))
     for one in found.odds_ratios:
         odds = [exact[g, one.value] / exact[g, one.reference] for g in (one.group, one.group_reference)]
         put("odds ratios", (one.group, one.value), one.ratio, odds[0] / odds[1], (0.0, math.inf))
@@ -301,6 +380,12 @@ def associations(table: Opened, p: np.ndarray, put: Put) -> None:
     ranks = [np.cumsum(own) - own / 2 for own in (exact.sum(axis=1), exact.sum(axis=0))]
     put("correlations", "Pearson", found.pearson, correlation(exact, *numbers), (-1.0, 1.0))
     put("correlations", "Spearman", found.spearman, correlation(exact, *ranks), (-1.0, 1.0))
+
+
+def cramers_v(p: np.ndarray) -> float:
+    p = p / p.sum()
+    expected = np.outer(p.sum(axis=1), p.sum(axis=0))
+    return math.sqrt(((p - expected) ** 2 / expected).sum() / (min(p.shape) - 1))
 
 
 def correlation(p: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:

@@ -128,7 +128,7 @@ def provide(command, page_lines):
         Path("demo").mkdir(exist_ok=True)
         Path("demo/people.csv").write_text(Path("people.csv").read_text())
     if "protocol.json" in command and "-o protocol.json" not in made and not Path("protocol.json").exists():
-        fit = ["fit", "people.csv", "--secret", "diagnosis", "--attributes", "age,sex,town", "--epsilon", "0.5"]
+        fit = ["fit", "people.csv", "--secret", "diagnosis", "--columns", "age,sex,town", "--epsilon", "0.5"]
         assert run([*fit, "-o", "protocol.json"]) == 0
 
 
@@ -146,7 +146,7 @@ def work(command):
             process.terminate()
             process.communicate()
         return
-    long = command[1] in ("fit", "tradeoff", "report") and not {"--time-limit", "--model"} & set(command)
+    long = command[1] in ("fit", "tradeoff", "report") and not {"--time-limit", "--set model"} & set(command)
     assert run([*command[1:], *(["--time-limit", "1"] if long else [])]) == 0
 
 

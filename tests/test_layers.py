@@ -35,6 +35,7 @@ ROOMS = [
     "baselines",
     "tables",
     "tables.spark",
+    "spec",
     "advice",
     "attacks",
     "estimates",

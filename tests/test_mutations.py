@@ -393,12 +393,12 @@ MUTATIONS = {
         ("cli/test_replayed_noise.py::test_the_same_noisy_counts_end_in_the_same_file[a model of one column]",),
     ),
     "a search that the exact counts reach": Mutation(
-        "fit",
-        "counted = counts.of(counted)",
-        "exact, counted = counted, counts.of(counted)",
+        "fit_spec",
+        "_search(*_chosen(spec, _exact(spec, table), json), None",
+        "exact = _exact(spec, table); _search(*_chosen(spec, exact, json), None",
         (
             "cli/test_replayed_noise.py::"
-            "test_what_follows_the_noise_has_no_exact_counts_at_hand[cli.sought.optimise-watched1-options1]",
+            "test_what_follows_the_noise_has_no_exact_counts_at_hand[cli.searching.optimise-watched1-options1]",
         ),
     ),
     "an audit that believes the file": Mutation(

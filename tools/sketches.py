@@ -128,8 +128,8 @@ CHOICES = (
     ("how much anybody may be suspected", "belief", "--notion belief --epsilon ill=0.05"),
     ("several secrets, each for itself", "several secrets", "--secret income --secret illness"),
     ("several secrets and how they go together", "one joint secret", "--secret income,illness"),
-    ("a number: near is not far", "borders", "--ordered"),
-    ("a column must be true in every row", "exact columns", "--exact town"),
+    ("a number: near is not far", "borders", "--set", "ordered"),
+    ("a column must be true in every row", "exact columns", "--keep-exact town"),
 )
 """What matters, the promise for it, and how to ask for it."""
 

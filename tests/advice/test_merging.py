@@ -168,7 +168,7 @@ def test_declared_groups_are_merged_if_that_keeps_more():
     found = pf.coarsen(joint, pf.SRLIP(0.5), groups=groups, seconds=60)
     assert found.best.coarser == {"town": "grouped as north, south"}
     assert found.joint.columns[0].labels == ("north", "south")
-    assert found.best.options[2:] == ("--group", "town:north=A,B", "--group", "town:south=C,D")
+    assert found.best.options[2:] == ("--set", "group=town:north=A,B", "--set", "group=town:south=C,D")
     again = pf.Joint.from_table(table, "ill", **found.best.arguments)
     assert again.columns == found.joint.columns
     assert np.array_equal(again.weights, found.joint.weights)

@@ -100,7 +100,7 @@ def test_fit_sanitise_audit_works_for_every_kind_of_file(kind, out, tmp_path, ca
         data = sink.getvalue().to_pybytes()
         path.write_bytes(gzip.compress(data) if kind == "csv.gz" else data)
     protocol, released = tmp_path / "protocol.json", tmp_path / f"open{out}"
-    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "--epsilon", "0.2", "--bins", "age=4"]
+    asked = ["--secret", "diagnosis", "--columns", "town,age,born", "--epsilon", "0.2", "--set", "bins=age=4"]
     assert funnel("fit", path, *asked, "-o", protocol) == 0
     shown = capsys.readouterr().out
     assert "How each column is read" in shown
@@ -120,12 +120,22 @@ def test_fit_sanitise_audit_works_for_every_kind_of_file(kind, out, tmp_path, ca
 
 REAL = [
     ("adult", "income", "education,occupation,sex", []),
-    ("adult", "marital_status", "age,education,occupation,sex,income", ["--bins", "age=0,20,30,40,50,60,70,80,100"]),
+    (
+        "adult",
+        "marital_status",
+        "age,education,occupation,sex,income",
+        ["--set", "bins=age=0,20,30,40,50,60,70,80,100"],
+    ),
     ("adult", "race", "workclass,education,marital_status,occupation,sex", ["--missing", "?"]),
     ("compas", "race", "age_cat,sex,c_charge_degree,decile_score,two_year_recid", []),
     ("diabetes130", "readmitted", "race,gender,age,A1Cresult,insulin,change", []),
     ("dutch_census2001", "household_position", "household_size,marital_status,age,sex", []),
-    ("adult", "income,sex", "age,hours_per_week,workclass", ["--bins", "age=5", "--bins", "hours_per_week=width:4"]),
+    (
+        "adult",
+        "income,sex",
+        "age,hours_per_week,workclass",
+        ["--set", "bins=age=5", "--set", "bins=hours_per_week=width:4"],
+    ),
 ]
 NUMBERED = [f"{name}-{secret}-{i}" for i, (name, secret, _, _) in enumerate(REAL)]
 
@@ -137,8 +147,8 @@ def test_fit_sanitise_audit_works_on_real_tables(name, secret, attributes, optio
     if not table.exists():
         pytest.skip(f"{table.name} is not in the shared folder")
     protocol, released = tmp_path / "protocol.json", tmp_path / "open.parquet"
-    asked = ["--secret", secret, "--attributes", attributes, "--epsilon", "0.5", "--time-limit", "2", *options]
-    asked.append("--insist")  # some of these are far too fine for counts with noise
+    asked = ["--secret", secret, "--columns", attributes, "--epsilon", "0.5", "--time-limit", "2", *options]
+    asked += ["--set", "insist"]  # some of these are far too fine for counts with noise
     command = [str(part) for part in (FUNNEL, "fit", table, *asked, "-o", protocol, "--json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # it was given 2 seconds
     assert (done.returncode, done.stderr) == (0, "")
@@ -164,8 +174,8 @@ def test_adult_keeps_87_percent_at_a_tenth_certified(shared, tmp_path, capsys):
     table = shared / "data" / "adult.csv.gz"
     if not table.exists():
         pytest.skip("adult.csv.gz is not in the shared folder")
-    asked = ["--secret", "income", "--attributes", "sex,race,marital_status,education", "--epsilon", "0.1"]
-    assert funnel("fit", table, *asked, "--objective", "information", "-o", tmp_path / "p.json", "--json") == 0
+    asked = ["--secret", "income", "--columns", "sex,race,marital_status,education", "--epsilon", "0.1"]
+    assert funnel("fit", table, *asked, "--set", "objective=information", "-o", tmp_path / "p.json", "--json") == 0
     found = one_object(capsys.readouterr().out)
     assert found["kept_share"] >= 0.87
     assert found["gap_share"] < 1e-4
@@ -226,7 +236,7 @@ def test_audit_measures_a_table_in_which_some_values_do_not_occur(fitted, tmp_pa
 def test_audit_of_a_table_with_combinations_the_protocol_does_not_know_is_no_approval(tmp_path, capsys):
     (tmp_path / "one.csv").write_text("s,x,y\n" + "a,p,u\nb,q,u\na,q,v\nb,p,u\n" * 20)
     (tmp_path / "two.csv").write_text("s,x,y\n" + "a,p,u\nb,q,u\na,q,v\nb,p,v\n" * 20)
-    asked = ["--secret", "s", "--epsilon", "0.1", "--exact-fit"]
+    asked = ["--secret", "s", "--epsilon", "0.1", "--set", "exact-fit"]
     assert funnel("fit", tmp_path / "one.csv", *asked, "-o", tmp_path / "p.json") == 0
     capsys.readouterr()
     assert funnel("audit", tmp_path / "p.json", "--table", tmp_path / "two.csv") in (1, 2)
@@ -249,7 +259,7 @@ def test_audit_reads_a_secret_with_many_values_as_fit_did(tmp_path, capsys):
 
 
 def test_json_of_every_command_is_one_object(table, fitted, tmp_path, capsys):
-    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3"]
+    asked = ["--secret", "diagnosis", "--columns", "town,age", "--set", "bins=age=3"]
     for arguments in (
         ["fit", table, *asked, "--epsilon", "0.1", "-o", tmp_path / "p.json"],
         ["sanitise", table, "--protocol", fitted, "-o", tmp_path / "o.csv"],
@@ -272,12 +282,12 @@ def test_json_of_a_curve_is_json_where_a_level_is_infinite(tmp_path, capsys):
 
 
 def test_a_curve_rises_with_the_promise(table, capsys):
-    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3"]
+    asked = ["--secret", "diagnosis", "--columns", "town,age", "--set", "bins=age=3"]
     for objective, name, bound in (
         ("information", "utility", "upper_bound"),
         ("faithful", "fidelity", "fidelity_bound"),
     ):
-        curve = ["tradeoff", table, *asked, "--epsilons", "0.05,0.2,1", "--objective", objective]
+        curve = ["tradeoff", table, *asked, "--epsilons", "0.05,0.2,1", "--set", f"objective={objective}"]
         assert funnel(*curve, "--json") == 0
         found = one_object(capsys.readouterr().out)
         assert found["objective"] == objective
@@ -398,54 +408,54 @@ def test_a_broken_table_is_one_line(name, fitted, tmp_path, capsys):
     ("options", "says"),
     [
         (["--secret", "none"], "no column 'none'"),
-        (["--attributes", "town,none"], "no column 'none'"),
-        (["--attributes", "town,diagnosis"], "--allow-secret-attribute"),
-        (["--attributes", "town,town"], "twice"),
-        (["--attributes", ","], "at least one"),
-        (["--secret", ","], "name one column in each"),
-        (["--epsilon", "-0.1"], "at least 0"),
-        (["--epsilon", "nan"], "finite"),
-        (["--epsilon", "inf"], "finite"),
+        (["--columns", "town,none"], "no column 'none'"),
+        (["--columns", "town,diagnosis"], "--set allow-secret-attribute"),
+        (["--columns", "town,none"], "no column"),
+        (["--columns", ","], "--columns should be names of columns"),
+        (["--secret", ","], "--secret should be the name"),
+        (["--epsilon", "-0.1"], "--epsilon should be a number from 0 on"),
+        (["--epsilon", "nan"], "--epsilon should be a number"),
+        (["--epsilon", "inf"], "--epsilon should be a number"),
         (["--epsilon", "much"], "--epsilon"),
         (["--notion", "trust"], "--notion is one of"),
-        (["--notion", "alip"], "--notion alip needs"),
+        (["--notion", "alip", "--set", "lower=1"], "--notion alip needs --set upper"),
         (["--notion", "perfect"], "takes no --epsilon"),
-        (["--lower", "1"], "takes no --lower"),
-        (["--bins", "age"], "column=value"),
-        (["--bins", "age="], "column=value"),
-        (["--bins", "=3"], "column=value"),
-        (["--bins", "age=3,2,1"], "increasing"),
-        (["--bins", "age=a,b"], "not numbers"),
-        (["--bins", "age=5,"], "not numbers"),
-        (["--bins", "age=0"], "at least one bin"),
-        (["--bins", "age=-3"], "should be"),
-        (["--bins", "age=²"], ""),
-        (["--bins", "age=width:x"], "should be"),
-        (["--bins", "age=0,30"], "outside its bins"),
-        (["--bins", "town=3"], "no numbers"),
-        (["--bins", "none=3"], "no column"),
-        (["--bins", "name=3"], "neither secret nor attribute"),
-        (["--top", "town"], "column=value"),
-        (["--top", "town=0"], "positive"),
-        (["--top", "town=x"], "positive"),
-        (["--top", "town=²"], ""),
-        (["--top", "diagnosis=1"], "secret"),
-        (["--dates", "born=week"], "year, month or day"),
-        (["--dates", "town=year"], "no dates"),
-        (["--delimiter", "ab"], ""),
-        (["--delimiter", "\\t"], ""),
-        (["--delimiter", '"'], ""),
-        (["--delimiter", ";"], ""),
-        (["--encoding", "ebcdic"], "encoding"),
-        (["--gap", "-1"], "gap"),
-        (["--gap", "nan"], "gap"),
-        (["--objective", "truth"], "--objective is faithful or information"),
-        (["--weight", "town"], "column=value"),
-        (["--weight", "town=x"], "--weight takes column=number"),
-        (["--weight", "town=0"], "positive"),
-        (["--weight", "town=2,age=-1"], "positive"),
-        (["--weight", "name=2"], "none of the attributes"),
-        (["--objective", "information", "--weight", "town=2"], "weights"),
+        (["--set", "lower=1"], "takes no --set lower"),
+        (["--set", "bins=age"], "--set bins should be for each column"),
+        (["--set", "bins=age="], "--set bins should be"),
+        (["--set", "bins==3"], "--set bins should be"),
+        (["--set", "bins=age=3,2,1"], "increasing"),
+        (["--set", "bins=age=a,b"], "--set bins.age should be"),
+        (["--set", "bins=age=5,"], "--set bins.age should be"),
+        (["--set", "bins=age=0"], "--set bins.age should be"),
+        (["--set", "bins=age=-3"], "should be"),
+        (["--set", "bins=age=²"], ""),
+        (["--set", "bins=age=width:x"], "should be"),
+        (["--set", "bins=age=0,30"], "outside its bins"),
+        (["--set", "bins=town=3"], "no numbers"),
+        (["--set", "bins=none=3"], "no column"),
+        (["--set", "bins=name=3"], "neither secret nor attribute"),
+        (["--set", "top=town"], "--set top should be"),
+        (["--set", "top=town=0"], "positive whole number"),
+        (["--set", "top=town=x"], "positive"),
+        (["--set", "top=town=²"], ""),
+        (["--set", "top=diagnosis=1"], "secret"),
+        (["--set", "dates=born=week"], "year, month or day"),
+        (["--set", "dates=town=year"], "no dates"),
+        (["--set", "delimiter=ab"], ""),
+        (["--set", "delimiter=\\t"], ""),
+        (["--set", 'delimiter="'], ""),
+        (["--set", "delimiter=;"], ""),
+        (["--set", "encoding=ebcdic"], "encoding"),
+        (["--set", "gap=-1"], "gap"),
+        (["--set", "gap=nan"], "gap"),
+        (["--set", "objective=truth"], "--set objective should be faithful or information"),
+        (["--set", "weight=town"], "--set weight should be"),
+        (["--set", "weight=town=x"], "--set weight should be for each column a number"),
+        (["--set", "weight=town=0"], "positive"),
+        (["--set", "weight=town=2,age=-1"], "--set weight.age should be"),
+        (["--set", "weight=name=2"], "none of the attributes"),
+        (["--set", "objective=information", "--set", "weight=town=2"], "--set weight is for"),
         (["--time-limit", "-1"], "time"),
         (["--colour", "red"], "--colour"),
         (["--output", "no/folder/p.json"], "no folder"),
@@ -453,17 +463,18 @@ def test_a_broken_table_is_one_line(name, fitted, tmp_path, capsys):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_wrong_option_of_fit_is_one_line(options, says, table, tmp_path, capsys):
-    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "--insist", "-o", tmp_path / "p.json"]
-    asked += ["--epsilon", "0.5"] if "alip" not in options else []
+    asked = ["--set", "insist", "-o", tmp_path / "p.json"]
+    usual = {"--secret": "diagnosis", "--columns": "town,age,born", "--epsilon": "0.5" if "alip" not in options else ""}
+    asked += [word for flag, text in usual.items() if text and flag not in options for word in (flag, text)]
     refused(["fit", table, *asked, *options], capsys, tmp_path, says)
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["fit"], "Missing"),
+        (["fit"], "--secret is missing"),
         (["fit", "{table}", "--epsilon", "1", "-o", "p.json"], "--secret"),
-        (["fit", "{table}", "--secret", "diagnosis", "-o", "p.json"], "needs --epsilon"),
+        (["fit", "{table}", "--secret", "diagnosis", "--epsilon", "1"], "-o protocol.json"),
         (["fit", "{folder}/none.csv", "--secret", "a", "--epsilon", "1", "-o", "{folder}/p.json"], "no file"),
         (["fit", "{folder}", "--secret", "a", "--epsilon", "1", "-o", "{folder}/p.json"], "not a file"),
         (["fit", "{table}", "--secret", "diagnosis", "--epsilon", "1", "-o", "{table}", "--force"], "input itself"),
@@ -552,7 +563,7 @@ def test_debug_shows_the_traceback(tmp_path, capsys):
 
 
 def test_no_output_contains_a_value_of_the_secret_or_a_record(table, tmp_path, capsys):
-    asked = ["--secret", "diagnosis", "--attributes", "town,age,born", "--bins", "age=3"]
+    asked = ["--secret", "diagnosis", "--columns", "town,age,born", "--set", "bins=age=3"]
     protocol = tmp_path / "p.json"
     for extra in ([], ["--json"]):
         assert funnel("fit", table, *asked, "--epsilon", "0.1", "-o", protocol, "--force", *extra) == 0
@@ -638,7 +649,7 @@ def test_the_demo_tells_what_an_exact_protocol_would_have_told_of_a_person(tmp_p
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["--help", "fit", "audit", "tradeoff"])
 def test_a_reader_that_leaves_early_is_no_error(command, table, fitted, tmp_path):
-    asked = ["--secret", "diagnosis", "--attributes", "town"]
+    asked = ["--secret", "diagnosis", "--columns", "town"]
     arguments = {
         "--help": ["--help"],
         "fit": ["fit", table, *asked, "--epsilon", "1", "-o", tmp_path / "p.json"],
@@ -732,7 +743,8 @@ def test_a_command_whose_library_is_broken_is_refused_in_a_line(tmp_path):
     (tmp_path / "duckdb.py").write_text("raise RuntimeError('some words of somebody else')")
     around = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "privacyfunnel"]
-    done = subprocess.run([*command, "fit", "--help"], env=around, capture_output=True, text=True, check=False)
+    asked = ["fit", "people.csv", "--secret", "s", "--epsilon", "1", "-o", "p.json"]
+    done = subprocess.run([*command, *asked], env=around, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("funnel: a library cannot be loaded (RuntimeError)")
     assert done.stderr.count("\n") == 1
@@ -740,8 +752,8 @@ def test_a_command_whose_library_is_broken_is_refused_in_a_line(tmp_path):
 
 
 def test_a_secret_may_be_released_when_that_is_said(table, tmp_path, capsys):
-    asked = ["--secret", "diagnosis", "--attributes", "town,diagnosis", "--epsilon", "0.1", "-o", tmp_path / "p.json"]
-    assert funnel("fit", table, *asked, "--allow-secret-attribute", "--exact-fit") == 0
+    asked = ["--secret", "diagnosis", "--columns", "town,diagnosis", "--epsilon", "0.1", "-o", tmp_path / "p.json"]
+    assert funnel("fit", table, *asked, "--set", "allow-secret-attribute", "--set", "exact-fit") == 0
     assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
     assert "KEPT" in capsys.readouterr().out
 
@@ -752,8 +764,8 @@ def test_a_secret_may_be_released_when_that_is_said(table, tmp_path, capsys):
     ids=lambda options: options[-1],
 )
 def test_every_notion_is_fitted_and_audited(options, table, tmp_path, capsys):
-    more = {"alip": ["--lower", "0.1", "--upper", "0.3"], "perfect": []}.get(options[-1], ["--epsilon", "0.3"])
-    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3", "-o", tmp_path / "p.json"]
+    more = {"alip": ["--set", "lower=0.1", "--set", "upper=0.3"], "perfect": []}.get(options[-1], ["--epsilon", "0.3"])
+    asked = ["--secret", "diagnosis", "--columns", "town,age", "--set", "bins=age=3", "-o", tmp_path / "p.json"]
     assert funnel("fit", table, *asked, *options, *more) == 0
     assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
     assert "KEPT" in capsys.readouterr().out
@@ -772,7 +784,7 @@ def messy(tmp_path):
 
 
 def test_half_of_a_name_with_a_comma_is_pointed_out_without_quoting_the_other_half(messy, tmp_path, capsys):
-    asked = ["--secret", "Krank?", "--attributes", "Name, Vorname", "--epsilon", 1]
+    asked = ["--secret", "Krank?", "--columns", "Name, Vorname", "--epsilon", 1]
     assert funnel("fit", messy, *asked, "-o", tmp_path / "p") == 2
     err = capsys.readouterr().err
     assert "quote a name with a comma in it twice" in err
@@ -780,10 +792,10 @@ def test_half_of_a_name_with_a_comma_is_pointed_out_without_quoting_the_other_ha
 
 
 def test_a_release_of_nearly_as_many_combinations_as_people_comes_with_a_warning(messy, tmp_path, capsys):
-    asked = ["--secret", "Krank?", "--epsilon", 1, "--exact-fit"]
-    assert funnel("fit", messy, *asked, "--attributes", '" Ort"', "-o", tmp_path / "coarse") == 0
+    asked = ["--secret", "Krank?", "--epsilon", 1, "--set", "exact-fit"]
+    assert funnel("fit", messy, *asked, "--columns", '" Ort"', "-o", tmp_path / "coarse") == 0
     assert "Too fine" not in capsys.readouterr().out
-    assert funnel("fit", messy, *asked, "--attributes", 'Nr," Ort"', "-o", tmp_path / "fine") == 0
+    assert funnel("fit", messy, *asked, "--columns", 'Nr," Ort"', "-o", tmp_path / "fine") == 0
     assert "Too fine: 60 people have" in capsys.readouterr().out
 
 
@@ -791,7 +803,18 @@ def test_what_cannot_be_kept_is_not_called_nothing_lost(tmp_path, capsys):
     path = tmp_path / "people.csv"
     path.write_text("\n".join(["s,same,other", *["a,1,1", "a,1,2", "b,2,1", "b,2,2"] * 50]))
     for column, says in (("same", "keeps even 0.01% more"), ("other", "nothing is lost")):
-        asked = ["--secret", "s", "--attributes", column, "--epsilon", 0, "--objective", "information", "--exact-fit"]
+        asked = [
+            "--secret",
+            "s",
+            "--columns",
+            column,
+            "--epsilon",
+            0,
+            "--set",
+            "objective=information",
+            "--set",
+            "exact-fit",
+        ]
         assert funnel("fit", path, *asked, "-o", tmp_path / column) == 0
         assert says in " ".join(capsys.readouterr().out.split())
 
@@ -801,7 +824,20 @@ def test_a_search_that_did_not_end_says_what_may_help(tmp_path, capsys):
     path = tmp_path / "wide.csv"
     rows = [f"{s},{x},{y}" for s, x, y in rng.integers(0, [8, 40, 20], (4_000, 3)).tolist()]
     path.write_text("\n".join(["s,x,y", *rows]))
-    asked = ["--secret", "s", "--bins", "x=each", "--bins", "y=each", "--epsilon", 0.2, "--time-limit", 0.2, "--insist"]
+    asked = [
+        "--secret",
+        "s",
+        "--set",
+        "bins=x=each",
+        "--set",
+        "bins=y=each",
+        "--epsilon",
+        0.2,
+        "--time-limit",
+        0.2,
+        "--set",
+        "insist",
+    ]
     assert funnel("fit", path, *asked, "-o", tmp_path / "p") == 0
     assert "--time-limit" in capsys.readouterr().out
 
@@ -822,27 +858,25 @@ def test_an_audit_without_the_table_says_what_can_be_seen_without_it(fitted, tmp
 
 def test_a_name_that_differs_in_spaces_or_capitals_is_pointed_out(messy, tmp_path, capsys):
     for typed, meant in (("Ort", "' Ort'"), ("nr", "'Nr'")):
-        assert (
-            funnel("fit", messy, "--secret", "Krank?", "--attributes", typed, "--epsilon", 1, "-o", tmp_path / "p") == 2
-        )
+        assert funnel("fit", messy, "--secret", "Krank?", "--columns", typed, "--epsilon", 1, "-o", tmp_path / "p") == 2
         assert f"did you mean {meant}" in capsys.readouterr().err
 
 
 def test_no_other_column_is_named_for_a_name_that_is_none(messy, tmp_path, capsys):
-    assert funnel("fit", messy, "--secret", "Krank?", "--attributes", "O", "--epsilon", 1, "-o", tmp_path / "p") == 2
+    assert funnel("fit", messy, "--secret", "Krank?", "--columns", "O", "--epsilon", 1, "-o", tmp_path / "p") == 2
     assert "Ort" not in capsys.readouterr().err
 
 
 def test_quoted_names_may_hold_commas_and_spaces(messy, tmp_path, capsys):
-    chosen = ["--secret", "Krank?", "--attributes", '" Ort","Name, Vorname"', "--top", '"Name, Vorname"=2']
-    assert funnel("fit", messy, *chosen, "--epsilon", 1, "--insist", "-o", tmp_path / "p.json", "--json") == 0
+    chosen = ["--secret", "Krank?", "--columns", '" Ort","Name, Vorname"', "--set", 'top="Name, Vorname"=2']
+    assert funnel("fit", messy, *chosen, "--epsilon", 1, "--set", "insist", "-o", tmp_path / "p.json", "--json") == 0
     columns = one_object(capsys.readouterr().out)["columns"]
     assert [column["column"] for column in columns] == ["Krank?", " Ort", "Name, Vorname"]
     assert columns[2]["values"] == 3
 
 
 def test_the_command_that_comes_next_can_be_copied(messy, tmp_path, capsys):
-    chosen = ["--secret", "Krank?", "--attributes", '" Ort"']
+    chosen = ["--secret", "Krank?", "--columns", '" Ort"']
     assert funnel("fit", messy, *chosen, "--epsilon", 1, "-o", tmp_path / "p.json") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"funnel sanitise '{messy}'" in said
@@ -946,7 +980,7 @@ def thin(tmp_path):
 
 
 def test_fit_says_how_many_people_the_protocol_file_gives_away(tmp_path, capsys):
-    asked = ["fit", thin(tmp_path), "--secret", "diagnosis", "--epsilon", "0.3", "--exact-fit"]
+    asked = ["fit", thin(tmp_path), "--secret", "diagnosis", "--epsilon", "0.3", "--set", "exact-fit"]
     assert funnel(*asked, "-o", tmp_path / "p.json") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "The protocol file is not for publication: it was fitted on exact counts" in out
@@ -959,7 +993,7 @@ def test_fit_says_how_many_people_the_protocol_file_gives_away(tmp_path, capsys)
 
 def test_fit_says_nothing_against_publishing_where_everybody_is_one_of_many(table, tmp_path, capsys):
     assert (
-        funnel("fit", table, "--secret", "diagnosis", "--attributes", "town", "--epsilon", "0.3", "-o", tmp_path / "p")
+        funnel("fit", table, "--secret", "diagnosis", "--columns", "town", "--epsilon", "0.3", "-o", tmp_path / "p")
         == 0
     )
     assert "not for publication" not in capsys.readouterr().out
@@ -968,7 +1002,7 @@ def test_fit_says_nothing_against_publishing_where_everybody_is_one_of_many(tabl
 def test_an_audit_says_what_may_be_done_with_values_never_seen(table, fitted, tmp_path, capsys):
     assert funnel("audit", fitted, "--table", table) == 0
     assert "Values never seen when fitting: rows drawn for them" in capsys.readouterr().out
-    asked = ["--secret", "diagnosis", "--attributes", "town,born", "--notion", "srlip", "--epsilon", "0.05"]
+    asked = ["--secret", "diagnosis", "--columns", "town,born", "--notion", "srlip", "--epsilon", "0.05"]
     assert funnel("fit", table, *asked, "-o", tmp_path / "p.json", "--time-limit", "2") == 0
     assert funnel("audit", tmp_path / "p.json", "--table", table) == 0
     capsys.readouterr()

@@ -17,7 +17,7 @@ def table(tmp_path):
 
 
 def fit(table, *more):
-    asked = ["fit", table, "--secret", "obese", "--attributes", "sex,town", "--epsilon", "0.3", "--gap", "0.1", *more]
+    asked = ["fit", table, "--secret", "obese", "--columns", "sex,town", "--epsilon", "0.3", "--set", "gap=0.1", *more]
     return run([str(part) for part in asked])
 
 
@@ -38,7 +38,7 @@ def test_fit_promises_for_the_population(table, tmp_path, capsys):
 
 @pytest.mark.long
 def test_information_can_be_promised_for_the_population_too(table, tmp_path, capsys):
-    robustly = ["--confidence", "0.95", "--objective", "information", "--gap", "0.5", "--time-limit", "5"]
+    robustly = ["--confidence", "0.95", "--set", "objective=information", "--set", "gap=0.5", "--time-limit", "5"]
     assert fit(table, *robustly, "-o", tmp_path / "p.json", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["objective"], found["holds"]) == ("information", True)
@@ -54,7 +54,7 @@ def test_the_screen_shows_both_levels(table, tmp_path, capsys):
 
 
 def test_audit_checks_the_promise_over_the_set(table, tmp_path, capsys):
-    assert fit(table, "--confidence", "0.95", "--exact-fit", "-o", tmp_path / "p.json", "--json") == 0
+    assert fit(table, "--confidence", "0.95", "--set", "exact-fit", "-o", tmp_path / "p.json", "--json") == 0
     capsys.readouterr()
     assert run(["audit", str(tmp_path / "p.json"), "--table", str(table), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["certificate"]["holds"] is True
@@ -68,7 +68,7 @@ def test_audit_checks_the_promise_over_the_set(table, tmp_path, capsys):
 def test_a_confidence_outside_of_0_and_1_is_refused_in_a_line(table, tmp_path, capsys, confidence):
     assert fit(table, "--confidence", confidence, "-o", tmp_path / "p.json") == 2
     err = capsys.readouterr().err
-    assert "confidence must be a number between 0 and 1" in " ".join(err.split())
+    assert "--confidence should be a number between 0 and 1" in " ".join(err.split())
     assert "Traceback" not in err
     assert not (tmp_path / "p.json").exists()
 
@@ -81,7 +81,7 @@ def test_perfect_privacy_has_no_robust_kind(table, tmp_path, capsys):
 
 @pytest.mark.parametrize("within", ["intervals", "nested"])
 def test_fit_bounds_chance_as_asked(table, tmp_path, capsys, within):
-    asked = ["--confidence", "0.9", "--within", within, "--exact-fit"]
+    asked = ["--confidence", "0.9", "--set", f"within={within}", "--set", "exact-fit"]
     assert fit(table, *asked, "-o", tmp_path / "p.json", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["notion"]["within"] == within
@@ -95,8 +95,8 @@ def test_fit_bounds_chance_as_asked(table, tmp_path, capsys, within):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--confidence", "0.95", "--within", "sphere"], "within must be one of nested, intervals; got"),
-        (["--within", "nested"], "--within says how chance is bounded for --confidence"),
+        (["--confidence", "0.95", "--set", "within=sphere"], "--set within should be nested or intervals"),
+        (["--set", "within=nested"], "--set within needs --confidence"),
     ],
 )
 def test_sets_that_make_no_sense_are_refused_in_a_line(table, tmp_path, capsys, more, says):
@@ -112,7 +112,7 @@ def shown(capsys):
 
 
 def test_ranges_chosen_from_the_same_people_are_named_in_the_promise_and_warned_of(table, tmp_path, capsys):
-    chosen = ["--attributes", "height", "--bins", "height=3", "--confidence", "0.95"]
+    chosen = ["--columns", "height", "--set", "bins=height=3", "--confidence", "0.95"]
     assert fit(table, *chosen, "-o", tmp_path / "p.json") == 0
     out = shown(capsys)
     assert "values of height were chosen from the same people, which this confidence does not account for" in out
@@ -124,7 +124,7 @@ def test_ranges_chosen_from_the_same_people_are_named_in_the_promise_and_warned_
     assert "does not account for" in shown(capsys)
 
 
-@pytest.mark.parametrize("more", [[], ["--attributes", "height", "--bins", "height=100,160,170,180,250"]])
+@pytest.mark.parametrize("more", [[], ["--columns", "height", "--set", "bins=height=100,160,170,180,250"]])
 def test_nothing_is_said_of_a_choice_that_was_not_made(table, tmp_path, capsys, more):
     assert fit(table, *more, "--confidence", "0.95", "-o", tmp_path / "p.json") == 0
     out = shown(capsys)
@@ -133,5 +133,5 @@ def test_nothing_is_said_of_a_choice_that_was_not_made(table, tmp_path, capsys, 
 
 
 def test_without_a_confidence_a_choice_needs_no_warning(table, tmp_path, capsys):
-    assert fit(table, "--attributes", "height", "--bins", "height=3", "-o", tmp_path / "p.json") == 0
+    assert fit(table, "--columns", "height", "--set", "bins=height=3", "-o", tmp_path / "p.json") == 0
     assert "account for" not in shown(capsys)

@@ -63,7 +63,7 @@ def test_a_template_is_written_and_says_that_it_is_one(table, tmp_path, capsys):
     assert "Columns: town, age, ill." in said
     assert "Left out: name (nearly every row has its own" in said
     assert "This is a template, not yet a public domain" in said
-    assert "Next: edit it, then funnel fit" in said
+    assert "Next, when it is edited: funnel init" in said
     assert CANARY not in said
     made = Domain.load(tmp_path / "domain.json")
     assert made.names == ("town", "age", "ill")
@@ -76,7 +76,8 @@ def test_a_template_for_machines_and_for_chosen_columns(table, tmp_path, capsys)
     said = json.loads(capsys.readouterr().out)
     assert said["columns"] == ["ill", "age"]
     assert said["left_out"] == ["name", "town"]
-    assert "template" in said["next"]
+    assert "template" in said["review"]
+    assert said["next"][:2] == ["funnel", "init"]
     assert Domain.load(output).names == ("ill", "age")
 
 
@@ -155,9 +156,9 @@ def test_what_the_domain_does_not_declare_is_one_line(table, tmp_path, capsys):
     fit = ("fit", table, "--secret", "ill", "--domain", domain, "--epsilon", 0.5, "-o", protocol)
     edit(domain, lambda columns: columns["town"]["values"].remove("Ash"))
     assert "values that the domain does not declare: 2" in refusal(capsys, *fit)
-    assert "does not declare 'name'" in refusal(capsys, *fit, "--attributes", "age,name")
-    assert "edit the domain" in refusal(capsys, *fit, "--bins", "age=4")
-    assert "edit the domain" in refusal(capsys, *fit, "--top", "town=4")
+    assert "does not declare 'name'" in refusal(capsys, *fit, "--columns", "age,name")
+    assert "say it there" in refusal(capsys, *fit, "--set", "bins=age=4")
+    assert "say it there" in refusal(capsys, *fit, "--set", "top=town=4")
     assert '"missing_texts"' in refusal(capsys, *fit, "--missing", "?")
     edit(domain, lambda columns: columns["age"].update(edges=[3, 2]))
     assert "column 'age': the edges do not increase" in refusal(capsys, *fit)

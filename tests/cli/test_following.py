@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
     table, first = folder / "people.csv", folder / "first.json"
     pa_csv.write_csv(people(), table)
     kept = ["--person", "id", "--internal", folder / "kept.parquet"]
-    assert funnel("fit", table, "--secret", "sick", "--attributes", "town", "--epsilon", "0.2", "-o", first) == 0
+    assert funnel("fit", table, "--secret", "sick", "--columns", "town", "--epsilon", "0.2", "-o", first) == 0
     assert funnel("sanitise", table, "--protocol", first, *kept, "-o", folder / "open.csv") == 0
     assert funnel(*followed(folder), "-o", folder / "second.json", "--json") == 0
     again = ["--released", folder / "kept.parquet", "--person", "id", "--internal", folder / "kept2.csv"]
@@ -46,8 +46,9 @@ def folder(tmp_path_factory):
 
 def followed(folder, epsilon="0.7"):
     """The fit of a follow-up with one column more."""
-    asked = ["--secret", "sick", "--attributes", "town,age", "--bins", "age=18,40,60,90", "--epsilon", epsilon]
-    past = ["--after", folder / "first.json", "--released", folder / "kept.parquet", "--person", "id"]
+    asked = ["--secret", "sick", "--columns", "town,age", "--set", "bins=age=18,40,60,90", "--epsilon", epsilon]
+    past = ["--set", f"after={folder / 'first.json'}", "--set", f"released={folder / 'kept.parquet'}"]
+    past += ["--set", "person=id"]
     return ["fit", folder / "people.csv", *asked, *past]
 
 
@@ -112,7 +113,7 @@ def test_audit_checks_everything_together_and_what_it_follows(folder, capsys):
 
 def test_audit_refuses_what_does_not_follow_the_protocol_that_is_named(folder, capsys):
     other = folder / "other.json"
-    asked = ["--secret", "sick", "--attributes", "town", "--epsilon", "0.3"]
+    asked = ["--secret", "sick", "--columns", "town", "--epsilon", "0.3"]
     assert funnel("fit", folder / "people.csv", *asked, "-o", other, "--force") == 0
     assert "does not follow" in refusal(capsys, "audit", folder / "second.json", "--after", other)
     assert "follows no earlier release" in refusal(capsys, "audit", other, "--after", folder / "first.json")
@@ -123,9 +124,11 @@ def test_a_broken_promise_is_found_on_other_people(folder, capsys):
     sick = pa.array(np.asarray(table["town"]) == "Ash")
     pa_csv.write_csv(table.set_column(1, "sick", sick), folder / "others.csv")
     first, strict = folder / "exact.json", folder / "exact2.json"
-    asked = ["--secret", "sick", "--attributes", "town", "--exact-fit"]
+    asked = ["--secret", "sick", "--columns", "town", "--set", "exact-fit"]
     assert funnel("fit", folder / "people.csv", *asked, "--epsilon", "0.2", "-o", first) == 0
-    assert funnel("fit", folder / "people.csv", *asked, "--epsilon", "0.5", "--after", first, "-o", strict) == 0
+    assert (
+        funnel("fit", folder / "people.csv", *asked, "--epsilon", "0.5", "--set", f"after={first}", "-o", strict) == 0
+    )
     assert funnel("audit", strict, "--table", folder / "people.csv") == 0
     assert funnel("audit", strict, "--table", folder / "others.csv") == 1
     assert "BROKEN" in capsys.readouterr().out
@@ -144,9 +147,9 @@ def test_estimates_are_made_from_both_releases(folder, capsys):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--released", "kept.parquet"], "name it with --person"),
-        (["--keep", "0.9"], "without --keep|choose one|epsilon"),
-        (["--confidence", "0.95"], "goes without --confidence"),
+        (["--set", "released=kept.parquet"], "--set released needs --set person"),
+        (["--set", "keep=0.9"], "epsilon"),
+        (["--confidence", "0.95"], "cannot be combined with --confidence"),
         (["--epsilon", "0.05"], "no follow-up takes that back"),
     ],
 )
@@ -154,9 +157,9 @@ def test_what_a_follow_up_is_not_for_is_refused_in_a_line(folder, capsys, more, 
     import re
 
     monkeypatch.chdir(folder)
-    asked = ["--secret", "sick", "--attributes", "town,age", "--bins", "age=18,40,60,90"]
+    asked = ["--secret", "sick", "--columns", "town,age", "--set", "bins=age=18,40,60,90"]
     epsilon = [] if "--epsilon" in more else ["--epsilon", "0.7"]
-    said = refusal(capsys, "fit", "people.csv", *asked, *epsilon, "--after", "first.json", *more, "-o", "x.json")
+    said = refusal(capsys, "fit", "people.csv", *asked, *epsilon, "--set", "after=first.json", *more, "-o", "x.json")
     assert re.search(words, said), said
     assert not (folder / "x.json").exists()
 
@@ -176,9 +179,9 @@ def test_sanitise_refuses_a_follow_up_without_what_was_released_and_the_other_wa
 
 
 def test_fit_refuses_the_past_without_a_protocol(folder, capsys):
-    asked = ["--secret", "sick", "--attributes", "town", "--epsilon", "0.2"]
-    said = refusal(capsys, "fit", folder / "people.csv", *asked, "--person", "id", "-o", folder / "x.json")
-    assert "need --after" in said
+    asked = ["--secret", "sick", "--columns", "town", "--epsilon", "0.2"]
+    said = refusal(capsys, "fit", folder / "people.csv", *asked, "--set", "person=id", "-o", folder / "x.json")
+    assert "--set person needs --set after" in said
 
 
 def test_other_commands_refuse_a_follow_up_in_a_line(folder, capsys):
@@ -190,8 +193,8 @@ def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_t
     key = ["--remember", tmp_path / "people.key", "--person", "id"]
     some, second = tmp_path / "some.csv", tmp_path / "all.json"
     pa_csv.write_csv(people().slice(0, 2_500), some)
-    asked = ["--secret", "sick", "--attributes", "town,age", "--bins", "age=18,40,60,90", "--epsilon", "0.7"]
-    assert funnel("fit", folder / "people.csv", *asked, "--after", folder / "first.json", "-o", second) == 0
+    asked = ["--secret", "sick", "--columns", "town,age", "--set", "bins=age=18,40,60,90", "--epsilon", "0.7"]
+    assert funnel("fit", folder / "people.csv", *asked, "--set", f"after={folder / 'first.json'}", "-o", second) == 0
     assert funnel("sanitise", some, "--protocol", folder / "first.json", *key, "-o", tmp_path / "1.csv") == 0
     release = ["sanitise", folder / "people.csv", "--protocol", second, *key, "--keep-order"]
     both = refusal(capsys, *release, "--released", folder / "kept.parquet", "-o", tmp_path / "2.csv")
@@ -242,17 +245,29 @@ def changed(folder, tmp_path_factory):
 
 
 def fit_changed(folder, here, *more):
-    asked = ["--secret", "sick", "--attributes", "town", "--epsilon", "0.7", "--after", folder / "first.json"]
-    return ["fit", here / "now.csv", "--was", folder / "people.csv", "--person", "id", *asked, *more]
+    asked = ["--secret", "sick", "--columns", "town", "--epsilon", "0.7", "--set", f"after={folder / 'first.json'}"]
+    return ["fit", here / "now.csv", "--set", f"was={folder / 'people.csv'}", "--set", "person=id", *asked, *more]
 
 
-@pytest.mark.parametrize("how", [(), ("--cover", "0"), ("--unchanged", "draw"), ("--exact-fit",)], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [
+        (),
+        ("--set", "cover=0"),
+        ("--set", "unchanged=draw"),
+        (
+            "--set",
+            "exact-fit",
+        ),
+    ],
+    ids=str,
+)
 def test_new_unchanged_and_changed_people_are_released_in_one_run(folder, changed, how, tmp_path, capsys):
     found = told(capsys, *fit_changed(folder, changed, *how), "-o", tmp_path / "3.json")
     assert found["level"] <= 0.7
     assert (found["steward_only"]["changes"]["new"], found["steward_only"]["changes"]["gone"]) == (50, 50)
     kept = found["rows_before"]
-    assert kept["rows_kept_of_unchanged"] > (1 - 1e-8 if "0" in how else 0.4)
+    assert kept["rows_kept_of_unchanged"] > (1 - 1e-8 if "cover=0" in how else 0.4)
     key = tmp_path / "k.key"
     for whole in changed.glob("k.key*"):
         (copytree if whole.is_dir() else copy2)(whole, tmp_path / whole.name)
@@ -267,7 +282,7 @@ def test_new_unchanged_and_changed_people_are_released_in_one_run(folder, change
     if not how:
         assert funnel(*ask, "--force") == 0
         assert f"{ROWS:,} unchanged, who keep their row" in " ".join(capsys.readouterr().out.split())
-    if "--exact-fit" in how:
+    if "exact-fit" in how:
         audit = ["audit", tmp_path / "3.json", "--table", changed / "now.csv", "--was", folder / "people.csv"]
         assert told(capsys, *audit, "--person", "id")["holds"] is True
 
@@ -275,14 +290,14 @@ def test_new_unchanged_and_changed_people_are_released_in_one_run(folder, change
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--unchanged", "perhaps"], "--unchanged is keep or draw"),
-        (["--objective", "faithful", "--unchanged", "keep"], "do not have today's distribution"),
-        (["--cover", "-1"], "--cover is a number from 0 on"),
-        (["--cover", "nan"], "--cover is a number from 0 on"),
-        (["--cover", "2", "--unchanged", "draw"], "for --unchanged keep"),
-        (["--attributes", "town,age"], "add --unchanged draw"),
-        (["--was", "no.csv"], "there is no file no.csv"),
-        (["--engine", "spark"], "without --engine spark"),
+        (["--set", "unchanged=perhaps"], "--set unchanged should be keep or draw"),
+        (["--set", "objective=faithful", "--set", "unchanged=keep"], "do not have today's distribution"),
+        (["--set", "cover=-1"], "--set cover should be a number from 0 on"),
+        (["--set", "cover=nan"], "--set cover should be a number from 0 on"),
+        (["--set", "cover=2", "--set", "unchanged=draw"], "is for --set unchanged keep"),
+        (["--columns", "town,age"], "add --set unchanged=draw"),
+        (["--set", "was=no.csv"], "there is no file no.csv"),
+        (["--set", "engine=spark"], "leave out --set engine spark"),
     ],
     ids=str,
 )
@@ -293,9 +308,10 @@ def test_what_does_not_go_with_changes_is_refused_in_a_line(folder, changed, mor
 
 def test_changes_need_a_release_before_and_the_table_of_then(folder, changed, tmp_path, capsys):
     alone = ["fit", changed / "now.csv", "--secret", "sick", "--epsilon", "0.7", "-o", tmp_path / "3.json"]
-    assert "are for a follow-up" in refusal(capsys, *alone, "--was", folder / "people.csv")
-    assert "are for a follow-up" in refusal(capsys, *alone, "--after", folder / "first.json", "--cover", "1")
-    assert funnel(*fit_changed(folder, changed, "--exact-fit"), "-o", tmp_path / "3.json") == 0
+    assert "is for a follow-up" in refusal(capsys, *alone, "--set", f"was={folder / 'people.csv'}")
+    first = ["--set", f"after={folder / 'first.json'}"]
+    assert "is for a follow-up" in refusal(capsys, *alone, *first, "--set", "cover=1")
+    assert funnel(*fit_changed(folder, changed, "--set", "exact-fit"), "-o", tmp_path / "3.json") == 0
     key = ["--remember", tmp_path / "k.key", "--person", "id", "-o", tmp_path / "3.csv"]
     said = refusal(capsys, "sanitise", changed / "now.csv", "--protocol", tmp_path / "3.json", *key)
     assert "give the table of then" in said

@@ -26,8 +26,8 @@ def table(tmp_path_factory):
 
 
 def fit(table, tmp_path, *options, seconds="10", notion="srlip"):
-    command = ["fit", str(table), "--secret", "ill", "--notion", notion, "--epsilon", "0.5", "--exact-fit"]
-    return run([*command, "--objective", "information", "--gap", "0.1", "--time-limit", seconds, *options,
+    command = ["fit", str(table), "--secret", "ill", "--notion", notion, "--epsilon", "0.5", "--set", "exact-fit"]
+    return run([*command, "--set", "objective=information", "--set", "gap=0.1", "--time-limit", seconds, *options,
                 "-o", str(tmp_path / "p.json"), "--force"])  # fmt: skip
 
 

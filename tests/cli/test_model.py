@@ -1,4 +1,4 @@
-"""fit --model: a wide table from fit to audit, what goes with it and what does not, and a model that is too poor."""
+"""fit with model: a wide table from fit to audit, what goes with it and what does not, and a model that is too poor."""
 
 import json
 
@@ -33,13 +33,13 @@ def write(path, parity=False):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wide")
     write(folder / "people.csv")
-    given = ["--secret", "ill", "--attributes", "a,b,c,d", "--epsilon", "0.4", "--model", "--json"]
+    given = ["--secret", "ill", "--columns", "a,b,c,d", "--epsilon", "0.4", "--set", "model", "--json"]
     assert run(["fit", str(folder / "people.csv"), *given, "-o", str(folder / "wide.json")]) == 0
     return folder
 
 
 def fit(table, output, *more, secret="ill", attributes="a,b,c,d"):
-    given = ["--secret", secret, "--attributes", attributes, "--epsilon", "0.4", "--model"]
+    given = ["--secret", secret, "--columns", attributes, "--epsilon", "0.4", "--set", "model"]
     return run(["fit", str(table), *given, "-o", str(output), *more])
 
 
@@ -70,7 +70,7 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert 1 <= told["steward_only"]["calibration_off"] < 1.16
 
 
-@pytest.mark.parametrize(("more", "delta"), [(("--delta", "0"), 0.0), (("--delta", "1e-9"), 1e-9)])
+@pytest.mark.parametrize(("more", "delta"), [(("--set", "delta=0"), 0.0), (("--set", "delta=1e-9"), 1e-9)])
 def test_the_delta_that_is_asked_for_is_that_of_the_file(folder, tmp_path, capsys, more, delta):
     assert fit(folder / "people.csv", tmp_path / "wide.json", *more, "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -84,16 +84,16 @@ def test_the_delta_that_is_asked_for_is_that_of_the_file(folder, tmp_path, capsy
 
 
 def test_few_columns_have_laplace_noise_unless_a_delta_is_given(folder, tmp_path, capsys):
-    for more, delta in (((), 0.0), (("--delta", "1e-6"), 1e-6)):
+    for more, delta in (((), 0.0), (("--set", "delta=1e-6"), 1e-6)):
         assert fit(folder / "people.csv", tmp_path / "w.json", "--force", "--json", *more, attributes="a,b,d") == 0
         assert json.loads(capsys.readouterr().out)["delta"] == delta
 
 
 @pytest.mark.parametrize("delta", ["-1", "1", "0.01", "nan", "1e-40"])
 def test_a_delta_that_makes_no_sense_is_refused_in_a_line(folder, tmp_path, capsys, delta):
-    assert fit(folder / "people.csv", tmp_path / "wide.json", "--delta", delta) == 2
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--set", f"delta={delta}") == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
-    assert fit(folder / "people.csv", tmp_path / "wide.json", "--exact-fit", "--delta", "1e-6") == 2
+    assert fit(folder / "people.csv", tmp_path / "wide.json", "--set", "exact-fit", "--set", "delta=1e-6") == 2
     assert not (tmp_path / "wide.json").exists()
 
 
@@ -120,10 +120,10 @@ def test_rows_are_released_and_anybody_can_audit(folder, tmp_path, capsys):
     ("more", "words"),
     [
         (["--confidence", "0.95"], "--confidence"),
-        (["--at-least", "5"], "--at-least"),
-        (["--keep", "0.9"], "--keep"),
+        (["--set", "at-least=5"], "--set at-least"),
+        (["--set", "keep=0.9"], "--set keep"),
         (["--notion", "srlip"], "know nothing"),
-        (["--exact-fit", "--private", "1"], "--exact-fit"),
+        (["--set", "exact-fit", "--private", "1"], "--set exact-fit"),
     ],
 )
 def test_options_that_mean_nothing_to_a_model_are_refused_in_a_line(folder, tmp_path, capsys, more, words):
@@ -161,7 +161,7 @@ def test_fit_and_audit_say_what_redraws_rows_and_a_time_limit_of_nothing_means_g
     told = {}
     for seconds in ("60", "0"):
         path = tmp_path / f"{seconds}.json"
-        assert fit(folder / "people.csv", path, "--exact-fit", "--time-limit", seconds) == 0
+        assert fit(folder / "people.csv", path, "--set", "exact-fit", "--time-limit", seconds) == 0
         words = " ".join(capsys.readouterr().out.split())
         assert ("a program over all pairs of combinations" in words) is (seconds == "60")
         assert ("in groups of values few columns apart" in words) is (seconds == "0")
@@ -171,7 +171,7 @@ def test_fit_and_audit_say_what_redraws_rows_and_a_time_limit_of_nothing_means_g
     assert told["0"]["redrawn_by"] == "groups"
     assert told["60"]["cells_unchanged"] > told["0"]["cells_unchanged"]
     assert fit(folder / "people.csv", tmp_path / "no.json", "--time-limit", "-1") == 2
-    assert "time limit" in capsys.readouterr().err
+    assert "--time-limit" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -183,7 +183,18 @@ def test_the_demo_with_three_secrets_goes_from_fit_to_estimates_by_a_list(tmp_pa
     columns = ["sex", "town", "height", "weight"]
     frame[[*columns, "index"]].to_csv(tmp_path / "people.csv", index=False)
     protocol, released = str(tmp_path / "wide.json"), str(tmp_path / "open.csv")
-    given = ["--secret", "index", "--attributes", ",".join(columns), "--epsilon", "0.5", "--model", "--exact-fit"]
+    given = [
+        "--secret",
+        "index",
+        "--columns",
+        ",".join(columns),
+        "--epsilon",
+        "0.5",
+        "--set",
+        "model",
+        "--set",
+        "exact-fit",
+    ]
     assert run(["fit", str(tmp_path / "people.csv"), *given, "--json", "-o", protocol]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["redrawn_by"] == "program"
@@ -206,11 +217,11 @@ def test_a_table_beyond_what_can_be_laid_out_loses_columns_only_if_asked(folder,
         monkeypatch.setattr(f"privacyfunnel.tables.wide.{module}.MOST_CELLS", 12)
     assert fit(folder / "people.csv", tmp_path / "no.json") == 2
     assert "--columns auto" in capsys.readouterr().err
-    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto") == 0
+    assert fit(folder / "people.csv", tmp_path / "some.json", attributes="auto") == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "Left out: " in words
     assert "5% of ε₀" in words
-    assert fit(folder / "people.csv", tmp_path / "some.json", "--columns", "auto", "--json", "--force") == 0
+    assert fit(folder / "people.csv", tmp_path / "some.json", "--json", "--force", attributes="auto") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["private"] == 1.0
     assert told["combinations"] <= 12
@@ -331,5 +342,5 @@ def test_a_model_whose_probabilities_are_off_is_called_so(folder, tmp_path, monk
 
 
 def test_a_model_without_noise_says_that_its_file_is_not_for_publication(folder, tmp_path, capsys):
-    assert fit(folder / "people.csv", tmp_path / "exact.json", "--exact-fit") == 0
+    assert fit(folder / "people.csv", tmp_path / "exact.json", "--set", "exact-fit") == 0
     assert "no bound" in capsys.readouterr().out

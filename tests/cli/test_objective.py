@@ -1,4 +1,4 @@
-"""funnel fit --objective, --weight and --keep: what is kept the most of, and what people are told of it."""
+"""funnel fit --set objective, --set weight and --set keep: what is kept the most of, and what people are told of it."""
 
 import json
 
@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli import options
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.protocols.readers import points
+from spec.typed import typed
 
-ASKED = ["--secret", "sick", "--attributes", "town,age", "--bins", "age=18,30,45,60,75,90"]
+ASKED = ["--secret", "sick", "--columns", "town,age", "--set", "bins=age=18,30,45,60,75,90"]
 
 
 def people(n=3_000, seed=0):
@@ -54,7 +54,7 @@ def test_fit_makes_rows_that_can_be_counted_unless_asked_otherwise(folder, capsy
     assert found["readers"]["countable"] is True
     assert found["readers"]["average_bias"] < 1e-8
     assert found["gap_share"] <= 1e-3
-    other, information = fitted(folder, capsys, "--epsilon", "0.3", "--objective", "information")
+    other, information = fitted(folder, capsys, "--epsilon", "0.3", "--set", "objective=information")
     assert (other["objective"], information.objective) == ("information", "information")
     assert other["readers"]["countable"] is False
     assert other["readers"]["likeness"] is None
@@ -62,7 +62,7 @@ def test_fit_makes_rows_that_can_be_counted_unless_asked_otherwise(folder, capsy
 
 
 def test_fit_ends_with_what_matters_to_people(folder, capsys):
-    found, protocol = fitted(folder, capsys, "--epsilon", "0.5", "--exact-fit")
+    found, protocol = fitted(folder, capsys, "--epsilon", "0.5", "--set", "exact-fit")
     joint = pf.Joint.from_table(folder / "people.csv", "sick", ["town", "age"], bins={"age": [18, 30, 45, 60, 75, 90]})
     Q, errors, of = protocol.channel_on(joint), [], []
     for j, column in enumerate(joint.columns):
@@ -74,7 +74,7 @@ def test_fit_ends_with_what_matters_to_people(folder, capsys):
     assert found["readers"]["typical_error"] == pytest.approx(np.median(errors), rel=1e-9)
     assert found["readers"]["worst_error"] == pytest.approx(errors[worst], rel=1e-9)
     assert found["readers"]["worst_column"] == of[worst]
-    out = shown(folder, capsys, "--epsilon", "0.5", "--exact-fit")
+    out = shown(folder, capsys, "--epsilon", "0.5", "--set", "exact-fit")
     cells = int(100 * found["readers"]["likeness"]["cells_unchanged"])
     last = out.partition("Readers can count rows as they stand: ")[2]
     near, most = points(float(np.median(errors))), points(float(errors[worst]))
@@ -84,7 +84,7 @@ def test_fit_ends_with_what_matters_to_people(folder, capsys):
 
 
 def test_for_information_it_says_that_counting_misleads_and_by_how_much(folder, capsys):
-    asked = ["--epsilon", "0.5", "--objective", "information", "--exact-fit"]
+    asked = ["--epsilon", "0.5", "--set", "objective=information", "--set", "exact-fit"]
     found, protocol = fitted(folder, capsys, *asked)
     joint = pf.Joint.from_table(folder / "people.csv", "sick", ["town", "age"], bins={"age": [18, 30, 45, 60, 75, 90]})
     q, block, off = protocol.channel_on(joint) @ joint.p_x, protocol.block, []
@@ -105,8 +105,8 @@ def test_a_weight_keeps_the_cells_of_its_column(folder, capsys):
         Q, code = protocol.channel_on(joint), joint.codes[:, j]
         return joint.p_x @ (Q * (code[:, None] == code[None, :])).sum(axis=0)
 
-    _, town = fitted(folder, capsys, "--epsilon", "0.1", "--weight", "town=9")
-    _, age = fitted(folder, capsys, "--epsilon", "0.1", "--weight", "age=9,town=1")
+    _, town = fitted(folder, capsys, "--epsilon", "0.1", "--set", "weight=town=9")
+    _, age = fitted(folder, capsys, "--epsilon", "0.1", "--set", "weight=age=9,town=1")
     assert dict(town.likeness.weights) == {"town": 9.0}
     assert dict(age.likeness.weights) == {"age": 9.0, "town": 1.0}
     assert unchanged(town, 0) > unchanged(age, 0) + 0.02
@@ -114,22 +114,22 @@ def test_a_weight_keeps_the_cells_of_its_column(folder, capsys):
 
 
 def test_weights_may_be_repeated_listed_and_quoted():
-    assert options.weights(['"a, b"=2,c=3', "d=0.5"]) == {"a, b": 2.0, "c": 3.0, "d": 0.5}
-    assert options.weights(["a=b=2"]) == {"a=b": 2.0}
-    assert options.weights(None) is None
-    with pytest.raises(PrivacyFunnelError, match="column=value"):
-        options.weights(["a, b=2"])
+    asked = ["--secret", "s", "--set", 'weight="a, b"=2,c=3', "--set", "weight=d=0.5"]
+    assert typed(asked).weight == {"a, b": 2.0, "c": 3.0, "d": 0.5}
+    assert typed(["--secret", "s", "--set", "weight=a=b=2"]).weight == {"a=b": 2.0}
+    with pytest.raises(PrivacyFunnelError, match="--set weight should be for each column a number"):
+        typed(["--secret", "s", "--set", "weight=a"])
 
 
 def test_keep_is_about_cells_when_the_objective_is(folder, capsys):
-    found, protocol = fitted(folder, capsys, "--keep", "0.85")
+    found, protocol = fitted(folder, capsys, "--set", "keep=0.85")
     wish = found["wish"]
     assert wish["kept"] == pytest.approx(protocol.fidelity, abs=0.05)  # the file tells fewer digits
     assert wish["kept"] >= 0.85
     assert wish["too_small"] < wish["epsilon"]
     joint = pf.Joint.from_table(folder / "people.csv", "sick", ["town", "age"], bins={"age": [18, 30, 45, 60, 75, 90]})
     assert pf.optimise(joint, pf.LIP(wish["too_small"]), objective="faithful").fidelity < 0.85
-    assert "Keeping 0.85 of the cells (near ones in part) takes ε = " in shown(folder, capsys, "--keep", "0.85")
+    assert "Keeping 0.85 of the cells (near ones in part) takes ε = " in shown(folder, capsys, "--set", "keep=0.85")
 
 
 def test_results_that_are_seldom_meant_come_with_a_line(tmp_path, capsys):
@@ -140,16 +140,16 @@ def test_results_that_are_seldom_meant_come_with_a_line(tmp_path, capsys):
     rows = [f"{s},{x},{y}" for s, x, y in zip(sick, rng.integers(0, 3, n), nearly, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["s,x,same", *rows]))
     cases = [
-        ("x", ["--keep", "0.3"], "is next to nothing"),
-        ("x", ["--keep", "0.3", "--objective", "information"], "see what funnel estimate tells them"),
-        ("same", ["--keep", "0.999"], "hardly protects: beliefs may change by a factor"),
-        ("same", ["--keep", "0.99", "--objective", "information"], "hardly protects"),
+        ("x", ["--set", "keep=0.3"], "is next to nothing"),
+        ("x", ["--set", "keep=0.3", "--set", "objective=information"], "see what funnel estimate tells them"),
+        ("same", ["--set", "keep=0.999"], "hardly protects: beliefs may change by a factor"),
+        ("same", ["--set", "keep=0.99", "--set", "objective=information"], "hardly protects"),
         ("same", ["--epsilon", "0.001"], "Next to nothing is released"),
-        ("same", ["--epsilon", "0.001", "--objective", "information"], "Next to nothing is released"),
+        ("same", ["--epsilon", "0.001", "--set", "objective=information"], "Next to nothing is released"),
         ("x", ["--epsilon", "5"], "Everything is released"),
     ]
     for column, asked, says in cases:
-        command = ["fit", tmp_path / "t.csv", "--secret", "s", "--attributes", column, *asked]
+        command = ["fit", tmp_path / "t.csv", "--secret", "s", "--columns", column, *asked]
         assert funnel(*command, "-o", tmp_path / "p.json", "--force") == 0
         assert says in " ".join(capsys.readouterr().out.split()), (column, asked)
         assert funnel(*command, "-o", tmp_path / "p.json", "--force", "--json") == 0
@@ -157,7 +157,7 @@ def test_results_that_are_seldom_meant_come_with_a_line(tmp_path, capsys):
 
 
 def test_an_ordinary_result_comes_without_such_a_line(folder, capsys):
-    for asked in (["--epsilon", "0.3"], ["--epsilon", "0.3", "--objective", "information"], ["--keep", "0.9"]):
+    for asked in (["--epsilon", "0.3"], ["--epsilon", "0.3", "--set", "objective=information"], ["--set", "keep=0.9"]):
         assert fitted(folder, capsys, *asked)[0]["remarks"] == []
 
 
@@ -172,7 +172,7 @@ def test_sanitise_says_whether_rows_can_be_counted(folder, tmp_path, capsys):
     few.write_text("\n".join(table.read_text().splitlines()[:500]) + "\n")
     assert funnel("sanitise", few, "--protocol", protocol, "-o", tmp_path / "b.csv") == 0
     assert "These are not the 3,000 rows that the protocol was fitted on" in " ".join(capsys.readouterr().out.split())
-    fitted(folder, capsys, "--epsilon", "0.3", "--objective", "information")
+    fitted(folder, capsys, "--epsilon", "0.3", "--set", "objective=information")
     assert funnel("sanitise", table, "--protocol", protocol, "-o", tmp_path / "c.csv", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["objective"] == "information"
@@ -191,8 +191,8 @@ def test_every_kind_of_promise_has_faithful_releases(notion, folder, capsys):
 def test_a_weight_given_twice_and_an_epsilon_beyond_all_numbers(tmp_path, capsys):
     table = tmp_path / "people.csv"
     table.write_text("town,ill\n" + "a,yes\nb,no\na,no\nb,yes\n" * 20, encoding="utf-8")
-    asked = ["fit", table, "--secret", "ill", "--attributes", "town", "-o", tmp_path / "protocol.json"]
-    assert funnel(*asked, "--epsilon", "0.5", "--weight", "town=1,town=5") == 2
+    asked = ["fit", table, "--secret", "ill", "--columns", "town", "-o", tmp_path / "protocol.json"]
+    assert funnel(*asked, "--epsilon", "0.5", "--set", "weight=town=1,town=5") == 2
     assert "given twice for 'town'" in capsys.readouterr().err
     assert funnel(*asked, "--epsilon", "1e308") == 0
     assert "e^1.00000001e+308" in capsys.readouterr().out

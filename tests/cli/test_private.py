@@ -20,8 +20,10 @@ def table(tmp_path_factory):
 
 
 def fit(table, output, *more, attributes="sex,town,weight"):
-    bins = [part for column, edges in BINS.items() if column in attributes for part in ("--bins", f"{column}={edges}")]
-    given = ["--secret", "obese", "--attributes", attributes, "--objective", "information"]
+    bins = [
+        part for column, edges in BINS.items() if column in attributes for part in ("--set", f"bins={column}={edges}")
+    ]
+    given = ["--secret", "obese", "--columns", attributes, "--set", "objective=information"]
     return run(["fit", str(table), *given, *bins, "-o", str(output), *map(str, more)])
 
 
@@ -53,7 +55,7 @@ def test_both_promises_are_in_words(table, tmp_path, capsys):
 
 
 def test_an_exact_fit_says_so_and_whom_it_gives_away(table, tmp_path, capsys):
-    assert fit(table, tmp_path / "p.json", "--epsilon", 0.5, "--exact-fit") == 0
+    assert fit(table, tmp_path / "p.json", "--epsilon", 0.5, "--set", "exact-fit") == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Everything that is published: no bound" in text
     assert json.loads((tmp_path / "p.json").read_text())["fitted"] == "exact counts"
@@ -98,7 +100,7 @@ def test_with_a_confidence_the_noise_is_folded_in(table, tmp_path, capsys):
 
 
 def test_the_smallest_epsilon_is_found_from_noisy_counts(table, tmp_path, capsys):
-    assert fit(table, tmp_path / "p.json", "--keep", 0.9, "--json") == 0
+    assert fit(table, tmp_path / "p.json", "--set", f"keep={0.9}", "--json") == 0
     assert told(capsys)["fitted"] == "private counts"
 
 
@@ -109,7 +111,17 @@ def test_side_channels_go_without_a_threshold(table, tmp_path, capsys):
 
 
 def test_rows_of_rare_combinations_are_read_as_the_nearest_and_nobody_is_refused(table, tmp_path):
-    fit(table, tmp_path / "p.json", "--epsilon", 0.5, "--at-least", 60, "--insist", attributes="sex,town,height,weight")
+    fit(
+        table,
+        tmp_path / "p.json",
+        "--epsilon",
+        0.5,
+        "--set",
+        f"at-least={60}",
+        "--set",
+        "insist",
+        attributes="sex,town,height,weight",
+    )
     protocol = pf.Protocol.load(tmp_path / "p.json")
     assert protocol.block.channel.n_inputs < 2 * 5 * 3 * 3
     assert run(["sanitise", str(table), "--protocol", str(tmp_path / "p.json"), "-o", str(tmp_path / "o.csv")]) == 0
@@ -124,7 +136,7 @@ def test_a_domain_too_large_to_go_through_is_told_by_its_large_counts(tmp_path, 
         ",".join([*(f"v{v}" for v in row), str(s)]) for row, s in zip(values, rng.integers(0, 2, 3_000), strict=True)
     ]
     (tmp_path / "t.csv").write_text("\n".join([",".join([*names, "s"]), *rows]), encoding="utf-8")
-    given = ["--secret", "s", "--epsilon", "0.5", "--objective", "information", "--insist"]
+    given = ["--secret", "s", "--epsilon", "0.5", "--set", "objective=information", "--set", "insist"]
     assert run(["fit", str(tmp_path / "t.csv"), *given, "-o", str(tmp_path / "p.json")]) == 0
     assert "may fail with a chance of 1e-09" in " ".join(capsys.readouterr().out.split())
     assert run(["audit", str(tmp_path / "p.json")]) == 0
@@ -134,16 +146,16 @@ def test_a_domain_too_large_to_go_through_is_told_by_its_large_counts(tmp_path, 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--exact-fit", "--private", "1"], "without noise"),
-        (["--exact-fit", "--delta", "1e-9"], "without noise"),
+        (["--set", "exact-fit", "--private", "1"], "without noise"),
+        (["--set", "exact-fit", "--set", "delta=1e-9"], "without noise"),
         (["--private", "0"], "from 0.001 to 50"),
-        (["--private", "nan"], "from 0.001 to 50"),
-        (["--delta", "2"], "1e-9"),
-        (["--at-least", "0"], "from 1 on"),
-        (["--at-least", "10", "--confidence", "0.95"], "without --at-least"),
-        (["--at-least", "10", "--notion", "srlip"], "without --at-least"),
-        (["--confidence", "0.95", "--within", "intervals"], "--exact-fit"),
-        (["--at-least", "100000"], "enough people"),
+        (["--private", "nan"], "--private should be a number"),
+        (["--set", "delta=2"], "1e-9"),
+        (["--set", "at-least=0"], "from 1 on"),
+        (["--set", "at-least=10", "--confidence", "0.95"], "cannot be combined with --set at-least"),
+        (["--set", "at-least=10", "--notion", "srlip"], "cannot be combined with --set at-least"),
+        (["--confidence", "0.95", "--set", "within=intervals"], "--set exact-fit"),
+        (["--set", "at-least=100000"], "enough people"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(options, words, table, tmp_path, capsys):

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import privacyfunnel as pf
-from privacyfunnel.cli.app import app, command
+from privacyfunnel.cli.app import app
 from privacyfunnel.cli.app import run as funnel
-from privacyfunnel.cli.promising import Asked
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.report.commands import steps
+from spec.typed import typed
 
 run = CliRunner()
 
@@ -36,9 +36,7 @@ def table(tmp_path_factory):
 
 def fit(table, tmp_path, *options, attributes="town,sport"):
     path = tmp_path / "protocol.json"
-    done = run.invoke(
-        app, ["fit", str(table), "--attributes", attributes, "-o", str(path), "--json", "--force", *options]
-    )
+    done = run.invoke(app, ["fit", str(table), "--columns", attributes, "-o", str(path), "--json", "--force", *options])
     return done, path
 
 
@@ -56,14 +54,14 @@ CASES = {
         {"illness = ill": 0.1, "illness = well": 1.0},
     ),
     "belief": (("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.4"), {"illness = ill": 0.4}),
-    "ordered": (("--secret", "income", "--ordered", "--epsilon", "0.2"), {"income, by borders": 0.2}),
+    "ordered": (("--secret", "income", "--set", "ordered", "--epsilon", "0.2"), {"income, by borders": 0.2}),
     "both": (
-        ("--secret", "income", "--ordered", "--epsilon", "0.2", "--per-range", "0.5"),
+        ("--secret", "income", "--set", "ordered", "--epsilon", "0.2", "--set", "per-range=0.5"),
         {"income, by borders": 0.2, "income": 0.5},
     ),
-    "exact": (("--secret", "illness", "--epsilon", "1.5", "--exact", "town"), {"illness": 1.5}),
+    "exact": (("--secret", "illness", "--epsilon", "1.5", "--keep-exact", "town"), {"illness": 1.5}),
     "exact for the population": (
-        ("--secret", "illness", "--epsilon", "1.5", "--exact", "town", "--confidence", "0.95"),
+        ("--secret", "illness", "--epsilon", "1.5", "--keep-exact", "town", "--confidence", "0.95"),
         {"illness": 1.5},
     ),
     "several for the population": (
@@ -75,7 +73,18 @@ CASES = {
         {"illness = ill": 0.5},
     ),
     "ordered for the population, information": (
-        ("--secret", "income", "--ordered", "--epsilon", "0.5", "--confidence", "0.9", "--objective", "information"),
+        (
+            "--secret",
+            "income",
+            "--set",
+            "ordered",
+            "--epsilon",
+            "0.5",
+            "--confidence",
+            "0.9",
+            "--set",
+            "objective=information",
+        ),
         {"income, by borders": 0.5},
     ),
 }
@@ -107,12 +116,12 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
         (("--secret", "income", "--secret", "income", "--epsilon", "0.3"), "once will do"),
         (("--secret", "income,illness", "--secret", "sport", "--epsilon", "0.3"), "name one column in each"),
         (("--secret", "illness", "--epsilon", "ill=0.1"), "has no level"),
-        (("--secret", "illness", "--epsilon", "ill=much,well=1"), "takes a number"),
+        (("--secret", "illness", "--epsilon", "ill=much,well=1"), "--epsilon should be a number"),
         (("--secret", "illness", "--epsilon", "ill=0.1,well=1", "--notion", "ldp"), "compares values"),
         (("--secret", "illness", "--notion", "belief", "--epsilon", "ill=0.1"), "in the statistics"),
-        (("--secret", "illness", "--notion", "belief", "--epsilon", "0.1"), "needs the most belief"),
+        (("--secret", "illness", "--notion", "belief", "--epsilon", "0.1"), "belief needs --epsilon for values"),
         (("--secret", "illness", "--notion", "belief", "--epsilon", "il=0.4"), "which the secret 'illness' never is"),
-        (("--secret", "illness", "--ordered", "--epsilon", "0.1"), "no order"),
+        (("--secret", "illness", "--set", "ordered", "--epsilon", "0.1"), "no order"),
         (
             ("--secret", "income", "--secret", "illness", "--epsilon", "0.3", "--known", "1"),
             "none of the secrets has such a promise",
@@ -132,21 +141,25 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
             ),
             "--known names 'sex'; the secrets are income, illness",
         ),
-        (("--secret", "income", "--epsilon", "0.1", "--per-range", "1"), "goes with --ordered"),
-        (("--secret", "illness", "--epsilon", "0.001", "--exact", "town"), "town cannot stay exact"),
-        (("--secret", "illness", "--epsilon", "0.5", "--exact", "village"), "none of the released columns"),
+        (("--secret", "income", "--epsilon", "0.1", "--set", "per-range=1"), "--set per-range needs --set ordered"),
+        (("--secret", "illness", "--epsilon", "0.001", "--keep-exact", "town"), "town cannot stay exact"),
+        (("--secret", "illness", "--epsilon", "0.5", "--keep-exact", "village"), "none of the released columns"),
         (
             (
-                *("--secret", "illness", "--epsilon", "0.5", "--exact", "town"),
-                "--readers",
-                "pairs",
-                "--objective",
-                "information",
+                *("--secret", "illness", "--epsilon", "0.5", "--keep-exact", "town"),
+                "--set",
+                "readers=pairs",
+                "--set",
+                "objective=information",
             ),
-            "--exact goes with",
+            "--keep-exact cannot be combined with --set readers",
         ),
         (
-            (*("--secret", "illness", "--error", "sport=0.1", "--exact", "town"), "--objective", "information"),
+            (
+                *("--secret", "illness", "--set", "error=sport=0.1", "--keep-exact", "town"),
+                "--set",
+                "objective=information",
+            ),
             "for rows that are counted",
         ),
         (
@@ -157,7 +170,7 @@ def test_a_fit_is_audited_by_anybody_and_tells_each_level(table, tmp_path, name)
 )
 def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, capsys, options, why):
     path = tmp_path / "protocol.json"
-    code = funnel(["fit", str(table), "--attributes", "town,sport", "-o", str(path), "--json", *options])
+    code = funnel(["fit", str(table), "--columns", "town,sport", "-o", str(path), "--json", *options])
     said = capsys.readouterr().err
     assert code == 2
     assert why in said
@@ -169,7 +182,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(table, tmp_path, capsys, opt
 def test_a_fit_and_a_report_say_what_several_promises_come_to_for_the_population(table, tmp_path):
     path, page = tmp_path / "protocol.json", tmp_path / "report.html"
     asked = ["--secret", "income", "--secret", "illness", "--epsilon", "income=0.5,illness=0.4", "--confidence", "0.95"]
-    command = ["fit", str(table), "--attributes", "town,sport", "-o", str(path), "--exact-fit", *asked]
+    command = ["fit", str(table), "--columns", "town,sport", "-o", str(path), "--set", "exact-fit", *asked]
     done = run.invoke(app, command, env={"COLUMNS": "400"})
     assert done.exit_code == 0, done.output
     assert "Levels with 95% confidence: income: " in done.stdout
@@ -181,9 +194,9 @@ def test_a_fit_and_a_report_say_what_several_promises_come_to_for_the_population
     assert "income=0.5,illness=0.4" in said
 
 
-@pytest.mark.parametrize("wish", [("--keep", "0.9"), ("--error", "sport=0.03")])
+@pytest.mark.parametrize("wish", [("--set", "keep=0.9"), ("--set", "error=sport=0.03")])
 def test_the_smallest_epsilon_at_which_a_column_stays_exact_is_found(table, tmp_path, wish):
-    done, path = fit(table, tmp_path, "--secret", "illness", "--exact", "town", "--exact-fit", *wish)
+    done, path = fit(table, tmp_path, "--secret", "illness", "--keep-exact", "town", "--set", "exact-fit", *wish)
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert pf.Protocol.load(path).block.exact == ("town",)
@@ -194,7 +207,7 @@ def test_the_smallest_epsilon_at_which_a_column_stays_exact_is_found(table, tmp_
         pf.optimise(joint, pf.LIP(0.05), exact=["town"], objective="faithful")
 
 
-TWO = ("income", "illness")
+TWO = ("--secret", "income", "--secret", "illness")
 
 
 @pytest.mark.parametrize(
@@ -207,17 +220,19 @@ TWO = ("income", "illness")
     ],
 )
 def test_attackers_on_one_of_the_secrets_may_know_columns(known, promise):
-    asked = Asked(TWO, "income=srlip,illness=ldp", "0.3", None, None, known, None, None, False, None)
-    assert asked.promise() == promise
+    knowing = [] if known is None else ["--known", known]
+    assert typed([*TWO, "--notion", "income=srlip,illness=ldp", "--epsilon", "0.3", *knowing]).promise() == promise
 
 
 def test_attackers_on_each_secret_may_know_other_columns():
-    asked = Asked(TWO, "srlip", "income=0.3,illness=1", None, None, "illness=town,income=2", None, None, False, None)
+    asked = ["--notion", "srlip", "--epsilon", "income=0.3,illness=1", "--known", "illness=town,income=2"]
     promise = pf.Promises(income=pf.SRLIP(0.3, known=2), illness=pf.SRLIP(1.0, known=["town"]))
-    assert asked.promise() == promise
+    assert typed([*TWO, *asked]).promise() == promise
     assert promise.asked() == {
-        "notion": "income=srlip,illness=srlip", "epsilon": "income=0.3,illness=1", "known": "income=2,illness=town",
-    }  # fmt: skip
+        "notion": "srlip",
+        "epsilon": {"income": 0.3, "illness": 1},
+        "known": {"income": 2, "illness": ("town",)},
+    }
 
 
 @pytest.mark.long
@@ -225,18 +240,13 @@ def test_attackers_on_each_secret_may_know_other_columns():
 def test_what_is_typed_to_do_the_same_makes_the_same_promise(table, tmp_path, name):
     """The commands and the Python of a report, with all digits of every ε."""
     options = [one.replace("0.3", "0.3000000001") for one in CASES[name][0]]
-    done, path = fit(table, tmp_path, *options, "--exact-fit", "--objective", "information")
+    done, path = fit(table, tmp_path, *options, "--set", "exact-fit", "--set", "objective=information")
     assert done.exit_code == 0, done.output
     protocol = pf.Protocol.load(path)
     again = steps(protocol, "people.csv")
-    given = command("fit").make_context("fit", shlex.split(again.fit)[2:]).params
-    names = ("secret", "notion", "epsilon", "lower", "upper", "known", "keep", "error", "ordered", "per_range")
-    asked = Asked(*(given[name] for name in names))
-    joint = pf.Joint.from_table(table, asked.columns, ["town", "sport"])
-    promise = asked.promise()
-    if given["confidence"] is not None:
-        promise = pf.robust(promise, given["confidence"], given["within"])
-    assert promise.made_for(joint) == protocol.notion
+    asked = typed(shlex.split(again.fit)[2:])
+    joint = pf.Joint.from_table(table, asked.secret_columns, ["town", "sport"])
+    assert asked.promise().made_for(joint) == protocol.notion
     line = next(line for line in again.python.splitlines() if line.startswith("protocol = "))
     best = eval(line.removeprefix("protocol = "), {"pf": pf, "joint": joint})  # noqa: S307 (what we printed ourselves)
     assert best.notion == protocol.notion
@@ -280,8 +290,8 @@ def test_every_kind_is_reported_and_published(table, tmp_path, name):
 
 
 def test_curves_of_several_secrets_and_of_borders(table):
-    begin = ["tradeoff", str(table), "--attributes", "town", "--epsilons", "0.1,1", "--json"]
-    for options in (["--secret", "income", "--secret", "illness"], ["--secret", "income", "--ordered"]):
+    begin = ["tradeoff", str(table), "--columns", "town", "--epsilons", "0.1,1", "--json"]
+    for options in (["--secret", "income", "--secret", "illness"], ["--secret", "income", "--set", "ordered"]):
         done = run.invoke(app, [*begin, *options])
         assert done.exit_code == 0, done.output
         first, second = json.loads(done.stdout)["steward_only"]["points"]
@@ -296,20 +306,20 @@ def test_curves_of_several_secrets_and_of_borders(table):
 
 
 @pytest.mark.parametrize(
-    ("options", "why"), [(["--secret", "income", "--notion", "belief"], "no ε to try"), ([], "name the secret")]
+    ("options", "why"),
+    [(["--secret", "income", "--notion", "belief"], "has no ε to look for"), ([], "--secret is missing")],
 )
 def test_promises_without_a_curve_are_refused_in_one_line(table, capsys, options, why):
-    assert funnel(["tradeoff", str(table), "--attributes", "town", *options]) == 2
+    assert funnel(["tradeoff", str(table), "--columns", "town", *options]) == 2
     said = capsys.readouterr().err
     assert why in said
     assert said.count("\n") == 1
 
 
 def test_keep_finds_one_epsilon_for_all_secrets():
-    asked = Asked(["income", "illness"], "lip", None, None, None, None, 0.9, None, False, None)
-    assert asked.promise()(0.25) == pf.Promises(income=pf.LIP(0.25), illness=pf.LIP(0.25))
-    asked = Asked(["income"], "lip", None, None, None, None, 0.9, None, True, None)
-    assert asked.promise()(0.25) == pf.Ordered(pf.LIP(0.25))
+    assert typed([*TWO, "--set", "keep=0.9"]).promise()(0.25) == pf.Promises(income=pf.LIP(0.25), illness=pf.LIP(0.25))
+    ordered = typed(["--secret", "income", "--set", "keep=0.9", "--set", "ordered"])
+    assert ordered.promise()(0.25) == pf.Ordered(pf.LIP(0.25))
 
 
 def test_scikit_learn_knows_several_secrets_levels_and_exact_columns(table):

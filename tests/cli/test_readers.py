@@ -1,4 +1,4 @@
-"""funnel fit --readers and --error, and sanitise --no-variant: protocols for readers of any table."""
+"""funnel fit --set readers and --set error, and sanitise --no-variant: protocols for readers of any table."""
 
 import json
 
@@ -10,7 +10,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 
-ASKED = ["--secret", "sick", "--attributes", "town,sex,age", "--objective", "information"]
+ASKED = ["--secret", "sick", "--columns", "town,sex,age", "--set", "objective=information"]
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,13 @@ def fit(folder, *more):
 
 
 def test_a_protocol_for_readers_is_fitted_released_and_read(folder, capsys):
-    assert fit(folder, "--epsilon", "0.1", "--readers", "pairs", "--json") == 0
+    assert fit(folder, "--epsilon", "0.1", "--set", "readers=pairs", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     protocol = pf.Protocol.load(folder / "p.json")
     assert protocol.precision.give_up == 0.01
     assert found["precision"]["tables"][0] == ["town"]
     assert 1 <= found["expected_errors"]["typical"] <= found["expected_errors"]["worst"]
-    assert fit(folder, "--epsilon", "0.1", "--readers", "pairs") == 0
+    assert fit(folder, "--epsilon", "0.1", "--set", "readers=pairs") == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "Estimated whatever the table: typically ×" in told
     assert "--no-variant" in told
@@ -54,27 +54,27 @@ def test_a_protocol_for_readers_is_fitted_released_and_read(folder, capsys):
 
 
 def test_the_smallest_epsilon_for_an_error_is_found(folder, capsys):
-    assert fit(folder, "--error", "town=0.008", "--json") == 0
+    assert fit(folder, "--set", "error=town=0.008", "--json") == 0
     wish = json.loads(capsys.readouterr().out)["wish"]
     assert wish["reached"]["town"] <= 0.008
-    assert fit(folder, "--error", "town=0.008") == 0
+    assert fit(folder, "--set", "error=town=0.008") == 0
     assert "town within ± 0.008" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        ["--epsilon", "0.1", "--readers", "everybody"],
-        ["--epsilon", "0.1", "--readers", "pairs", "--objective", "faithful"],
-        ["--epsilon", "0.1", "--readers", "pairs", "--give-up", "0"],
-        ["--keep", "0.9", "--readers", "pairs"],
-        ["--epsilon", "0.1", "--error", "town=0.01"],
-        ["--keep", "0.9", "--error", "town=0.01"],
-        ["--error", "town"],
-        ["--error", "town=much"],
-        ["--error", "town=2"],
-        ["--error", "height=0.1"],
-        ["--error", "town=0.0001"],
+        ["--epsilon", "0.1", "--set", "readers=everybody"],
+        ["--epsilon", "0.1", "--set", "readers=pairs", "--set", "objective=faithful"],
+        ["--epsilon", "0.1", "--set", "readers=pairs", "--set", "give-up=0"],
+        ["--set", "keep=0.9", "--set", "readers=pairs"],
+        ["--epsilon", "0.1", "--set", "error=town=0.01"],
+        ["--set", "keep=0.9", "--set", "error=town=0.01"],
+        ["--set", "error=town"],
+        ["--set", "error=town=much"],
+        ["--set", "error=town=2"],
+        ["--set", "error=height=0.1"],
+        ["--set", "error=town=0.0001"],
     ],
 )
 def test_what_does_not_go_together_is_one_line(folder, capsys, wrong):
@@ -84,14 +84,14 @@ def test_what_does_not_go_together_is_one_line(folder, capsys, wrong):
 
 
 def test_it_is_not_improved_but_fitted_anew(folder, capsys):
-    assert fit(folder, "--epsilon", "0.1", "--readers", "shares") == 0
-    again = "fit", folder / "people.csv", "--improve", folder / "p.json", "-o", folder / "q.json", "--force"
+    assert fit(folder, "--epsilon", "0.1", "--set", "readers=shares") == 0
+    again = "fit", folder / "people.csv", "--set", f"improve={folder / 'p.json'}", "-o", folder / "q.json", "--force"
     assert funnel(*again) == 2
     assert "fit it anew" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_readers_may_cost_is_not_said_without_readers(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("town,ill\nA,1\nB,0\n")
-    asked = ["--secret", "ill", "--epsilon", "1", "--give-up", "0.5", "-o", str(tmp_path / "p.json")]
+    asked = ["--secret", "ill", "--epsilon", "1", "--set", "give-up=0.5", "-o", str(tmp_path / "p.json")]
     assert run(["fit", str(tmp_path / "t.csv"), *asked]) == 2
-    assert capsys.readouterr().err == "funnel: --give-up says what readers may cost, so it needs --readers\n"
+    assert capsys.readouterr().err == "funnel: --set give-up says what readers may cost, so it needs --set readers\n"

@@ -11,6 +11,7 @@ import json
 import sys
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from privacyfunnel.cli.app import command, run
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.laplace import threshold_for
 from privacyfunnel.protocols.file import to_text
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.for_steward import ForSteward
 from spark_parts import spark
 
@@ -49,6 +51,8 @@ PEOPLE = 400
 SECRETS = {"ill": "well", "well": "rare", "rare": "ill", "yes": "no", "no": "yes"}
 """Which secret is exchanged for which."""
 LOST, FLIPPED, ALIKE = "one record differs", "all secrets differ", "everybody is alike"
+WATCHED = ("privacyfunnel.cli.fitting", "privacyfunnel.cli.searching")
+"""Where exact counts come by, and are to be gone."""
 OTHERS = (LOST, FLIPPED, ALIKE)
 MOVED = "one record differs, and no value is lost"
 AS_READ = (MOVED, FLIPPED)
@@ -109,7 +113,7 @@ def folder(tmp_path_factory, noise_with_seed):
 
 
 ASKED = ["--secret", "state", "--epsilon", "0.5", "--private", "8"]
-COLUMNS = ["--attributes", "town,age"]
+COLUMNS = ["--columns", "town,age"]
 
 
 def large_only(rng, counts, epsilon, delta):
@@ -159,7 +163,7 @@ def ended(table, options, output, capsys, how=("--json",)):
     capsys.readouterr()
     code = run(["fit", str(table), *options, "-o", str(output), *how])
     said = capsys.readouterr()
-    told = without_the_stewards(said.out) if how else None
+    told = without_the_stewards(said.out.replace(str(table), "TABLE")) if how else None
     return code, said.err, told, output.read_bytes() if output.exists() else None
 
 
@@ -181,82 +185,138 @@ def check(folder, options, tmp_path, monkeypatch, capsys, tables=OTHERS, how=("-
 BASE = ["--domain", "FOLDER/domain.json", "--private", "8"]
 PLAIN = [*BASE, "--secret", "state", *COLUMNS]
 DECLARED = [*PLAIN, "--epsilon", "0.5"]
-INFORMED = [*DECLARED, "--objective", "information"]
+INFORMED = [*DECLARED, "--set", "objective=information"]
 KNOWN = [*DECLARED, "--notion", "srlip"]
-WIDE = [*DECLARED, "--attributes", "town,age,job", "--model", "--private", "50"]
-ALL = [*DECLARED, "--attributes", "other,town,age,job,room,car,pet"]
-AFTER = [*DECLARED, "--attributes", "town,age,job", "--epsilon", "1", "--after", "FOLDER/first.json", "--insist"]
-BOTH = ["--domain", "FOLDER/both.json", "--private", "8", "--secret", "state", *COLUMNS, "--epsilon", "1", "--insist"]
-CHANGED = [*BOTH, "--after", "FOLDER/then.json", "--was", "FOLDER/was.csv", "--person", "id"]
-READ = ["--private", "8", "--secret", "state", "--attributes", "town,age,day", "--epsilon", "0.5", "--at-least", "1"]
-READ += ["--bins", "age=0,50,100", "--top", "town=2", "--dates", "day=year", "--missing", "NA"]
+CHOSEN = [*DECLARED, "--columns", "auto"]
+WIDE = [*DECLARED, "--columns", "town,age,job", "--set", "model", "--private", "50"]
+ALL = [*DECLARED, "--columns", "other,town,age,job,room,car,pet"]
+AFTER = [
+    *DECLARED,
+    "--columns",
+    "town,age,job",
+    "--epsilon",
+    "1",
+    "--set",
+    "after=FOLDER/first.json",
+    "--set",
+    "insist",
+]
+BOTH = [
+    "--domain",
+    "FOLDER/both.json",
+    "--private",
+    "8",
+    "--secret",
+    "state",
+    *COLUMNS,
+    "--epsilon",
+    "1",
+    "--set",
+    "insist",
+]
+CHANGED = [*BOTH, "--set", "after=FOLDER/then.json", "--set", "was=FOLDER/was.csv", "--set", "person=id"]
+READ = ["--private", "8", "--secret", "state", "--columns", "town,age,day", "--epsilon", "0.5", "--set", "at-least=1"]
+READ += ["--set", "bins=age=0,50,100", "--set", "top=town=2", "--set", "dates=day=year", "--set", "missing=NA"]
 KEPT = {
     "plain": DECLARED,
-    "every combination": [*DECLARED, "--at-least", "1", "--gap", "0.01", "--time-limit", "100", "--weight", "town=2"],
-    "large counts only": [*DECLARED, "--delta", "1e-6"],
-    "somebody insists": [*DECLARED, "--private", "0.5", "--insist"],
+    "every combination": [
+        *DECLARED,
+        "--set",
+        "at-least=1",
+        "--set",
+        "gap=0.01",
+        "--time-limit",
+        "100",
+        "--set",
+        "weight=town=2",
+    ],
+    "large counts only": [*DECLARED, "--set", "delta=1e-6"],
+    "somebody insists": [*DECLARED, "--private", "0.5", "--set", "insist"],
     "ldp": [*DECLARED, "--notion", "ldp"],
-    "two bounds": [*PLAIN, "--notion", "alip", "--lower", "0.5", "--upper", "1"],
+    "two bounds": [*PLAIN, "--notion", "alip", "--set", "lower=0.5", "--set", "upper=1"],
     "pml": [*DECLARED, "--notion", "pml"],
     "perfect": [*PLAIN, "--notion", "perfect"],
     "levels for values": [*PLAIN, "--epsilon", "ill=0.3,rare=0.8,well=1"],
     "limits on belief": [*PLAIN, "--notion", "belief", "--epsilon", "ill=0.6"],
-    "an order": [*BASE, "--secret", "age", "--attributes", "town", "--epsilon", "1", "--ordered", "--per-range", "1"],
-    "a share": [*PLAIN, "--keep", "0.8"],
-    "errors": [*PLAIN, "--error", "town=0.05"],
+    "an order": [
+        *BASE,
+        "--secret",
+        "age",
+        "--columns",
+        "town",
+        "--epsilon",
+        "1",
+        "--set",
+        "ordered",
+        "--set",
+        "per-range=1",
+    ],
+    "a share": [*PLAIN, "--set", "keep=0.8"],
+    "errors": [*PLAIN, "--set", "error=town=0.05"],
     "information": INFORMED,
-    "readers": [*INFORMED, "--readers", "shares", "--give-up", "0.02"],
+    "readers": [*INFORMED, "--set", "readers=shares", "--set", "give-up=0.02"],
     "two secrets": [*DECLARED, "--secret", "other", "--epsilon", "state=0.3,other=0.6"],
     "two columns that are one secret": [*BASE, "--secret", "state,other", *COLUMNS, "--epsilon", "0.5"],
-    "exact columns": [*DECLARED, "--exact", "age", "--epsilon", "2"],
-    "side channels": [*KNOWN, "--attributes", "town,job", "--known", "1"],
-    "named side channels": [*KNOWN, "--attributes", "town,job", "--known", "town"],
-    "groups": [*DECLARED, "--group", "town:inland=a,b"],
-    "some rows": [*DECLARED, "--where", "id >= 0", "--delimiter", ",", "--encoding", "utf-8"],
-    "columns chosen": [*DECLARED, "--attributes", "town,age,job,room", "--columns", "auto", "--coarsen", "auto"],
-    "ranges merged": [*DECLARED, "--attributes", "town,age", "--coarsen", "auto"],
+    "exact columns": [*DECLARED, "--keep-exact", "age", "--epsilon", "2"],
+    "side channels": [*KNOWN, "--columns", "town,job", "--known", "1"],
+    "named side channels": [*KNOWN, "--columns", "town,job", "--known", "town"],
+    "groups": [*DECLARED, "--set", "group=town:inland=a,b"],
+    "some rows": [*DECLARED, "--where", "id >= 0", "--set", "delimiter=,", "--set", "encoding=utf-8"],
+    "columns chosen": [*CHOSEN, "--leave-out", "other,car,pet", "--set", "coarsen=auto"],
+    "ranges merged": [*DECLARED, "--columns", "town,age", "--set", "coarsen=auto"],
     "a model": WIDE,
-    "a model, Laplace noise": [*WIDE, "--delta", "0"],
-    "a model, little δ₀": [*BASE, "--secret", "other", *COLUMNS, "--epsilon", "0.5", "--model", "--delta", "1e-9"],
-    "a model of columns that are chosen": [*WIDE, "--attributes", "other,town,age,job", "--columns", "auto"],
-    "a model of one column": [*WIDE, "--attributes", "age"],
+    "a model, Laplace noise": [*WIDE, "--set", "delta=0"],
+    "a model, little δ₀": [
+        *BASE,
+        "--secret",
+        "other",
+        *COLUMNS,
+        "--epsilon",
+        "0.5",
+        "--set",
+        "model",
+        "--set",
+        "delta=1e-9",
+    ],
+    "a model of columns that are chosen": [*WIDE, "--columns", "auto", "--leave-out", "room,car,pet"],
+    "a model of one column": [*WIDE, "--columns", "age"],
     "a follow-up": AFTER,
-    "a follow-up of what was released": [*AFTER, "--released", "FOLDER/kept.parquet", "--person", "id"],
+    "a follow-up of what was released": [*AFTER, "--set", "released=FOLDER/kept.parquet", "--set", "person=id"],
     "people who changed": CHANGED,
-    "people who keep their row": [*CHANGED, "--unchanged", "keep", "--cover", "2"],
-    "too fine": [*ALL, "--private", "50", "--at-least", "1"],
-    "on with it": ["--improve", "FOLDER/first.json"],
+    "people who keep their row": [*CHANGED, "--set", "unchanged=keep", "--set", "cover=2"],
+    "too fine": [*ALL, "--private", "50", "--set", "at-least=1"],
+    "on with it": ["--set", "improve=FOLDER/first.json"],
     "as the table has it": READ,
 }
 """Fits by what is asked for, all but the last with a declared domain."""
 REFUSED = {
-    "a ruined table": [*DECLARED, "--at-least", "60"],
+    "a ruined table": [*DECLARED, "--set", "at-least=60"],
     "too fine": ALL,
     "a secret that does not show": [*DECLARED, "--private", "0.01"],
-    "few large counts": [*DECLARED, "--delta", "1e-9", "--private", "0.7"],
-    "no large counts": [*DECLARED, "--delta", "1e-9", "--private", "0.1"],
-    "exact columns that say too much": [*DECLARED, "--exact", "town"],
-    "a follow-up that ruins a table": [*AFTER[:-1], "--private", "0.5"],
+    "few large counts": [*DECLARED, "--set", "delta=1e-9", "--private", "0.7"],
+    "no large counts": [*DECLARED, "--set", "delta=1e-9", "--private", "0.1"],
+    "exact columns that say too much": [*DECLARED, "--keep-exact", "town"],
+    "a follow-up that ruins a table": [*AFTER[:-2], "--private", "0.5"],
     "a model in noise": [*WIDE, "--private", "0.01"],
 }
 """Fits that end in a refusal, by noise or as the promise is."""
 ELSEWHERE = {
-    "table", "output", "force", "json",  # of every fit
+    "table", "output", "force", "json", "recipe", "set",  # of every fit
     "exact_fit", "allow_secret_attribute",  # without noise
     "engine", "master",  # only who counts: fits on Spark are below
 }  # fmt: skip
 """Options that these fits do not have."""
 LONG = {
-    "a population": [*INFORMED, "--confidence", "0.95", "--within", "nested", "--chain", "town,age"],
-    "ranges sought": [*KNOWN, "--coarsen", "search", "--time-limit", "100"],
+    "a population": [*INFORMED, "--confidence", "0.95", "--set", "within=nested", "--set", "chain=town,age"],
+    "ranges sought": [*KNOWN, "--set", "coarsen=search", "--time-limit", "100"],
 }
 
 
 @pytest.mark.parametrize("options", KEPT.values(), ids=KEPT)
 def test_the_same_noisy_counts_end_in_the_same_file(folder, options, tmp_path, monkeypatch, capsys):
-    if "--model" in options and "--columns" in options:
+    if "--set model" in options and "--columns" in options:
         monkeypatch.setattr("privacyfunnel.tables.wide.choosing.MOST_CELLS", 20)
-    tables = OTHERS if {"--domain", "--improve"} & {*options} else AS_READ
+    tables = OTHERS if {"--domain", "--set improve"} & {*options} else AS_READ
     code, _, told, file = check(folder, options, tmp_path, monkeypatch, capsys, tables)
     assert code == 0
     assert told
@@ -298,7 +358,7 @@ def test_the_same_noisy_counts_end_the_same_way_on_spark(
     spark_session, folder, options, ends, tmp_path, monkeypatch, capsys
 ):
     tables = OTHERS if "--domain" in options else AS_READ
-    options = [*options, "--engine", "spark", "--master", "local[2]"]
+    options = [*options, "--set", "engine=spark", "--set", "master=local[2]"]
     code, _, _, file = check(folder, options, tmp_path, monkeypatch, capsys, tables)
     assert code == ends
     assert (file is not None) == (ends == 0)
@@ -309,7 +369,7 @@ def test_the_same_noisy_counts_end_the_same_way_on_spark(
     ("place", "watched"),
     [
         ("tables.private_counts._follows", ()),
-        ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought")),
+        ("cli.searching.optimise", WATCHED),
     ],
 )
 def test_what_follows_the_noise_has_no_exact_counts_at_hand_on_spark(
@@ -317,15 +377,17 @@ def test_what_follows_the_noise_has_no_exact_counts_at_hand_on_spark(
 ):
     found = out_of_reach(monkeypatch, place, watched)
     options = [option.replace("FOLDER", str(folder)) for option in DECLARED]
-    asked = [*options, "--engine", "spark", "--master", "local[2]", "-o", str(tmp_path / "p.json"), "--json"]
+    asked = [*options, "--set", "engine=spark", "--set", "master=local[2]", "-o", str(tmp_path / "p.json"), "--json"]
     assert run(["fit", str(folder / "people.csv"), *asked]) == 0
     assert found == {place: []}
 
 
 def test_every_option_of_a_private_fit_is_among_these():
-    typed = {word for options in (*KEPT.values(), *REFUSED.values(), *LONG.values()) for word in options}
-    asked = {each.name for each in command("fit").params if typed & {*each.opts}}
-    assert asked | ELSEWHERE == {each.name for each in command("fit").params}
+    typed = [word for options in (*KEPT.values(), *REFUSED.values(), *LONG.values()) for word in options]
+    asked = {each.name for each in command("fit").params if {*typed} & {*each.opts}}
+    settings = [after for word, after in pairwise(typed) if word == "--set"]
+    asked |= {text.partition("=")[0].replace("-", "_") for text in settings}
+    assert asked | ELSEWHERE == {each.name for each in command("fit").params} | {*Spec.model_fields}
     assert not asked & ELSEWHERE
 
 
@@ -381,9 +443,9 @@ def out_of_reach(monkeypatch, place, watched):
     ("place", "watched", "options"),
     [
         ("tables.private_counts._follows", (), DECLARED),
-        ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought"), DECLARED),
-        ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought"), KEPT["columns chosen"]),
-        ("cli.sought.optimise", ("privacyfunnel.cli.fit", "privacyfunnel.cli.sought"), CHANGED),
+        ("cli.searching.optimise", WATCHED, DECLARED),
+        ("cli.searching.optimise", WATCHED, KEPT["columns chosen"]),
+        ("cli.searching.optimise", WATCHED, CHANGED),
         ("cli.merging.coarsened", (), LONG["ranges sought"]),
         ("tables.wide.fit._follows", (), WIDE),
     ],

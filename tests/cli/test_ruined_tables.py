@@ -40,19 +40,19 @@ def fit(table, output, *more):
     return run(["fit", str(table), "--secret", "ill", "--epsilon", "0.5", "-o", str(output), *more])
 
 
-@pytest.mark.parametrize("counts", [(), ("--delta", "1e-9"), ("--exact-fit", "--at-least", "10")])
+@pytest.mark.parametrize("counts", [(), ("--set", "delta=1e-9"), ("--set", "exact-fit", "--set", "at-least=10")])
 def test_a_fit_that_reads_two_fifths_of_the_people_as_others_is_refused(
     table, tmp_path, capsys, repeatable_noise, counts
 ):
     assert fit(table, tmp_path / "p.json", *counts) == 2
     said = capsys.readouterr().err
     assert "of the people would be read as having another combination" in said
-    assert "--insist" in said
+    assert "--set insist" in said
     assert not (tmp_path / "p.json").exists()
 
 
 def test_who_insists_is_told_first_what_becomes_of_the_table(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--insist") == 0
+    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
     said = " ".join(capsys.readouterr().out.split())
     own = said.index("For you alone: in your table")
     assert own < said.index("By the published counts:")
@@ -62,7 +62,7 @@ def test_who_insists_is_told_first_what_becomes_of_the_table(table, tmp_path, ca
 
 
 def test_figures_of_the_own_table_stand_under_one_key(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--insist", "--json") == 0
+    assert fit(table, tmp_path / "p.json", "--set", "insist", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     own = found["steward_only"]["own_table"]
     assert own["read_as_others"] == pytest.approx(RARE, abs=0.01)
@@ -76,14 +76,14 @@ def test_figures_of_the_own_table_stand_under_one_key(table, tmp_path, capsys, r
     assert told["steward_only"]["own_table"] == own
     assert run(["report", str(tmp_path / "p.json"), "--public", "-o", str(tmp_path / "public.html"), "--json"]) == 0
     public = json.loads(capsys.readouterr().out)
-    outside = {key: value for key, value in told.items() if key not in ("steward_only", "report")}
+    outside = {key: value for key, value in told.items() if key not in ("steward_only", "report", "next")}
     assert outside == {key: public[key] for key in outside}  # nothing exact stands outside
 
 
 def test_the_public_page_does_not_say_that_nobody_is_read_as_another(rows, table, tmp_path, capsys, repeatable_noise):
     from privacyfunnel.protocols.any_file import load
 
-    assert fit(table, tmp_path / "p.json", "--insist") == 0
+    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
     page = report_page(account(load(tmp_path / "p.json")))
     assert "about 0 people" not in page
     assert "your secret" not in page
@@ -124,14 +124,14 @@ def test_a_time_limit_is_said_to_be_the_most_that_a_search_takes(capsys):
 
 
 def test_the_last_line_of_a_fit_makes_no_promise_to_everybody(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--insist") == 0
+    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
     said = " ".join(capsys.readouterr().out.split())
     last = said[said.index("Readers can count rows") : said.index("Written:")]
     assert "nobody's belief" not in last
 
 
 def test_sanitise_says_first_what_it_did_to_the_table(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--insist") == 0
+    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
     capsys.readouterr()
     asked = ["sanitise", str(table), "--protocol", str(tmp_path / "p.json"), "-o", str(tmp_path / "o.csv"), "--force"]
     assert run(asked) == 0
@@ -151,7 +151,7 @@ def test_sanitise_says_first_what_it_did_to_the_table(table, tmp_path, capsys, r
 
 
 def test_a_report_says_first_what_becomes_of_the_table(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--insist") == 0
+    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
     capsys.readouterr()
     asked = ["report", str(tmp_path / "p.json"), "--table", str(table), "-o", str(tmp_path / "r.html"), "--no-curves"]
     assert run(asked) == 0
@@ -186,8 +186,20 @@ def test_a_large_domain_counts_those_whose_combination_is_not_told(tmp_path, cap
     ill = np.where(rng.random(20_000) < 0.2 + 0.1 * (columns[0] == 1), "yes", "no")
     rows = [f"a{a:03},b{b:03},c{c:03},{s}" for a, b, c, s in zip(*columns, ill, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,ill", *rows]) + "\n", encoding="utf-8")
-    tops = [word for name in "abc" for word in ("--top", f"{name}=150")]
-    asked = ["--secret", "ill", "--attributes", "a,b,c", *tops, "--epsilon", "0.5", "--delta", "1e-9", "--insist"]
+    tops = [word for name in "abc" for word in ("--set", f"top={name}=150")]
+    asked = [
+        "--secret",
+        "ill",
+        "--columns",
+        "a,b,c",
+        *tops,
+        "--epsilon",
+        "0.5",
+        "--set",
+        "delta=1e-9",
+        "--set",
+        "insist",
+    ]
     assert run(["fit", str(tmp_path / "t.csv"), *asked, "-o", str(tmp_path / "p.json"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     own = found["steward_only"]["own_table"]
@@ -236,11 +248,11 @@ def test_what_somebody_insisted_on_is_repeated_with_that(table, tmp_path, capsys
     from privacyfunnel.protocols.any_file import load
     from privacyfunnel.report.commands import steps
 
-    assert fit(table, tmp_path / "p.json", "--insist", "--time-limit", "2") == 0
+    assert fit(table, tmp_path / "p.json", "--set", "insist", "--time-limit", "2") == 0
     again = steps(load(tmp_path / "p.json"), "people.csv")
-    assert "--insist" in again.fit
+    assert "--set insist" in again.fit
     assert "insist=True," in again.python
-    few = ["fit", str(table), "--secret", "ill", "--attributes", "town", "--top", "town=3", "--epsilon", "0.5"]
+    few = ["fit", str(table), "--secret", "ill", "--columns", "town", "--set", "top=town=3", "--epsilon", "0.5"]
     assert run([*few, "-o", str(tmp_path / "few.json")]) == 0
     again = steps(load(tmp_path / "few.json"), "people.csv")
     assert "insist" not in again.fit + again.python

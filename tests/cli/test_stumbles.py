@@ -47,7 +47,7 @@ def table(tmp_path):
 def fit(table, tmp_path, capsys):
     """What a fit says, as one line, or as data with --json."""
 
-    def said(*arguments, asked=("--secret", "ill", "--epsilon", "0.5", "--time-limit", "5", "--insist")):
+    def said(*arguments, asked=("--secret", "ill", "--epsilon", "0.5", "--time-limit", "5", "--set", "insist")):
         output = tmp_path / "protocol.json"
         assert funnel("fit", table, *asked, *arguments, "-o", output, "--force") == 0
         shown = capsys.readouterr()
@@ -67,7 +67,7 @@ def test_identifiers_are_left_out_and_that_is_said(fit):
 
 
 def test_an_identifier_that_is_asked_for_is_pointed_out(fit):
-    shown = fit("--attributes", "patient_nbr,town")
+    shown = fit("--columns", "patient_nbr,town")
     assert "is this an identifier that should be left out?" in shown
     assert "Left out" not in shown
 
@@ -81,13 +81,13 @@ def labels(path, column):
 
 
 def test_a_text_that_means_missing_among_numbers_means_it_among_texts(fit, tmp_path):
-    shown = fit("--attributes", "age,ward")
+    shown = fit("--columns", "age,ward")
     assert shown.count("'NA' read as missing") == 2
     assert labels(tmp_path / "protocol.json", "ward") == ["north", "south", None]
 
 
 def test_a_text_that_may_mean_missing_is_kept_and_that_is_said(fit, tmp_path):
-    shown = fit("--attributes", "town,ward")
+    shown = fit("--columns", "town,ward")
     assert "'NA' kept as a value: --missing NA if it means missing" in shown
     assert labels(tmp_path / "protocol.json", "ward") == ["NA", "north", "south"]
 
@@ -102,20 +102,20 @@ def test_codes_that_likely_mean_missing_are_pointed_out_and_kept(tmp_path, capsy
         "kind": np.array(["a known unknown", "other"])[rng.integers(0, 2, n)],
     }
     pa_csv.write_csv(pa.table(columns), tmp_path / "table.csv")
-    asked = ["--secret", "ill", "--epsilon", "0.5", "--time-limit", "2", "--json", "--insist"]
+    asked = ["--secret", "ill", "--epsilon", "0.5", "--time-limit", "2", "--json", "--set", "insist"]
     assert funnel("fit", tmp_path / "table.csv", *asked, "-o", tmp_path / "p.json") == 0
     how = {column["column"]: column["done"] for column in json.loads(capsys.readouterr().out)["columns"]}
-    assert "; -9 counts as a number: --missing=-9 if it means missing" in how["score"]
+    assert "; -9 counts as a number: --set missing=-9 if it means missing" in how["score"]
     assert "'Unknown/Invalid' kept as a value: --missing Unknown/Invalid if it means missing" in how["sex"]
     assert "missing" not in how["change"] + how["kind"]
     assert labels(tmp_path / "p.json", "sex") == ["Unknown/Invalid", "f", "m"]
-    assert funnel("fit", tmp_path / "table.csv", *asked, "--missing=-9", "-o", tmp_path / "p.json", "--force") == 0
+    assert funnel("fit", tmp_path / "table.csv", *asked, "--set=missing=-9", "-o", tmp_path / "p.json", "--force") == 0
     assert None in labels(tmp_path / "p.json", "score")
 
 
 def test_texts_that_mean_missing_are_a_list_or_given_one_by_one(fit, tmp_path):
     for asked in (["--missing", "NA,south"], ["--missing", "NA", "--missing", "south"]):
-        shown = fit("--attributes", "town,ward", *asked)
+        shown = fit("--columns", "town,ward", *asked)
         assert "'NA', 'south' read as missing" in shown
         assert labels(tmp_path / "protocol.json", "ward") == ["north", None]
 
@@ -134,7 +134,7 @@ def test_a_search_that_ended_by_itself_asks_for_no_more_time():
 
 
 def test_fit_knows_whether_time_was_up(fit):
-    asked = "--secret", "ill", "--epsilon", "0.5", "--attributes", "town,sex,age,ward", "--insist"
+    asked = "--secret", "ill", "--epsilon", "0.5", "--columns", "town,sex,age,ward", "--set insist"
     assert not fit("--json", asked=(*asked, "--time-limit", "60"))["search"]["stopped"]
     assert fit("--json", asked=(*asked, "--time-limit", "0"))["search"]["stopped"]
 
@@ -155,7 +155,7 @@ def test_running_out_of_time_is_noticed_and_ending_by_oneself_is_not_taken_for_i
 
 def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, table, tmp_path, capsys):
     words = "Emptied: ill: its released values say next to nothing of the original ones."
-    asked = "--secret", "town", "--attributes", "ill,sex", "--epsilon", "0.01", "--exact-fit"
+    asked = "--secret", "town", "--columns", "ill,sex", "--epsilon", "0.01", "--set exact-fit"
     assert words in fit(asked=asked)
     assert fit("--json", asked=asked)["emptied"]["columns"] == ["ill"]
     protocol = tmp_path / "protocol.json"
@@ -169,7 +169,7 @@ def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, tabl
 
 
 def test_fit_says_what_knowing_one_column_changes_and_the_remedy_removes_it(fit):
-    asked = "--secret", "ill", "--attributes", "town,sex,age", "--bins", "age=3", "--epsilon", "0.1", "--exact-fit"
+    asked = "--secret", "ill", "--columns", "town,sex,age", "--set", "bins=age=3", "--epsilon", "0.1", "--set exact-fit"
     found = fit("--json", asked=asked)["one_column_known"]
     assert found["level"] > 0.1
     assert f"Knowing just {found['column']} beforehand" in fit(asked=asked)
@@ -180,7 +180,7 @@ def test_fit_says_what_knowing_one_column_changes_and_the_remedy_removes_it(fit)
 
 
 def test_a_secret_of_many_values_is_said_to_take_its_time_before_the_search(table, tmp_path, capsys):
-    asked = "--attributes", "town,sex", "--epsilon", "0.5", "--time-limit", "5", "--force", "-o", tmp_path / "p.json"
+    asked = "--columns", "town,sex", "--epsilon", "0.5", "--time-limit", "5", "--force", "-o", tmp_path / "p.json"
     for secret, more, said in (("age", (), True), ("age", ("--json",), False), ("ill", (), False)):
         assert funnel("fit", table, "--secret", secret, *asked, *more) == 0
         err = capsys.readouterr().err
@@ -194,20 +194,20 @@ def test_every_command_takes_the_rows_that_are_meant(fit, table, tmp_path, capsy
     some, protocol = ("--where", "age >= 40 and sex = 'f'"), tmp_path / "protocol.json"
     rows = visits().to_pandas()
     meant = int(((pd.to_numeric(rows["age"], errors="coerce") >= 40) & (rows["sex"] == "f")).sum())
-    shown = fit("--attributes", "town,ward", "--exact-fit", *some)
+    shown = fit("--columns", "town,ward", "--set", "exact-fit", *some)
     assert "--where 'age >= 40 and sex = '\"'\"'f'\"'\"''" in shown
     assert json.loads(protocol.read_text())["people"] == meant
     assert funnel("sanitise", table, *some, "--protocol", protocol, "-o", tmp_path / "open.csv") == 0
     assert f"Released {meant:,} rows" in capsys.readouterr().out
     assert funnel("audit", protocol, "--table", table, *some) == 0
     assert funnel("report", protocol, "--table", table, *some, "--no-curves", "-o", tmp_path / "r.html") == 0
-    asked = "--secret", "ill", "--attributes", "town", "--epsilons", "0.5"
+    asked = "--secret", "ill", "--columns", "town", "--epsilons", "0.5"
     assert funnel("tradeoff", table, *asked, *some, "--json") == 0
 
 
 @pytest.mark.parametrize("some", ["ill = 'yes'", "age >= ", "no_such = 1", "age > 1000"])
 def test_rows_that_cannot_be_meant_are_refused_in_one_line(table, tmp_path, capsys, some):
-    asked = "--secret", "ill", "--attributes", "town", "--epsilon", "0.5", "-o", tmp_path / "p.json"
+    asked = "--secret", "ill", "--columns", "town", "--epsilon", "0.5", "-o", tmp_path / "p.json"
     assert funnel("fit", table, *asked, "--where", some) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
@@ -215,7 +215,7 @@ def test_rows_that_cannot_be_meant_are_refused_in_one_line(table, tmp_path, caps
 
 
 def test_a_released_file_says_what_must_not_be_done_with_it(fit, table, tmp_path):
-    fit("--attributes", "town,sex")
+    fit("--columns", "town,sex")
     released = tmp_path / "open.parquet"
     assert funnel("sanitise", table, "--protocol", tmp_path / "protocol.json", "-o", released) == 0
     about = b" ".join(pq.read_schema(released).metadata.values()).decode()
@@ -226,12 +226,21 @@ def test_a_released_file_says_what_must_not_be_done_with_it(fit, table, tmp_path
 # --- going on with a search ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("exact", [(), ("--exact-fit",)])
+@pytest.mark.parametrize(
+    "exact",
+    [
+        (),
+        (
+            "--set",
+            "exact-fit",
+        ),
+    ],
+)
 def test_a_search_goes_on_from_its_protocol(fit, table, tmp_path, capsys, exact):
-    asked = "--secret", "ill", "--epsilon", "0.2", "--attributes", "town,sex,ward", "--time-limit", "0"
+    asked = "--secret", "ill", "--epsilon", "0.2", "--columns", "town,sex,ward", "--time-limit", "0"
     first = fit("--json", *exact, asked=asked)
     better = tmp_path / "better.json"
-    again = "--improve", tmp_path / "protocol.json", "-o", better, "--time-limit", "20", "--json"
+    again = "--set", f"improve={tmp_path / 'protocol.json'}", "-o", better, "--time-limit", "20", "--json"
     assert funnel("fit", table, *again) == 0
     second = json.loads(capsys.readouterr().out)
     assert second["readers"]["likeness"]["fidelity"] > first["readers"]["likeness"]["fidelity"]
@@ -242,9 +251,16 @@ def test_a_search_goes_on_from_its_protocol(fit, table, tmp_path, capsys, exact)
 
 
 def test_what_a_protocol_says_cannot_be_said_otherwise_beside_improve(fit, table, tmp_path, capsys):
-    fit("--attributes", "town")
-    again = "--improve", tmp_path / "protocol.json", "-o", tmp_path / "better.json"
-    for more in (("--epsilon", "1"), ("--attributes", "town"), ("--exact-fit",)):
+    fit("--columns", "town")
+    again = "--set", f"improve={tmp_path / 'protocol.json'}", "-o", tmp_path / "better.json"
+    for more in (
+        ("--epsilon", "1"),
+        ("--columns", "town"),
+        (
+            "--set",
+            "exact-fit",
+        ),
+    ):
         assert funnel("fit", table, *again, *more) == 2
         assert f"goes without {more[0]}" in capsys.readouterr().err
     assert funnel("fit", table, "--epsilon", "1", "-o", tmp_path / "other.json") == 2

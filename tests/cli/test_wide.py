@@ -5,9 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from privacyfunnel.cli import advising
 from privacyfunnel.cli.app import run
-from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.protocol import Protocol
 
 
@@ -43,17 +41,17 @@ def test_a_wide_table_is_told_of_with_proposals_that_can_be_typed(table, tmp_pat
 
 @pytest.mark.long
 def test_following_a_proposal_gives_what_it_promised(table, tmp_path, capsys):
-    assert fit(table, tmp_path, "--exact-fit", "--json") == 0
+    assert fit(table, tmp_path, "--set", "exact-fit", "--json") == 0
     advice = json.loads(capsys.readouterr().out)["steward_only"]["advice"]
     assert advice["too_fine"]
     for proposal in advice["proposals"]:
-        assert fit(table, tmp_path, "--exact-fit", "--json", "--force", *proposal["options"]) == 0
+        assert fit(table, tmp_path, "--set", "exact-fit", "--json", "--force", *proposal["options"]) == 0
         typed = json.loads(capsys.readouterr().out)
         assert typed["steward_only"]["advice"] is None
         assert [c["column"] for c in typed["columns"][1:]] == proposal["columns"]
         assert typed["fineness"]["combinations"] == proposal["combinations"]
     best = advice["proposals"][0]
-    assert fit(table, tmp_path, "--exact-fit", "--json", "--force", *best["option"].split(), seconds=300) == 0
+    assert fit(table, tmp_path, "--set", "exact-fit", "--json", "--force", *best["option"].split(), seconds=300) == 0
     got = json.loads(capsys.readouterr().out)
     assert [c["column"] for c in got["columns"][1:]] == best["columns"]
     assert got["readers"]["likeness"]["cells_unchanged"] == pytest.approx(best["cells_unchanged"], rel=0.05)
@@ -61,7 +59,7 @@ def test_following_a_proposal_gives_what_it_promised(table, tmp_path, capsys):
 
 
 def test_accepting_it_with_one_option_is_private_and_the_file_says_what_it_spent(table, tmp_path, capsys):
-    assert fit(table, tmp_path, "--columns", "auto", "--coarsen", "auto", "--json") == 0
+    assert fit(table, tmp_path, "--columns", "auto", "--set", "coarsen=auto", "--json") == 0
     done = json.loads(capsys.readouterr().out)
     assert done["everything_published"]["fit"] == pytest.approx(1.0)
     noise = Protocol.load(tmp_path / "p.json").noise
@@ -71,15 +69,13 @@ def test_accepting_it_with_one_option_is_private_and_the_file_says_what_it_spent
 
 
 @pytest.mark.parametrize(
-    ("columns", "coarsen", "confidence", "words"),
+    ("options", "words"),
     [
-        ("some", None, None, "--columns takes auto"),
-        (None, "yes", None, "--coarsen takes auto"),
-        ("auto", None, 0.95, "fixed beforehand"),
-        (None, "auto", 0.95, "fixed beforehand"),
+        (["--set", "coarsen=yes"], "--set coarsen should be auto or search"),
+        (["--columns", "auto", "--confidence", "0.95"], "named beforehand"),
+        (["--set", "coarsen=auto", "--confidence", "0.95"], "fixed beforehand"),
     ],
 )
-def test_what_does_not_go_with_auto_is_refused_before_the_table_is_read(columns, coarsen, confidence, words):
-    with pytest.raises(InvalidInput, match=words):
-        advising.Auto.asked(columns, coarsen, confidence)
-    assert not advising.Auto.asked(None, None, confidence)
+def test_what_does_not_go_with_auto_is_refused_before_the_table_is_read(options, words, capsys):
+    assert run(["fit", "no.csv", "--secret", "s", "--epsilon", "1", "-o", "p.json", *options]) == 2
+    assert words in capsys.readouterr().err

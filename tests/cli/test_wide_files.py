@@ -1,4 +1,4 @@
-"""Files of fit --model: either noise with everything that may say how rows are redrawn."""
+"""Files of fit --set model: either noise with everything that may say how rows are redrawn."""
 
 import json
 
@@ -27,8 +27,8 @@ def table(tmp_path_factory):
 @pytest.mark.parametrize("secret", ["ill", "d"])
 def test_files_with_either_noise_hold_groups_mixtures_or_a_list(table, tmp_path, capsys, secret, delta, redrawn_by):
     path, open_rows = tmp_path / "wide.json", str(tmp_path / "open.csv")
-    promise = ["--model", "--epsilon", "0.1", "--private", "20", "--delta", delta]
-    columns = ["--secret", secret, "--attributes", "a,b,c,d" if secret == "ill" else "a,b,c,ill"]
+    promise = ["--set", "model", "--epsilon", "0.1", "--private", "20", "--set", f"delta={delta}"]
+    columns = ["--secret", secret, "--columns", "a,b,c,d" if secret == "ill" else "a,b,c,ill"]
     seconds = "60" if redrawn_by == "program" else "0"
     assert run(["fit", table, *columns, *promise, "--time-limit", seconds, "-o", str(path)]) == 0
     content = json.loads(path.read_text(encoding="utf-8"))

@@ -203,7 +203,7 @@ def test_texts_among_dates_that_must_be_kept_by_year_are_refused_with_their_numb
 
 
 def test_dates_cannot_be_cut_into_bins_and_the_message_says_what_can_be_done():
-    with pytest.raises(InvalidTable, match=r"holds dates.*--dates.*column of the years"):
+    with pytest.raises(InvalidTable, match=r"holds dates.*--set dates.*column of the years"):
         fit(["2001-01-01", "2002-01-01"], bins={"x": 2})
 
 

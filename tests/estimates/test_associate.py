@@ -5,11 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.private_intervals import joint_of, opened
 from scipy.stats import contingency, pearsonr, spearmanr
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.estimates.associate import association
+from privacyfunnel.tables.reading_back import Tally
 from released_people import NAMES, WAYS, P, fit, releases, sample, table_of
 
 LEAST = 0.92
@@ -58,6 +61,41 @@ def test_missing_is_left_out_of_correlations():
     found = pf.associate(protocol.sanitise(table[["x", "y"]], seed=1), protocol, "x", "y", rows="fitted")
     there = table.dropna()
     assert found.pearson.value == pytest.approx(pearsonr(there.x, there.y)[0], abs=1e-9)
+
+
+def test_a_value_that_only_people_with_a_left_out_value_have_is_left_out_too():
+    a = np.repeat([0, 0, 1, 1, 2, 2], [250, 250, 250, 250, 8, 8])
+    b = np.repeat([0, 1, 0, 1, 2, 3], [250, 250, 250, 250, 8, 8])
+    table = pd.DataFrame({"a": a, "b": b, "ill": np.arange(len(a)) % 2})
+    protocol = pf.optimise(pf.Joint.from_table(table, "ill", ["a", "b"]), pf.LIP(20.0), objective="faithful")
+    found = pf.associate(protocol.sanitise(table[["a", "b"]], seed=1), protocol, "a", "b", rows="fitted")
+    assert found.cramers_v.low == found.cramers_v.value == 0
+    notes = [note.partition(":")[0] for note in found.notes if note.startswith("Cramér")]
+    of = "Cramér's V is among people with other values of"
+    assert notes == [f"{of} a than 2", f"{of} b than 2 and 3"]
+
+
+def test_intervals_of_all_but_perfect_associations_hold():
+    p = np.array([[0.6, 0.001], [0.001, 0.398]])
+    joint = joint_of(np.rint(np.stack([p, p]) * 5_000).astype(np.int64))
+    protocol, rng = pf.optimise(joint, pf.LIP(20.0), objective="faithful"), np.random.default_rng(0)
+    r, held = correlation(p, np.arange(2), np.arange(2)), []
+    for _ in range(80):
+        counts = rng.multinomial(500, p.ravel())
+        seen = np.flatnonzero(counts)
+        found = association(opened(protocol, Tally(seen, counts[seen]), "fitted"), "a", "b")
+        held.append([one.low <= r <= one.high for one in (found.cramers_v, found.pearson, found.spearman)])
+    assert np.mean(held, axis=0).min() >= LEAST  # V is |r| of two by two
+
+
+@pytest.mark.parametrize("rows", ["fitted", "other"])
+def test_attributes_that_tell_each_other_have_an_interval(rows):
+    table = pd.DataFrame({"a": np.repeat([0, 1], [107, 100]), "ill": np.arange(207) % 2})
+    table["b"] = table.a
+    protocol = pf.optimise(pf.Joint.from_table(table, "ill", ["a", "b"]), pf.LIP(0.5), objective="faithful")
+    found = pf.associate(protocol.sanitise(table[["a", "b"]], seed=1), protocol, "a", "b", rows=rows)
+    for one in (found.cramers_v, found.pearson):
+        assert 0.9 < one.low < 0.995 < one.value <= one.high == 1
 
 
 def test_ranges_without_an_end_have_ranks_and_no_pearson_correlation():

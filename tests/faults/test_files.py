@@ -63,7 +63,7 @@ def test_a_table_that_nobody_changes_is_read_twice_alike(desk):
 def test_of_two_fits_at_once_the_file_is_that_of_one(force, desk, tmp_path):
     output = tmp_path / "protocol.json"
     commands = [
-        ["fit", desk / "people.csv", "--secret", "s", "--attributes", "Größe", "--epsilon", epsilon, "-o", output]
+        ["fit", desk / "people.csv", "--secret", "s", "--columns", "Größe", "--epsilon", epsilon, "-o", output]
         for epsilon in ("0.25", "0.75")
     ]
     runs = [

@@ -163,7 +163,18 @@ def test_ctrl_c_while_the_solver_runs_ends_it_there_with_a_certified_protocol(tm
     table = {name: [f"{name}{code}" for code in codes] for name, codes in columns.items()}
     pa_csv.write_csv(pa.table({"s": np.where(ill, "ill", "well"), **table}), tmp_path / "people.csv")
     output = tmp_path / "protocol.json"
-    arguments = ["fit", tmp_path / "people.csv", "--secret", "s", "--epsilon", "0.2", "--exact-fit", "-o", output]
+    arguments = [
+        "fit",
+        tmp_path / "people.csv",
+        "--secret",
+        "s",
+        "--epsilon",
+        "0.2",
+        "--set",
+        "exact-fit",
+        "-o",
+        output,
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", WATCHED, *map(str, arguments)],
         stdout=subprocess.PIPE,

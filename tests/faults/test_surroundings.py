@@ -24,8 +24,8 @@ SURROUNDINGS = {
 def same_files(desk, folder, flags=(), **surroundings):
     """Fit and release there; both files are those of `desk`."""
     protocol, released = folder / "protocol.json", folder / "released.csv"
-    columns = ["--secret", "s", "--attributes", "Größe,İı,born"]
-    fit = ["fit", desk / "people.csv", *columns, "--epsilon", "0.5", "--exact-fit", "-o", protocol]
+    columns = ["--secret", "s", "--columns", "Größe,İı,born"]
+    fit = ["fit", desk / "people.csv", *columns, "--epsilon", "0.5", "--set", "exact-fit", "-o", protocol]
     sanitise = ["sanitise", desk / "people.csv", "--protocol", protocol, "--seed", "1", "-o", released]
     done = finished(funnel(fit, sanitise, flags=flags), **surroundings)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -9,12 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-HEIGHT, WEIGHT, AGE = "--bins height=120,165,175,220", "--bins weight=35,70,90,250", "--bins age=18,40,65,90"
-ALL = f"people.csv --secret obese --attributes sex,town,height,weight {HEIGHT} {WEIGHT}"
+HEIGHT, WEIGHT, AGE = (
+    "--set bins=height=120,165,175,220",
+    "--set bins=weight=35,70,90,250",
+    "--set bins=age=18,40,65,90",
+)
+ALL = f"people.csv --secret obese --columns sex,town,height,weight {HEIGHT} {WEIGHT}"
 """Some tens of combinations of values, so that a fit takes a second at most."""
-SOME = f"people.csv --secret obese --attributes sex,height,weight {HEIGHT} {WEIGHT}"
-FEW = "people.csv --secret obese --attributes sex,town"
-BOTH = f"people.csv --secret obese --secret age --attributes sex,town {AGE}"
+SOME = f"people.csv --secret obese --columns sex,height,weight {HEIGHT} {WEIGHT}"
+FEW = "people.csv --secret obese --columns sex,town"
+BOTH = f"people.csv --secret obese --secret age --columns sex,town {AGE}"
 RELEASED = {
     "fit": f"fit {ALL} --epsilon 0.2 -o protocol.json",
     "sanitise": "sanitise people.csv --protocol protocol.json -o open.csv",
@@ -39,7 +43,7 @@ def fits(lines: dict[str, str]) -> dict[str, str]:
     found = {}
     for name, line in lines.items():
         found[name] = f"fit {line} -o p.json --force"
-        found[f"{name}, audited"] = "audit p.json" + (" --table people.csv" if "--exact-fit" in line else "")
+        found[f"{name}, audited"] = "audit p.json" + (" --table people.csv" if "exact-fit" in line else "")
     return found
 
 
@@ -52,14 +56,14 @@ PEOPLE = {
         "init": "init people.csv --secret obese -o recipe.toml",
         "dry run": "run recipe.toml --dry-run",
         "tradeoff": f"tradeoff {SOME} --epsilons 0.1,0.5",
-        "tradeoff of information": f"tradeoff {FEW} --notion ldp --epsilons 0.1,0.5 --objective information",
+        "tradeoff of information": f"tradeoff {FEW} --notion ldp --epsilons 0.1,0.5 --set objective=information",
         "domain": "domain people.csv --columns obese,sex,town -o domain.json",
         "declared": f"fit {FEW} --domain domain.json --epsilon 0.3 -o declared.json",
         "declared, audited": "audit declared.json",
         "no such column": "fit people.csv --secret nobody --epsilon 1 -o no.json",
         "no such option": f"fit {FEW} --epsilon 1 --nothing -o no.json",
         "no such file": "audit no.json",
-        "too fine": "fit people.csv --secret obese --attributes sex,age,height,weight --epsilon 0.5 -o no.json",
+        "too fine": "fit people.csv --secret obese --columns sex,age,height,weight --epsilon 0.5 -o no.json",
     },
     "read": RELEASED | {
         "audit": "audit protocol.json",
@@ -69,7 +73,7 @@ PEOPLE = {
         "compare": "estimate open.csv --protocol protocol.json --of weight --compare sex --rows fitted",
         "associate": "estimate open.csv --protocol protocol.json --of weight:town --association --rows fitted",
         "regress": "regress open.csv 'weight ~ height + sex + C(town)' --protocol protocol.json --rows fitted",
-        "improve": "fit people.csv --improve protocol.json -o better.json",
+        "improve": "fit people.csv --set improve=protocol.json -o better.json",
         "improved, audited": "audit better.json",
         "written twice": "sanitise people.csv --protocol protocol.json -o open.csv",
     },
@@ -101,7 +105,7 @@ PEOPLE = {
         "publish": f"publish open.csv --protocol hand.json {PUBLISHED}",
     },
     "by a model": {
-        "fit": f"fit {ALL} --epsilon 0.5 --model --private 1 -o wide.json",
+        "fit": f"fit {ALL} --epsilon 0.5 --set model --private 1 -o wide.json",
         "audit": "audit wide.json",
         "sanitise": "sanitise people.csv --protocol wide.json -o open.csv",
         "estimate": "estimate open.csv --protocol wide.json --of town,sex:town",
@@ -109,14 +113,14 @@ PEOPLE = {
         "regress": "regress open.csv 'height ~ sex' --protocol wide.json",
         "report": "report wide.json --public -o statement.html",
         "publish": f"publish open.csv --protocol wide.json {PUBLISHED}",
-        "laplace": f"fit {SOME} --epsilon 0.5 --model --delta 0 -o laplace.json",
+        "laplace": f"fit {SOME} --epsilon 0.5 --set model --set delta=0 -o laplace.json",
         "laplace, audited": "audit laplace.json",
     },
     "followed up": {
         "first": f"fit {FEW} --epsilon 0.2 -o first.json",
         "first rows": "sanitise people.csv --protocol first.json --person name --internal kept.parquet -o open.csv",
-        "second": f"fit {FEW},height {HEIGHT} --epsilon 0.5 --after first.json --released kept.parquet --person name"
-        " -o second.json",
+        "second": f"fit {FEW},height {HEIGHT} --epsilon 0.5 --set after=first.json"
+        " --set released=kept.parquet --set person=name -o second.json",
         "second rows": "sanitise people.csv --protocol second.json --released kept.parquet --person name"
         " --internal kept2.parquet -o open2.csv",
         "audit": "audit second.json --after first.json",
@@ -127,15 +131,16 @@ PEOPLE = {
         "publish": f"publish open2.csv --protocol second.json {PUBLISHED}",
     },
     "remembered": {
-        "one": "fit last-year.csv --secret obese --attributes sex --epsilon 0.2 -o one.json",
+        "one": "fit last-year.csv --secret obese --columns sex --epsilon 0.2 -o one.json",
         "one, drawn": f"sanitise last-year.csv --protocol one.json {KEY} -o one.csv",
         "limit": "ledger limit years.key --epsilon 0.7",
-        "two": "fit last-year.csv --secret obese --attributes sex,town --epsilon 0.4 --after one.json -o two.json",
+        "two": "fit last-year.csv --secret obese --columns sex,town --epsilon 0.4 --set after=one.json -o two.json",
         "two, drawn": f"sanitise last-year.csv --protocol two.json {KEY} -o two.csv",
-        "three": f"fit {FEW} --was last-year.csv --person name --epsilon 0.6 --after two.json -o three.json",
+        "three": f"fit {FEW} --set was=last-year.csv --set person=name --epsilon 0.6 --set after=two.json"
+        " -o three.json",
         "three, drawn": f"sanitise people.csv --was last-year.csv --protocol three.json {KEY} -o three.csv",
         "three, audited": "audit three.json --table people.csv --was last-year.csv --person name",
-        "beyond the limit": "fit last-year.csv --secret obese --attributes town --epsilon 0.5 -o other.json",
+        "beyond the limit": "fit last-year.csv --secret obese --columns town --epsilon 0.5 -o other.json",
         "beyond the limit, drawn": f"sanitise last-year.csv --protocol other.json {KEY} -o other.csv",
         "ledger": "ledger show years.key",
         "verify": "ledger verify years.key",
@@ -143,38 +148,38 @@ PEOPLE = {
     },
     "promises": fits({
         "ldp": f"{FEW} --notion ldp --epsilon 0.5",
-        "exact counts": f"{SOME} --epsilon 0.2 --exact-fit --objective information",
-        "alip": f"{FEW} --notion alip --lower 0.2 --upper 0.1",
+        "exact counts": f"{SOME} --epsilon 0.2 --set exact-fit --set objective=information",
+        "alip": f"{FEW} --notion alip --set lower=0.2 --set upper=0.1",
         "pml": f"{FEW} --notion pml --epsilon 0.1",
         "perfect": f"{FEW} --notion perfect",
         "srlip": f"{SOME} --notion srlip --epsilon 0.5 --known 1",
-        "srldp": f"{FEW} --notion srldp --epsilon 0.5 --exact-fit",
+        "srldp": f"{FEW} --notion srldp --epsilon 0.5 --set exact-fit",
         "belief": f"{FEW} --notion belief --epsilon yes=0.4",
         "levels of values": f"{FEW} --epsilon yes=0.1,no=0.5",
         "several secrets": f"{BOTH} --epsilon obese=0.2,age=0.1",
-        "one secret of two": f"people.csv --secret obese,age --attributes sex,town {AGE} --epsilon 0.3",
-        "ordered": f"people.csv --secret age --attributes sex,town,height {AGE} {HEIGHT} --ordered --epsilon 0.2"
-        " --per-range 0.5",
-        "exact columns": f"{SOME} --epsilon 1 --exact sex",
-        "a secret released": "people.csv --secret sex --attributes sex,town --allow-secret-attribute --epsilon 0.5"
-        " --exact-fit",
+        "one secret of two": f"people.csv --secret obese,age --columns sex,town {AGE} --epsilon 0.3",
+        "ordered": f"people.csv --secret age --columns sex,town,height {AGE} {HEIGHT} --set ordered --epsilon 0.2"
+        " --set per-range=0.5",
+        "exact columns": f"{SOME} --epsilon 1 --keep-exact sex",
+        "a secret released": "people.csv --secret sex --columns sex,town --set allow-secret-attribute --epsilon 0.5"
+        " --set exact-fit",
     }),
     "for the population": fits({
         "nested": f"{FEW} --epsilon 0.1 --confidence 0.95",
-        "nested, in one order": f"{FEW} --epsilon 0.3 --confidence 0.9 --chain sex,town",
+        "nested, in one order": f"{FEW} --epsilon 0.3 --confidence 0.9 --set chain=sex,town",
         "several secrets": f"{BOTH} --epsilon 0.5 --confidence 0.95",
-        "intervals, exact counts": f"{FEW} --epsilon 0.1 --confidence 0.95 --exact-fit --within intervals",
+        "intervals, exact counts": f"{FEW} --epsilon 0.1 --confidence 0.95 --set exact-fit --set within=intervals",
     }),
     "wishes": fits({
-        "keep": f"{SOME} --keep 0.9",
-        "error": f"{FEW} --error town=0.008 --objective information",
-        "readers": f"{SOME} --epsilon 0.1 --objective information --readers pairs --give-up 0.05",
-        "weights": f"{SOME} --epsilon 0.1 --weight sex=3,height=0.5",
-        "threshold": f"{SOME} --epsilon 0.3 --private 2 --delta 1e-6 --at-least 30",
-        "part of the people": f"{SOME} --epsilon 0.3 --where \"town = 'Ashford' and age >= 40\" --gap 0.0001",
-        "columns chosen": "people.csv --secret obese --columns auto --coarsen auto --epsilon 0.5",
-        "merged": f"{FEW} --notion srlip --epsilon 1 --coarsen search --group town:north=Ashford,Clayton",
-        "information": f"{ALL} --epsilon 0.1 --objective information",
+        "keep": f"{SOME} --set keep=0.9",
+        "error": f"{FEW} --set error=town=0.008 --set objective=information",
+        "readers": f"{SOME} --epsilon 0.1 --set objective=information --set readers=pairs --set give-up=0.05",
+        "weights": f"{SOME} --epsilon 0.1 --set weight=sex=3,height=0.5",
+        "threshold": f"{SOME} --epsilon 0.3 --private 2 --set delta=1e-6 --set at-least=30",
+        "part of the people": f"{SOME} --epsilon 0.3 --where \"town = 'Ashford' and age >= 40\" --set gap=0.0001",
+        "columns chosen": "people.csv --secret obese --columns auto --set coarsen=auto --epsilon 0.5",
+        "merged": f"{FEW} --notion srlip --epsilon 1 --set coarsen=search --set group=town:north=Ashford,Clayton",
+        "information": f"{ALL} --epsilon 0.1 --set objective=information",
     }),
 }  # fmt: skip
 
@@ -196,7 +201,7 @@ def whole_way(asked: str, first: str) -> dict[str, str]:
 def by_a_model(asked: str, first: str) -> dict[str, str]:
     """The same by a model, which is not published."""
     return {
-        "fit": f"fit {asked} --epsilon 0.3 --model -o wide.json",
+        "fit": f"fit {asked} --epsilon 0.3 --set model -o wide.json",
         "audit": "audit wide.json",
         "sanitise": f"sanitise {asked.split()[0]} --protocol wide.json -o open.csv",
         "estimate": f"estimate open.csv --protocol wide.json --of {first}",
@@ -204,35 +209,33 @@ def by_a_model(asked: str, first: str) -> dict[str, str]:
 
 
 COMPAS = {
-    "whole way": whole_way("compas.csv --secret race --attributes age_cat,sex,c_charge_degree,two_year_recid", "sex"),
+    "whole way": whole_way("compas.csv --secret race --columns age_cat,sex,c_charge_degree,two_year_recid", "sex"),
     "by a model": by_a_model(
-        "compas.csv --secret two_year_recid --attributes age_cat,sex,c_charge_degree,race,score_text", "race"
+        "compas.csv --secret two_year_recid --columns age_cat,sex,c_charge_degree,race,score_text", "race"
     ),
     "nearly determined": fits({
-        "lip": "compas.csv --secret two_year_recid --attributes is_recid,score_text,age_cat --epsilon 0.5",
+        "lip": "compas.csv --secret two_year_recid --columns is_recid,score_text,age_cat --epsilon 0.5",
     }),
 }  # fmt: skip
-OF_ADULT = "adult.csv --secret income --missing ? --attributes sex,race,marital_status"
+OF_ADULT = "adult.csv --secret income --set missing=? --columns sex,race,marital_status"
 ADULT = {
     "whole way": whole_way(f"{OF_ADULT},education", "marital_status")
     | {"attack": "audit protocol.json --table adult.csv --attack"},
     "by a model": by_a_model(f"{OF_ADULT},workclass,relationship", "race"),
     "promises": fits({
-        "information": f"{OF_ADULT} --epsilon 0.1 --objective information",
+        "information": f"{OF_ADULT} --epsilon 0.1 --set objective=information",
         "srlip": f"{OF_ADULT} --epsilon 0.5 --notion srlip",
     }),
 }  # fmt: skip
 DUTCH = {
     "whole way": whole_way(
-        "dutch_census2001.csv --secret household_position --attributes household_size,marital_status,sex", "sex"
+        "dutch_census2001.csv --secret household_position --columns household_size,marital_status,sex", "sex"
     ),
     "by a model": by_a_model(
-        "dutch_census2001.csv --secret sex --attributes household_size,marital_status,edu_level,citizenship",
+        "dutch_census2001.csv --secret sex --columns household_size,marital_status,edu_level,citizenship",
         "marital_status",
     ),
-    "promises": fits(
-        {"ldp": "dutch_census2001.csv --secret sex --attributes edu_level,age --notion ldp --epsilon 0.5"}
-    ),
+    "promises": fits({"ldp": "dutch_census2001.csv --secret sex --columns edu_level,age --notion ldp --epsilon 0.5"}),
 }
 CHAINS = {
     **{name: Chain("people", lines, given=name == "by hand") for name, lines in PEOPLE.items()},

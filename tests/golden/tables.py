@@ -28,7 +28,7 @@ table = "people.csv"
 output = "made"
 [fit]
 secret = "obese"
-attributes = ["sex", "town", "height"]
+columns = ["sex", "town", "height"]
 epsilon = 0.5
 bins = { height = [120, 165, 175, 220] }
 [report]

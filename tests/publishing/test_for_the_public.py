@@ -136,8 +136,19 @@ def test_a_public_page_says_what_vanishes_by_the_published_counts(tmp_path, caps
     ill = np.where(rng.random(2_000) < 0.3, "yes", "no")
     table = pd.DataFrame({"town": [f"t{t:02}" for t in town], "job": [f"j{j:02}" for j in job], "ill": ill})
     table.to_csv(tmp_path / "people.csv", index=False)
-    for more in ([], ["--delta", "1e-9"]):
-        asked = ["--secret", "ill", "--epsilon", "0.5", "-o", str(tmp_path / "p.json"), "--insist", "--force", *more]
+    for more in ([], ["--set", "delta=1e-9"]):
+        asked = [
+            "--secret",
+            "ill",
+            "--epsilon",
+            "0.5",
+            "-o",
+            str(tmp_path / "p.json"),
+            "--set",
+            "insist",
+            "--force",
+            *more,
+        ]
         assert run(["fit", str(tmp_path / "people.csv"), *asked]) == 0
         assert (
             run(["report", str(tmp_path / "p.json"), "--public", "-o", str(tmp_path / "r.html"), "--force", "--json"])

@@ -19,12 +19,11 @@ from privacyfunnel.recipes.steps import READING, inputs, steps
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import suggest
+from spec.typed import typed
 
-PARTS = {"fit": recipes.Fit, "sanitise": recipes.Sanitise, "audit": recipes.Audit}
-PARTS |= {"report": recipes.Report, "publish": recipes.Publish}
+PARTS = {"sanitise": recipes.Sanitise, "audit": recipes.Audit, "report": recipes.Report, "publish": recipes.Publish}
 
 RUN_SAYS = {
-    "fit": frozenset({"table", "output", *READING, "improve", "model", "engine", "master", "force", "json"}),
     "sanitise": frozenset({"table", "protocol", *READING, "engine", "master", "force", "json"}),
     "audit": frozenset({"protocol", "table", *READING, "json"}),
     "report": frozenset({"protocol", "output", "table", *READING, "force", "json"}),
@@ -44,20 +43,28 @@ def least(**fit):
     return {"recipe": 1, "table": "people.csv", "output": "out", "fit": {"secret": "ill", "epsilon": 0.5} | fit}
 
 
-def typed(content, name="fit"):
-    """What the command of a part would be called with."""
+def step_of(content, name):
     (step,) = [one for one in steps(from_content(content, "recipe.toml"), recipes.Path("/here")) if one.name == name]
-    return command(name).make_context(name, list(step.words[1:])).params
+    return step
 
 
-def test_every_option_of_fit_reaches_the_command_as_it_was_said():
+def called(content, name):
+    """What the command of a part would be called with."""
+    return command(name).make_context(name, list(step_of(content, name).words[1:])).params
+
+
+def fit_of(content):
+    """What a fit is asked for, which is also what the command that is shown for it asks for."""
+    step = step_of(content, "fit")
+    assert typed(step.words[1:]) == step.spec
+    return step.spec
+
+
+def test_every_key_of_fit_is_said_by_the_command_that_is_shown_for_it():
     said = least(
-        attributes=["age", "Name, first", "a=b", " x "],
+        columns=["age", "Name, first", "a=b", " x "],
         notion="srlip",
         known=["age", "a=b"],
-        confidence=0.95,
-        within="nested",
-        chain=[["age", "a=b"], ["a=b"]],
         private=0.5,
         delta=1e-9,
         bins={"age": [-5, 18, 65.5], "a=b": "width:5", "n": 6},
@@ -65,56 +72,41 @@ def test_every_option_of_fit_reaches_the_command_as_it_was_said():
         top={"Name, first": 3},
         dates={"born": "year"},
         weight={"age": 2.5},
-        error={"age": 0.01},
         missing=["NA", "a,b"],
-        domain="domain.json",
+        after="first.json",
     ) | {"where": "age > 1", "delimiter": ";", "encoding": "latin-1"}
     said["fit"]["exact-fit"] = False
     said["fit"]["time-limit"] = 7
-    found = typed(said)
-    assert found["attributes"] == 'age,"Name, first","a=b"," x "'
-    assert found["bins"] == ["age=-5,18,65.5", '"a=b"=width:5', "n=6"]
-    assert found["chain"] == ['age,"a=b"', '"a=b"']
-    assert (found["delta"], found["private"], found["time_limit"]) == (1e-9, 0.5, 7.0)
-    assert (found["where"], found["delimiter"], found["encoding"]) == ("age > 1", ";", "latin-1")
-    assert found["missing"] == ["NA", '"a,b"']
-    assert str(found["domain"]) == "/here/domain.json"
-    assert found["exact_fit"] is False
-    from privacyfunnel.cli import options, reading_columns
-
-    assert options.names(found["attributes"]) == said["fit"]["attributes"]
-    assert reading_columns.wishes(found["bins"], found["top"], found["dates"], found["missing"]).top == {
-        "Name, first": 3
-    }
-    assert options.weights(found["weight"]) == {"age": 2.5}
-    assert reading_columns.groups(found["group"]) == {"a:b": {"c=d": ("e, f", "g")}}
+    found = fit_of(said)
+    assert found.columns == ("age", "Name, first", "a=b", " x ")
+    assert (found.delta, found.private, found.seconds) == (1e-9, 0.5, 7.0)
+    assert (found.where, found.delimiter, found.encoding) == ("age > 1", ";", "latin-1")
+    assert found.after == "/here/first.json"
+    assert found.exact_fit is False
+    assert found.group == {"a:b": {"c=d": ("e, f", "g")}}
 
 
 def test_promises_of_every_kind_can_be_said():
-    each = typed(least(secret=[["ill"], ["rent, a month"]], epsilon={"ill": 0.1, "rent, a month": 1}))
-    assert each["secret"] == ["ill", '"rent, a month"']
-    assert each["epsilon"] == 'ill=0.1,"rent, a month"=1'
-    kinds = typed(least(secret=[["ill"], ["rent"]], notion={"ill": "lip", "rent": "ldp"}))
-    assert kinds["notion"] == "ill=lip,rent=ldp"
-    together = typed(least(secret=["ill", "rent"]))
-    assert together["secret"] == ["ill,rent"]
-    values = typed(least(notion="belief", epsilon={"yes": 0.05}))
-    assert (values["notion"], values["epsilon"]) == ("belief", "yes=0.05")
-    said = from_content(least(secret=[["ill"], ["a", "b"]], epsilon={"ill": 0.1, "a": 1}), "r")
+    secrets = [["ill"], ["rent, a month"]]
+    levels = fit_of(least(secret=secrets, epsilon={"ill": 0.1, "rent, a month": 1}))
+    assert levels.secret == (("ill",), ("rent, a month",))
+    assert fit_of(least(secret=[["ill"], ["rent"]], notion={"ill": "lip", "rent": "ldp"})).kinds == ["lip", "ldp"]
+    assert fit_of(least(secret=["ill", "rent"])).secret == (("ill", "rent"),)
+    assert fit_of(least(notion="belief", epsilon={"yes": 0.05})).epsilon == {"yes": 0.05}
+    said = from_content(least(secret=[["ill"], ["a"]], epsilon={"ill": 0.1, "a": 1}), "r")
     assert from_content(tomllib.loads(to_text(said)), "r") == said
 
 
 def test_paths_are_seen_from_the_recipe_and_what_is_for_the_house_stays_in_the_folder():
     follow = {"after": "old/first.json", "released": ["old/kept.parquet", "/abs.parquet"], "person": "id"}
-    content = least(**follow, exact=["town", "a,b"])
+    content = least(**follow)
     content["sanitise"] = {"released": ["old/kept.parquet"], "person": "id", "internal": "kept.parquet"}
     content["audit"] = {"after": "old/first.json"}
-    found = typed(content)
-    assert str(found["after"]) == "/here/old/first.json"
-    assert [str(path) for path in found["released"]] == ["/here/old/kept.parquet", "/abs.parquet"]
-    assert found["exact"] == ["town", '"a,b"']
-    assert str(typed(content, "sanitise")["internal"]) == "kept.parquet"
-    assert str(typed(content, "audit")["after"]) == "/here/old/first.json"
+    found = fit_of(content)
+    assert found.after == "/here/old/first.json"
+    assert found.released == ("/here/old/kept.parquet", "/abs.parquet")
+    assert str(called(content, "sanitise")["internal"]) == "kept.parquet"
+    assert str(called(content, "audit")["after"]) == "/here/old/first.json"
     made = from_content(content, "recipe")
     assert "kept.parquet" in made.own
     assert {"fit.after", "fit.released.1", "audit.after"} <= set(inputs(made, recipes.Path("/here")))
@@ -124,20 +116,18 @@ def test_paths_are_seen_from_the_recipe_and_what_is_for_the_house_stays_in_the_f
 
 
 def test_what_is_not_said_is_left_to_the_command():
-    usual = command("fit").make_context("fit", ["t.csv", "--secret", "ill", "--epsilon", "0.5", "-o", "x"]).params
-    found = typed(least())
-    assert {key for key in usual if usual[key] != found[key]} == {"table", "output"}
-    report = typed(least() | {"report": {"curves": False}}, "report")
+    assert set(fit_of(least()).said()) == {"table", "secret", "epsilon"}
+    report = called(least() | {"report": {"curves": False}}, "report")
     assert (report["curves"], report["public"]) == (False, False)
 
 
 def test_the_table_is_audited_where_it_must_be():
-    assert typed(least(), "audit")["table"] is None
-    assert str(typed(least() | {"audit": {"attack": True}}, "audit")["table"]) == "/here/people.csv"
+    assert called(least(), "audit")["table"] is None
+    assert str(called(least() | {"audit": {"attack": True}}, "audit")["table"]) == "/here/people.csv"
     exact = least()
     exact["fit"]["exact-fit"] = True
-    assert typed(exact, "audit")["table"] is not None
-    assert typed(least() | {"report": {"public": True}}, "report")["table"] is None
+    assert called(exact, "audit")["table"] is not None
+    assert called(least() | {"report": {"public": True}}, "report")["table"] is None
 
 
 LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secret = 'ill'", "epsilon = 0.5"]
@@ -148,24 +138,23 @@ LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secre
     [
         ("epsylon = 0.5", "fit.epsylon is no key"),
         ("epsilon = '0.5'", "fit.epsilon should be"),
-        ("attributes = 'age,sex'", "fit.attributes should be"),
-        ("attributes = []", "fit.attributes"),
-        ("attributes = [3]", "fit.attributes.0 should be"),
+        ("columns = 'age,sex'", "fit.columns should be"),
+        ("columns = []", "fit.columns"),
+        ("columns = [3]", "fit.columns should be"),
         ("secret = 3", "fit.secret should be"),
         ("secret = [['ill'], []]", "fit.secret should be"),
         ("secret = [['ill'], [3]]", "fit.secret should be"),
-        ("epsilon = { yes = 'x' }", "fit.epsilon should be a finite number, or one for each"),
-        ("epsilon = { yes = nan, no = 1 }", "fit.epsilon should be a finite number"),
+        ("epsilon = { yes = 'x' }", "fit.epsilon.yes should be a number from 0 on, or one for each"),
+        ("epsilon = { yes = nan, no = 1 }", "fit.epsilon.yes should be a number"),
         ("epsilon = {}", "fit.epsilon should be"),
         ("epsilon = true", "fit.epsilon should be"),
-        ("notion = { ill = 3 }", "fit.notion should be a kind of promise"),
+        ("notion = { ill = 3 }", "fit.notion.ill should be a kind of promise"),
         ("secret = '…'", "fit.secret should be filled in"),
         ("at-least = 2.5", "fit.at-least should be"),
         ("exact-fit = 1", "fit.exact-fit should be"),
-        ("bins = { age = true }", "fit.bins.age should be a number of ranges"),
+        ("bins = { age = true }", "fit.bins.age should be for each column a number of ranges"),
         ("dates = { born = 'week' }", "fit.dates.born should be"),
         ("known = true", "fit.known should be"),
-        ("attributes = ['a\"b']", "fit.attributes: a name with a double quote"),
         ("[sanitise]\noutput = '../x.csv'", "sanitise.output should be the name of a file"),
         ("[sanitise]\noutput = 'x.txt'", "sanitise.output should be the name of a file"),
         ("[sanitise]\nseed = 1\n[publish]", "sanitise.seed can be undone"),
@@ -177,14 +166,14 @@ LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secre
         ("[report]\ncurve = false", "report.curve is no key that is known here; these are: public, curves, time-limit"),
         ("[reports]", "reports is no key"),
         ("[publish", "is not TOML"),
-        ("epsilon = nan", "fit.epsilon should be a finite number"),
-        ("private = inf", "fit.private should be a finite number"),
-        ("weight = { age = inf }", "fit.weight.age should be a finite number"),
-        ("error = { age = -inf }", "fit.error.age should be a finite number"),
-        ("bins = { age = [0, nan] }", "fit.bins.age should be a number of ranges"),
-        ("attributes = ['age', 'ILL']\n[publish]", "called like the secret"),
-        ("table = '" + 1_001 * "x" + "'", "table should be a name of at most"),
-        ('output = "a\\u0000b"', "output should be a name of at most"),
+        ("epsilon = nan", "fit.epsilon should be a number"),
+        ("private = inf", "fit.private should be a number"),
+        ("weight = { age = inf }", "fit.weight.age should be for each column a number"),
+        ("error = { age = -inf }", "fit.error.age should be for each column a standard error"),
+        ("bins = { age = [0, nan] }", "fit.bins.age should be for each column a number of ranges"),
+        ("columns = ['age', 'ILL']\n[publish]", "called like the secret"),
+        ("table = '" + 1_001 * "x" + "'", "table should be a text of at most"),
+        ('output = "a\\u0000b"', "output should be a text of at most"),
     ],
 )
 @pytest.mark.parametrize("dry", [True, False])
@@ -203,12 +192,12 @@ def test_a_mistake_is_one_line_that_names_the_key(line, words, dry, tmp_path, ca
     assert sorted(one.name for one in tmp_path.iterdir()) == ["people.csv", "recipe.toml"]
 
 
-def test_a_value_that_its_command_refuses_is_one_line_that_names_the_option(tmp_path, capsys):
+def test_a_kind_of_promise_that_there_is_not_is_one_line_that_names_the_key(tmp_path, capsys):
     table(120).to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "recipe.toml").write_text("\n".join([*LINES, "notion = 'lop'"]))
     assert run(["run", str(tmp_path / "recipe.toml")]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("funnel: recipe.toml [fit]: --notion is one of")
+    assert "recipe.toml: fit.notion is one of" in said
     assert said.count("\n") == 1
 
 
@@ -231,7 +220,7 @@ def table(rows=600, seed=1):
 
 
 def test_text_of_a_recipe_says_the_same():
-    content = least(attributes=['a "b"', "c\x7f\n", "ü"], bins={"a.b": [1, 2.5], "c": "each"}, known=2)
+    content = least(columns=['a "b"', "c\x7f\n", "ü"], bins={"a.b": [1, 2.5], "c": "each"})
     content |= {"report": {"curves": False}, "publish": {"title": "x", "health": True}, "where": "a = 'b'"}
     made = from_content(content, "recipe")
     assert from_content(tomllib.loads(to_text(made)), "again") == made
@@ -244,7 +233,7 @@ def test_a_beginning_is_a_recipe_with_what_is_suggested(tmp_path, capsys):
     assert run(["init", str(tmp_path / "people.csv"), "-o", str(path)]) == 0
     made = recipes.load(path)
     assert (made.table, made.output) == ("../people.csv", "people-release")
-    assert (made.fit.secret, made.fit.attributes) == ("ill", ["age", "town"])
+    assert (made.fit.secret, made.fit.columns) == ((("ill",),), ("age", "town"))
     assert '  # "name",' in path.read_text(encoding="utf-8")
     capsys.readouterr()
     assert run(["run", str(path), "--dry-run", "--json"]) == 0
@@ -253,7 +242,7 @@ def test_a_beginning_is_a_recipe_with_what_is_suggested(tmp_path, capsys):
     assert run(["init", str(tmp_path / "people.csv"), "-o", str(path)]) == 2
     assert "--force" in capsys.readouterr().err
     assert run(["init", str(tmp_path / "people.csv"), "-o", str(path), "--force", "--secret", "town", "--json"]) == 0
-    assert recipes.load(path).fit.secret == "town"
+    assert recipes.load(path).fit.secret == (("town",),)
     assert run(["init", str(tmp_path / "people.csv"), "-o", str(path), "--force", "--secret", "no"]) == 2
     assert "no column 'no'" in capsys.readouterr().err
 
@@ -264,19 +253,23 @@ def test_every_line_of_a_beginning_that_says_nothing_could_say_something(tmp_pat
     text = beginning(columns, table="people.csv", name="recipe.toml", output="out", attributes=["age", "town", "born"])
     said = re.compile(r'# (?=(?:"[^"]*"|[a-z-]+) = |\[)')
     lines = [said.sub("", line, count=1) if said.match(line) else line for line in text.replace("…", "x").splitlines()]
-    made = from_content(tomllib.loads("\n".join(lines)), "recipe")
-    assert (made.fit.bins, made.fit.top, made.fit.dates) == ({"age": 8}, {"town": 3}, {"born": "year"})
-    assert (made.fit.domain, made.fit.confidence, made.where) == ("domain.json", 0.95, "age >= 18")
+    content = tomllib.loads("\n".join(lines))
+    fit = content["fit"]
+    assert (fit["bins"], fit["top"], fit["dates"]) == ({"age": 8}, {"town": 3}, {"born": "year"})
+    assert (fit["domain"], fit["confidence"], content["where"]) == ("domain.json", 0.95, "age >= 18")
+    for key, value in fit.items():  # each for itself: they cannot all be combined
+        made = from_content({**content, "fit": {"secret": fit["secret"], "epsilon": 0.5, key: value}}, "recipe")
+        assert key.replace("-", "_") in made.fit.said()
     assert made.publish.details == "publish.toml"
 
 
 def test_names_of_columns_break_no_beginning():
     names = ['a "quoted"\n[fit]', "b # no comment", "c\\u0000", "secret = 1", "ill"]
-    data = pa.table({name: ["x", "y", "z"] * 40 for name in names})
+    data = pa.table({name: ["x", "y"] * 60 if name == "ill" else ["x", "y", "z"] * 40 for name in names})
     text = beginning(suggest(open_source(data)), table='t"\n.csv', name="n\nsecret = 'x'", output="o")
     made = from_content(tomllib.loads(text), "recipe")
-    assert (made.fit.secret, made.table) == ("ill", 't"\n.csv')
-    assert set(made.fit.attributes) <= set(names)
+    assert (made.fit.secret, made.table) == ((("ill",),), 't"\n.csv')
+    assert set(made.fit.columns) <= set(names)
 
 
 def test_a_table_whose_secret_nobody_can_guess_is_to_be_filled_in(tmp_path):

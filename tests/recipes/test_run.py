@@ -18,7 +18,7 @@ def recipe(folder, *, fit="", rest="", output="out"):
         table(600).to_csv(folder / "people.csv", index=False)
     path = folder / "recipe.toml"
     head = f'recipe = 1\ntable = "people.csv"\noutput = "{output}"\n'
-    asked = '[fit]\nsecret = "ill"\nattributes = ["age", "town"]\nepsilon = 0.5\nbins = { age = [0, 40, 60, 120] }\n'
+    asked = '[fit]\nsecret = "ill"\ncolumns = ["age", "town"]\nepsilon = 0.5\nbins = { age = [0, 40, 60, 120] }\n'
     path.write_text(f"{head}{asked}{fit}\n{rest}\n", encoding="utf-8")
     return path
 
@@ -97,8 +97,8 @@ def test_an_exact_fit_is_the_same_every_time_and_rows_are_only_if_seeded(tmp_pat
     assert len({digests["protocol.json"] for digests in seen.values()}) == 1
     assert seen[True, 0] == seen[True, 1]
     assert seen[False, 0]["open.csv"] != seen[False, 1]["open.csv"]
-    by_hand = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--attributes", "age,town", "--epsilon", "0.5"]
-    by_hand += ["--bins", "age=0,40,60,120", "--exact-fit", "-o", str(tmp_path / "p.json")]
+    by_hand = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--columns", "age,town", "--epsilon", "0.5"]
+    by_hand += ["--set", "bins=age=0,40,60,120", "--set", "exact-fit", "-o", str(tmp_path / "p.json")]
     assert run(by_hand) == 0
     assert digest(tmp_path / "p.json") == seen[True, 0]["protocol.json"]
     released = ["sanitise", str(tmp_path / "people.csv"), "--protocol", str(tmp_path / "p.json"), "--seed", "5"]

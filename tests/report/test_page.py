@@ -252,7 +252,7 @@ def test_a_faithful_protocol_is_made_again_with_its_weights(tmp_path, monkeypatc
     protocol = pf.optimise(joint, pf.LIP(0.25), objective="faithful", weights={"town": 2.5})
     protocol.save("first.json")
     typed = steps(protocol, "people.csv", "second.json")
-    assert "--objective faithful --weight town=2.5" in typed.fit
+    assert "--set objective=faithful --set weight=town=2.5" in typed.fit
     assert run(shlex.split(typed.fit)[1:]) == 0
     exec(compile(typed.python.replace("second.json", "third.json"), "report", "exec"), {})  # noqa: S102 - our own lines
     assert digest(tmp_path / "first.json") == digest(tmp_path / "second.json") == digest(tmp_path / "third.json")
@@ -364,7 +364,7 @@ def test_a_robust_promise_is_told_for_the_sample_and_for_the_population():
     assert "an interval for every share" in told
     typed = steps(protocol, "people.csv")
     assert "--notion lip --epsilon 0.5 --confidence 0.95" in " ".join(typed.fit.split())
-    assert "--within intervals" in " ".join(typed.fit.split())
+    assert "--set within=intervals" in " ".join(typed.fit.split())
     assert "pf.robust(pf.LIP(epsilon=0.5), 0.95, within='intervals')" in typed.python
 
 
@@ -377,8 +377,8 @@ def test_a_promise_for_side_channels_that_is_too_large_for_a_chart_is_left_out_w
 
 
 def test_keep_on_the_command_line_finds_the_smallest_epsilon(folder, tmp_path, capsys):
-    asked = ["--secret", "diagnosis", "--attributes", "town,age", "--bins", "age=3", "--keep", "0.95"]
-    asked += ["--objective", "information", "--exact-fit"]
+    asked = ["--secret", "diagnosis", "--columns", "town,age", "--set", "bins=age=3", "--set", "keep=0.95"]
+    asked += ["--set", "objective=information", "--set", "exact-fit"]
     assert funnel("fit", folder / "people.csv", *asked, "--json", "-o", tmp_path / "p.json") == 0
     found = json.loads(capsys.readouterr().out)
     joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": 3})
@@ -394,14 +394,14 @@ def test_keep_on_the_command_line_finds_the_smallest_epsilon(folder, tmp_path, c
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--keep", "0.9", "--epsilon", "1"], "goes without --epsilon"),
-        (["--keep", "90"], "keep must be a number above 0 and at most 1"),
-        (["--keep", "0.9", "--notion", "perfect"], "perfect privacy has no ε"),
-        (["--keep", "0.9", "--notion", "nothing"], "--notion is one of"),
+        (["--set", "keep=0.9", "--epsilon", "1"], "goes without --epsilon"),
+        (["--set", "keep=90"], "keep must be a number above 0 and at most 1"),
+        (["--set", "keep=0.9", "--notion", "perfect"], "perfect privacy has no ε"),
+        (["--set", "keep=0.9", "--notion", "nothing"], "--notion is one of"),
     ],
 )
 def test_wishes_that_make_no_sense_are_one_line(folder, tmp_path, capsys, arguments, words):
-    asked = ["--secret", "diagnosis", "--attributes", "town,age", *arguments, "-o", tmp_path / "p.json"]
+    asked = ["--secret", "diagnosis", "--columns", "town,age", *arguments, "-o", tmp_path / "p.json"]
     assert funnel("fit", folder / "people.csv", *asked) == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "p.json").exists()

@@ -230,7 +230,7 @@ def test_the_commands_of_a_private_fit_make_one_like_it_and_say_that_it_is_anoth
     monkeypatch.chdir(tmp_path)
     pa_csv.write_csv(people(), tmp_path / "people.csv")
     typed = steps(protocol, "people.csv")
-    assert "--private 1 --at-least 10" in typed.fit
+    assert "--private 1 --set at-least=10" in typed.fit
     assert typed.audit == "funnel audit protocol.json"
     assert run(shlex.split(typed.fit)[1:]) == 0
     assert run(shlex.split(typed.audit)[1:]) == 0
@@ -247,11 +247,15 @@ def test_the_commands_of_a_private_fit_make_one_like_it_and_say_that_it_is_anoth
 @pytest.mark.parametrize(
     ("made", "typed", "lines"),
     [
-        ({}, "--exact-fit --objective", []),
-        ({"at_least": 5}, "--exact-fit --at-least 5 --objective", ["at_least=5"]),
-        ({"private": 0.5}, "--private 0.5 --at-least 1 --objective", ["private=0.5"]),
-        ({"private": 2.0, "delta": 1e-6}, "--private 2 --delta 1e-06 --at-least 1", ["private=2.0", "delta=1e-06"]),
-        ({"private": 1.0, "at_least": 20}, "--private 1 --at-least 20", ["private=1.0", "at_least=20"]),
+        ({}, "--set exact-fit --set objective", []),
+        ({"at_least": 5}, "--set exact-fit --set at-least=5 --set objective", ["at_least=5"]),
+        ({"private": 0.5}, "--private 0.5 --set at-least=1 --set objective", ["private=0.5"]),
+        (
+            {"private": 2.0, "delta": 1e-6},
+            "--private 2 --set delta=1e-06 --set at-least=1",
+            ["private=2.0", "delta=1e-06"],
+        ),
+        ({"private": 1.0, "at_least": 20}, "--private 1 --set at-least=20", ["private=1.0", "at_least=20"]),
     ],
 )
 def test_what_a_protocol_was_computed_from_can_be_typed(folder, made, typed, lines):
@@ -263,7 +267,7 @@ def test_what_a_protocol_was_computed_from_can_be_typed(folder, made, typed, lin
 
 def test_a_promise_without_a_threshold_is_typed_without_one(folder):
     joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": 2}, private=1.0)
-    assert "--at-least" not in steps(pf.optimise(joint, pf.SRLIP(0.5), time_limit=5), "people.csv").fit
+    assert "--set at-least" not in steps(pf.optimise(joint, pf.SRLIP(0.5), time_limit=5), "people.csv").fit
 
 
 def test_curves_of_promises_that_go_without_a_threshold_are_left_out_with_the_reason(folder):

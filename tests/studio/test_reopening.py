@@ -6,10 +6,11 @@ import tomllib
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli.app import command, run
+from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
 from privacyfunnel.recipes.recipe import from_content, load
 from privacyfunnel.recipes.steps import steps
+from spec.typed import typed
 
 desk = pytest.importorskip("privacyfunnel.studio.actions")
 choosing = pytest.importorskip("privacyfunnel.studio.choosing")
@@ -33,16 +34,16 @@ def chosen(table, promise, private=2.0, at_least=5, cuts=CUTS, objective="faithf
 def test_a_recipe_of_the_studio_says_what_was_chosen_and_opens_again_as_it_was(table):
     _, text = chosen(table, pf.LIP(0.3))
     made = from_content(tomllib.loads(text), "recipe")
-    assert made.fit.bins == {"weight": [0.0, 60.5, 80.0, 400.0]}  # of the columns that are used
+    assert made.fit.bins == {"weight": (0.0, 60.5, 80.0, 400.0)}  # of the columns that are used
     assert (made.fit.top, made.fit.private, made.fit.at_least, made.fit.time_limit) == ({"town": 3}, 2.0, 5, 30.0)
     start = reopening.start_of(made)
     assert (start.secret, start.attributes) == ("obese", ("sex", "town", "weight"))
-    assert start.cuts == {"weight": ("bins", "0.0, 60.5, 80.0, 400.0"), "town": ("top", "3")}
+    assert start.cuts == {"weight": ("bins", "0, 60.5, 80, 400"), "town": ("top", "3")}
     assert (start.notion, start.epsilon, start.private, start.at_least) == ("lip", 0.3, "2", "5")
     again = desk.open_table(table, "people.csv", start)
     assert {s.column for s in again.columns if s.part == "release"} == {"sex", "town", "weight"}
     page = str(columns.columns_step(again))
-    assert 'value="0.0, 60.5, 80.0, 400.0"' in page
+    assert 'value="0, 60.5, 80, 400"' in page
     assert page.count("<option selected") == len(again.columns) - page.count("<td>–</td>")
     counts = desk.count(again, start.secret, list(start.attributes), start.cuts)
     assert [len(column) for column in counts.exact.joint.columns] == [2, 4, 3]
@@ -84,17 +85,17 @@ def test_every_promise_of_the_page_is_said_as_options_and_comes_back(promise, sa
     back = desk.kept_for(desk.notion_of(start.notion, start.epsilon, start.known), start.confidence, start.within)
     assert back == promise
     assert start.objective == "information"
-    words = next(step.words for step in steps(made, reopening_place()) if step.name == "fit")
-    command("fit").make_context("fit", list(words[1:]))
+    step = next(step for step in steps(made, reopening_place()) if step.name == "fit")
+    assert typed(step.words[1:]).promise() == step.spec.promise() == promise
 
 
 MORES = {
-    "two secrets": (more.More("age", 0.3), {"epsilon": {"obese": 0.5, "age": 0.3}, "secret": [["obese"], ["age"]]}),
-    "levels": (more.More(levels="yes=0.2, no=1"), {"epsilon": {"yes": 0.2, "no": 1.0}, "secret": "obese"}),
-    "exact": (more.More(exact=("sex",)), {"epsilon": 0.5, "exact": ["sex"]}),
+    "two secrets": (more.More("age", 0.3), {"epsilon": {"obese": 0.5, "age": 0.3}, "secret": (("obese",), ("age",))}),
+    "levels": (more.More(levels="yes=0.2, no=1"), {"epsilon": {"yes": 0.2, "no": 1.0}, "secret": (("obese",),)}),
+    "exact": (more.More(exact=("sex",)), {"epsilon": 0.5, "keep_exact": ("sex",)}),
     "borders": (more.More(ordered=True), {"epsilon": 0.5, "ordered": True}),
     "borders and values": (more.More(ordered=True, per_range=1.0), {"epsilon": 0.5, "ordered": True, "per_range": 1.0}),
-    "belief": (more.More(beliefs="yes=0.6"), {"notion": "belief", "epsilon": {"yes": 0.6}, "secret": "obese"}),
+    "belief": (more.More(beliefs="yes=0.6"), {"notion": "belief", "epsilon": {"yes": 0.6}, "secret": (("obese",),)}),
 }
 
 
@@ -129,16 +130,8 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
     assert (start.notion == "belief") is (beliefs is not None)
     assert back.promise(pf.LIP, start.epsilon, start.notion, start.secret) == promise
     assert back.exact == wanted.exact
-    assert promise_of(next(step.words for step in steps(made, reopening_place()) if step.name == "fit")) == promise
-
-
-def promise_of(words):
-    """The promise that the command of a recipe would make."""
-    from privacyfunnel.cli.promising import Asked
-
-    given = command("fit").make_context("fit", list(words[1:])).params
-    names = ("secret", "notion", "epsilon", "lower", "upper", "known", "keep", "error", "ordered", "per_range")
-    return Asked(*(given[name] for name in names)).promise()
+    step = next(step for step in steps(made, reopening_place()) if step.name == "fit")
+    assert typed(step.words[1:]).promise() == promise
 
 
 @pytest.mark.parametrize("typed", ["yes", "yes=", "yes=a", "=", "yes=0.1,"])
@@ -175,18 +168,18 @@ def reopening_place():
     ("said", "words"),
     [
         ({"weight": {"a": 2.0}}, "fit.weight: the studio has no place"),
-        ({"keep": 0.9}, "fit.keep: the studio has no place"),
+        ({"keep": 0.9, "epsilon": None}, "fit.keep: the studio has no place"),
         ({"secret": ["s", "t"]}, "fit.secret: the studio"),
         ({"secret": [["s"], ["t"], ["u"]]}, "fit.secret: the studio"),
-        ({"secret": [["s"], ["t"]], "epsilon": {"s": 0.1}}, "fit.epsilon: should say one for s and one for t"),
+        ({"secret": [["s"], ["t"]], "epsilon": {"s": 0.1}}, "fit.epsilon names s; the secrets are s, t"),
         ({"notion": "belief", "epsilon": None}, "fit.epsilon: the studio begins with a promise"),
-        ({"notion": "promises"}, "fit.notion: the studio has no place"),
-        ({"notion": {"s": "lip"}}, "fit.notion: the studio has no place"),
-        ({"notion": "alip", "lower": 1.0}, "fit.lower"),
+        ({"notion": "promises"}, "fit.notion is one of"),
+        ({"secret": [["s"], ["t"]], "notion": {"s": "lip", "t": "ldp"}}, "fit.notion: the studio has no place"),
+        ({"notion": "alip", "epsilon": None, "lower": 1.0, "upper": 1.0}, "fit.lower"),
         ({"private": 0.7}, "fit.private: the studio has 0.1, 0.5, 1, 2"),
         ({"at-least": 7}, "fit.at-least: the studio has"),
         ({"confidence": 0.8}, "fit.confidence: the studio has"),
-        ({"known": ["a"]}, "fit.known: the studio has"),
+        ({"notion": "srlip", "known": ["a"]}, "fit.known: the studio has"),
         ({"epsilon": None}, "fit.epsilon"),
     ],
 )
@@ -239,7 +232,7 @@ def test_a_recipe_is_downloaded_and_opens_again_in_a_browser(open_studio, chrome
             shows(page, pf.LIP(0.3).words())
             path = get(page, "Recipe", tmp_path)
             page.close()
-        assert load(path).fit.attributes == ["sex", "town"]
+        assert load(path).fit.columns == ("sex", "town")
         (tmp_path / "people.csv").write_bytes(table.read_bytes())
         with open_studio("--recipe", path) as (address, _):
             page = context.new_page()

@@ -145,7 +145,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
 
         page.get_by_text("The same on the command line and in Python").click()
         typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
-        assert "--notion ldp --epsilon 0.3 --private 1 --at-least 10 --objective faithful" in typed
+        assert "--notion ldp --epsilon 0.3 --private 1 --set at-least=10 --set objective=faithful" in typed
         page.get_by_text("What an attacker gains").first.click()
         page.wait_for_selector("#risk figure")
         page.wait_for_selector("#curve figure")
@@ -216,7 +216,9 @@ def test_a_promise_can_be_kept_for_the_population(open_studio, visit, table, tmp
         assert protocol.notion == nested
         assert pf.certify(protocol, joint).holds
         page.get_by_text("The same on the command line and in Python").click()
-        assert "--confidence 0.95 --within nested" in " ".join(page.inner_text("#downloads").replace("\\", " ").split())
+        assert "--confidence 0.95 --set within=nested" in " ".join(
+            page.inner_text("#downloads").replace("\\", " ").split()
+        )
 
         page.get_by_text("Or say how much is to be kept").click()
         page.click("#wish")
@@ -432,17 +434,17 @@ def test_the_box_of_the_secret_is_empty_and_cannot_be_ticked(open_studio, visit,
         page, heard = visit(address)
         page.wait_for_selector("#columns-step")
         assert "obese looks like the secret" in page.inner_text("#columns")
-        boxes = {name: page.get_by_role("checkbox", name=f"release {name}", exact=True) for name in ("obese", "town")}
+        boxes = {name: page.get_by_role("checkbox", name=f"release {name}", exact=True) for name in ("obese", "sex")}
         assert not boxes["obese"].is_checked()
         assert boxes["obese"].is_disabled()
-        assert boxes["town"].is_checked()
-        page.get_by_role("radio", name="town is the secret").check()
-        assert not boxes["town"].is_checked()
-        assert boxes["town"].is_disabled()
+        assert boxes["sex"].is_checked()
+        page.get_by_role("radio", name="sex is the secret").check()
+        assert not boxes["sex"].is_checked()
+        assert boxes["sex"].is_disabled()
         assert boxes["obese"].is_enabled()
         assert not boxes["obese"].is_checked()  # it is not released unless somebody says so
         page.click("#count")
-        page.locator("#counted", has_text="5 values of town").wait_for()
+        page.locator("#counted", has_text="2 values of sex").wait_for()
         assert heard["errors"] == []
 
 
@@ -476,7 +478,7 @@ def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studi
         assert len(columns["town"]) == 3  # with the others
         page.get_by_text("The same on the command line and in Python").click()
         typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
-        assert "--top town=2" in typed
+        assert "--set top=town=2" in typed
         assert heard["errors"] == []
 
 
@@ -496,7 +498,7 @@ def test_columns_that_are_too_fine_or_emptied_are_pointed_out(open_studio, visit
         assert "Counted, but too fine:" in told
         assert "without town: 2 combinations" in told
         assert re.search(r"the \d+ most frequent values of town: \d+ combinations", told)
-        assert "--top" not in told
+        assert "--set top" not in told
         page.get_by_label("a number or borders for town").fill("2")
         choose(page, "ill", ["town", "copy"])
         page.locator("#counted .kept").wait_for()

@@ -36,50 +36,50 @@ from privacyfunnel.tables.sources import open_source
 ROWS = 4000
 ABSURD = 1e-9
 """Rows as far from their law as these are drawn once in so many releases; keys and words are new in each run."""
-FIRST, SECOND = "--attributes town,job --epsilon 0.3", "--attributes town,job,sex --epsilon 1.5"
-EXACT = "--exact-fit --at-least 10"
+FIRST, SECOND = "--columns town,job --epsilon 0.3", "--columns town,job,sex --epsilon 1.5"
+EXACT = "--set exact-fit --set at-least=10"
 KINDS = {
     "rows to be counted": [FIRST],
-    "the most information": [f"{FIRST} --objective information"],
+    "the most information": [f"{FIRST} --set objective=information"],
     "exact counts": [f"{FIRST} {EXACT}"],
-    "counts above a threshold": [f"{FIRST} --delta 1e-9 --insist"],
-    "an exact column": ["--attributes sex,job --exact sex --epsilon 0.7"],
-    "two promises": ["--attributes town,job --secret smoker --epsilon ill=0.5,smoker=0.7"],
-    "side channels": ["--attributes town,job --notion srlip --known 1 --epsilon 0.7"],
-    "a population": ["--attributes town,sex --confidence 0.95 --epsilon 0.9"],
+    "counts above a threshold": [f"{FIRST} --set delta=1e-9 --set insist"],
+    "an exact column": ["--columns sex,job --keep-exact sex --epsilon 0.7"],
+    "two promises": ["--columns town,job --secret smoker --epsilon ill=0.5,smoker=0.7"],
+    "side channels": ["--columns town,job --notion srlip --known 1 --epsilon 0.7"],
+    "a population": ["--columns town,sex --confidence 0.95 --epsilon 0.9"],
     "ranges, groups and others": [
-        "--attributes town,job,age --group town:north=Dune,Elm --top job=2 --bins age=18,50,90 --missing ? "
+        "--columns town,job,age --set group=town:north=Dune,Elm --set top=job=2 --set bins=age=18,50,90 --missing ? "
         "--epsilon 0.5"
     ],
-    "a model": ["--attributes town,job,sex --epsilon 0.5 --model"],
-    "a model with groups": ["--attributes town,job,sex --epsilon 0.5 --model --time-limit 0"],
+    "a model": ["--columns town,job,sex --epsilon 0.5 --set model"],
+    "a model with groups": ["--columns town,job,sex --epsilon 0.5 --set model --time-limit 0"],
     "a follow-up": [FIRST, SECOND],
     "a follow-up with a key": [FIRST, SECOND],
-    "a follow-up of information": [f"{FIRST} --objective information", f"{SECOND} --objective information"],
+    "a follow-up of information": [f"{FIRST} --set objective=information", f"{SECOND} --set objective=information"],
     "a follow-up of exact counts": [f"{FIRST} {EXACT}", f"{SECOND} {EXACT}"],
-    "a follow-up to an exact column": ["--attributes sex,job --exact sex --epsilon 0.7", SECOND],
+    "a follow-up to an exact column": ["--columns sex,job --keep-exact sex --epsilon 0.7", SECOND],
     "finer ranges": [
-        f"--attributes age --bins age=18,50,90 --epsilon 0.3 {EXACT}",
-        f"--attributes age,town --bins age=18,30,50,70,90 --epsilon 0.8 {EXACT}",
+        f"--columns age --set bins=age=18,50,90 --epsilon 0.3 {EXACT}",
+        f"--columns age,town --set bins=age=18,30,50,70,90 --epsilon 0.8 {EXACT}",
     ],
     "a third release with a key": [
-        f"--attributes town --epsilon 0.2 {EXACT}",
-        f"--attributes town,job --epsilon 0.4 {EXACT}",
-        f"--attributes town,job,sex --epsilon 0.7 {EXACT}",
+        f"--columns town --epsilon 0.2 {EXACT}",
+        f"--columns town,job --epsilon 0.4 {EXACT}",
+        f"--columns town,job,sex --epsilon 0.7 {EXACT}",
     ],
-    "people who changed": ["--attributes town --epsilon 0.3", "--attributes town --epsilon 2"],
+    "people who changed": ["--columns town --epsilon 0.3", "--columns town --epsilon 2"],
     "people who changed, with a key": [
-        f"--attributes town,job --epsilon 0.2 {EXACT}",
-        f"--attributes town,job --epsilon 1.2 {EXACT}",
+        f"--columns town,job --epsilon 0.2 {EXACT}",
+        f"--columns town,job --epsilon 1.2 {EXACT}",
     ],
     "people who changed, all drawn": [
-        f"--attributes town --epsilon 0.3 {EXACT}",
-        f"--attributes town --epsilon 1 --unchanged draw {EXACT}",
+        f"--columns town --epsilon 0.3 {EXACT}",
+        f"--columns town --epsilon 1 --set unchanged=draw {EXACT}",
     ],
     "people who changed twice, with a key": [
-        f"--attributes town --epsilon 0.2 {EXACT}",
-        f"--attributes town --epsilon 0.6 {EXACT}",
-        f"--attributes town --epsilon 1.2 {EXACT}",
+        f"--columns town --epsilon 0.2 {EXACT}",
+        f"--columns town --epsilon 0.6 {EXACT}",
+        f"--columns town --epsilon 1.2 {EXACT}",
     ],
 }
 """The options of one fit after the other: each follows the one before."""
@@ -153,7 +153,7 @@ class Made:
             assert funnel("fit", table, *asked, "-o", protocol, "--json") == 0
             with_key = ["--remember", self.folder / "people.key"]
             held = with_key if "key" in self.kind else ["--internal", self.path(i, ".parquet"), *kept]
-            known = [] if "--model" in options else [*before, *person, *held]
+            known = [] if "--set model" in options else [*before, *person, *held]
             out = ["--keep-order", "-o", self.path(i, "-open.csv")]
             assert funnel("sanitise", table, "--protocol", protocol, *known, *out, "--json") == 0
         return self
@@ -263,7 +263,7 @@ def product(one, other):
     return {(*a, *b): row * column for a, row in one.items() for b, column in other.items() if (row * column).any()}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if "--model" not in KINDS[kind][0]])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "--set model" not in KINDS[kind][0]])
 def test_everybody_who_can_come_is_drawn_from_the_certified_column(made, capsys, kind):
     """Of the published counts and of the table: every value with every history, those that are read as others, too."""
     kind = made(kind)

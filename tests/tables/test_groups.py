@@ -90,32 +90,34 @@ def test_groups_that_make_no_sense_are_no_way_to_merge_either(people, groups):
 
 def test_texts_of_groups_that_do_not_occur_are_pointed_out(people, tmp_path, capsys):
     people.to_csv(tmp_path / "people.csv", index=False)
-    fit = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--attributes", "town", "--epsilon", "1"]
-    assert run([*fit, "--exact-fit", "--group", "town:north=Ashfrod,Dale", "-o", str(tmp_path / "p.json")]) == 0
+    fit = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--columns", "town", "--epsilon", "1"]
+    assert (
+        run([*fit, "--set", "exact-fit", "--set", "group=town:north=Ashfrod,Dale", "-o", str(tmp_path / "p.json")]) == 0
+    )
     assert "groups name 'Ashfrod', which it does not have" in " ".join(
         capsys.readouterr().out.replace("│", " ").split()
     )
 
 
 def test_numbers_that_are_cut_have_no_groups(people):
-    with pytest.raises(InvalidTable, match="cut numbers with --bins"):
+    with pytest.raises(InvalidTable, match="cut numbers with --set bins"):
         pf.Joint.from_table(people, "ill", ["code"], bins={"code": 2}, groups={"code": {"low": ["1"]}})
 
 
 def test_the_command_line_takes_groups_and_says_how_to_type_them(people, tmp_path, capsys):
     people.to_csv(tmp_path / "people.csv", index=False)
-    command = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--attributes", "town", "--epsilon", "0.2"]
-    run([*command, "--exact-fit", "--group", "town:north=Ashford,Clayton", "-o", str(tmp_path / "p.json")])
+    command = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--columns", "town", "--epsilon", "0.2"]
+    run([*command, "--set", "exact-fit", "--set", "group=town:north=Ashford,Clayton", "-o", str(tmp_path / "p.json")])
     assert "groups make 3 values" in " ".join(capsys.readouterr().out.split())
     assert pf.Protocol.load(tmp_path / "p.json").columns[0].labels == ("north", "Birch", "Dale")
     for typed in ("town=Ashford", "north=Ashford,Clayton", "town:north=", ":north=Ashford"):
-        assert run([*command, "--exact-fit", "--group", typed, "-o", str(tmp_path / "q.json")]) == 2
-        assert "--group takes column:name=value,value" in " ".join(capsys.readouterr().err.split())
+        assert run([*command, "--set", "exact-fit", "--set", f"group={typed}", "-o", str(tmp_path / "q.json")]) == 2
+        assert "--set group takes column:name=value,value" in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "q.json").exists()
 
 
 def test_the_report_says_how_to_fit_again_with_the_same_groups(people):
     joint = pf.Joint.from_table(people, "ill", ["town"], groups=NORTH)
     said = steps(pf.optimise(joint, pf.LIP(0.2)), "people.csv")
-    assert "--group town:north=Ashford,Clayton" in said.fit
+    assert "--set group=town:north=Ashford,Clayton" in said.fit
     assert "groups={'town': {'north': ['Ashford', 'Clayton']}}" in said.python

@@ -39,11 +39,11 @@ def test_the_column_that_causes_it_is_named_with_what_is_left_without_it():
 def test_proposed_options_come_to_what_was_said():
     wishes = Wishes({"weight": 30})  # some 6 people for each of 480 combinations
     found = {p.option: p for p in fineness(count_table(table(), "s", wishes=wishes).joint).proposals}
-    proposed = found["--bins weight=15"]
+    proposed = found["--set bins=weight=15"]
     tried = fineness(count_table(table(), "s", wishes=Wishes({"weight": 15})).joint)
     assert tried.combinations == pytest.approx(proposed.combinations, rel=0.05)
     assert tried.share == pytest.approx(proposed.share, abs=0.1)
-    top = found.get("--top town=4")
+    top = found.get("--set top=town=4")
     tried = fineness(count_table(table(), "s", wishes=Wishes({"weight": 30}, top={"town": 4})).joint)
     assert top is None or tried.combinations == top.combinations
 

@@ -16,7 +16,7 @@ def walk(table: Walked, size: int, folder: Path) -> Iterator[Step]:
     """Fit, release, audit, estimate and report, by default and with the promises that cost most."""
     columns = f"{size} columns" if size else "all columns"
     read = ["--missing", table.missing] if table.missing else []
-    released = ["--attributes", ",".join(table.columns[:size])] if size else []
+    released = ["--columns", ",".join(table.columns[:size])] if size else []
     asked = [str(table.path), "--secret", table.secret, *released, *read, "--time-limit", SECONDS, "--force"]
     usual = ["--epsilon", "0.5"]
 
@@ -32,7 +32,8 @@ def walk(table: Walked, size: int, folder: Path) -> Iterator[Step]:
         yield step("estimate", "estimate", "open.csv", "--protocol", "p.json")
         report = ["report", "p.json", "--table", path, "-o", "report.html", "--force", "--time-limit", "1"]
         yield step("report", *report)
-    yield step("fit --objective information", "fit", *asked, *usual, "--objective", "information", "-o", "i.json")
+    informed = ["--set", "objective=information"]
+    yield step("fit for information", "fit", *asked, *usual, *informed, "-o", "i.json")
     if (folder / "i.json").exists():
         yield step("sanitise (information)", "sanitise", path, "--protocol", "i.json", "-o", "i.csv", "--force")
         yield step("estimate (information)", "estimate", "i.csv", "--protocol", "i.json")

@@ -38,7 +38,7 @@ def _all_of_them(people: People, places: list[Place] | None) -> list[Place]:
     if places is None:
         raise InvalidInput(
             f"all {len(people.levels)} columns together are too fine even when they are coarse; let --columns auto "
-            "choose some of them, or name fewer (--attributes)"
+            "choose some of them, or name fewer (--columns)"
         )
     return places
 
@@ -47,7 +47,7 @@ def _some(places: list[Place]) -> list[Place]:
     if not places:
         raise InvalidInput(
             "no column can be released with these people and this noise: each has too many values, or tells nothing; "
-            "name some with --attributes, or use --coarsen auto"
+            "name some with --columns, or use --set coarsen=auto"
         )
     return places
 

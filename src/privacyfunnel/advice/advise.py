@@ -15,7 +15,7 @@ from typing import Any, Literal
 from privacyfunnel.advice.accepting import picked
 from privacyfunnel.advice.carriers import Carrier, carriers
 from privacyfunnel.advice.choosing import Fits, choose, room_for_noise, room_for_people, until_there_is_room
-from privacyfunnel.advice.levels import argument
+from privacyfunnel.advice.levels import asked_by
 from privacyfunnel.advice.people import People, Place
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import with_at_least
@@ -26,6 +26,8 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.showing.sheet import Mark, Sheet, number, share
 from privacyfunnel.showing.shown import Shown
+from privacyfunnel.spec import as_flags
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Wishes
@@ -36,7 +38,7 @@ USUAL_SECONDS = 9.0
 """For the fits that measure what proposals cost, together."""
 LEAST_SECONDS = 1.0
 """For each of them, however long the others took."""
-BOTH = "--columns auto --coarsen auto"
+BOTH = "--columns auto --set coarsen=auto"
 OPEN = 0.01
 """Of cells or information: what a fit that measures a cost may leave open; what leaves twice that is a lower bound."""
 SLOWEST = 10.0
@@ -176,7 +178,7 @@ def advice_on(counted: Counted, asked: Asked, private: bool, seconds: float = US
     found = [
         (BOTH, best),
         ("--columns auto", choose(as_read, fits)),
-        ("--coarsen auto", until_there_is_room(whole, fits) or []),
+        ("--set coarsen=auto", until_there_is_room(whole, fits) or []),
     ]
     found.append(_without_the_first(whole, told, best, fits))
     different: dict[tuple[Place, ...], str] = {}
@@ -223,7 +225,7 @@ def _proposal(
     smaller = picked(counted, people, places)
     levels = [people.level(place) for place in sorted(places)]
     names = smaller.joint.attributes
-    options = ("--attributes", ",".join(map(argument, names)), *(word for level in levels for word in level.option))
+    options = as_flags.typed(Spec, asked_by(names, levels))
     arguments: dict[str, Any] = {"attributes": list(names), "bins": {}, "top": {}, "dates": {}}
     for level in levels:
         if level.wish is not None:

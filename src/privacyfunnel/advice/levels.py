@@ -6,7 +6,7 @@ Or with groups of its texts merged, where some were declared.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -40,32 +40,25 @@ class Coarsened:
         """The column."""
         return self.fitted.column
 
-    @property
-    def option(self) -> tuple[str, ...]:
-        """How the command line asks for it: "--top", "town=20"."""
-        if self.wish is None:
-            return ()
-        kind, value = self.wish
-        if kind == "groups":
-            each = ((argument(label), ",".join(map(argument, texts))) for label, texts in value.items())
-            asked = (f"{argument(self.column.name)}:{label}={texts}" for label, texts in each)
-            return tuple(word for one in asked for word in ("--group", one))
-        listed = ",".join(map(_edge, value)) if isinstance(value, tuple) else str(value)
-        return f"--{kind}", f"{argument(self.column.name)}={listed}"
-
     def __len__(self) -> int:
         return len(self.column)
 
 
-def argument(name: str) -> str:
-    """The name of a column in a list of them, as the command line reads it."""
-    return f'"{name}"' if {*",:="} & {*name} or name != name.strip() else name
+def asked_by(columns: Sequence[str], levels: Iterable[Coarsened]) -> dict[str, Any]:
+    """How a steward would ask for columns that are read so, by the keys of a Spec."""
+    asked: dict[str, Any] = {"columns": tuple(columns), "bins": {}, "top": {}, "dates": {}, "group": {}}
+    for level in levels:
+        if level.wish is not None:
+            kind, value = level.wish
+            groups = {label: tuple(texts) for label, texts in value.items()} if kind == "groups" else None
+            asked["group" if kind == "groups" else kind][level.column.name] = value if groups is None else groups
+    return {key: value for key, value in asked.items() if value}
 
 
 def levels(fitted: FittedColumn, people: Vector, declared: bool, down_to: int = TRIED_DOWN_TO) -> tuple[Coarsened, ...]:
     """The column as it is read, then coarser ones; people[code] have each value, and `down_to` values are left.
 
-    Which texts are kept goes by how many people have them, as with --top. So texts of a `declared` column are left as
+    Which texts are kept goes by how many people have them, as with top. So texts of a `declared` column are left as
     they are: nothing that is said to be declared may come from the table.
     """
     column = fitted.column

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from privacyfunnel.advice.accepting import picked
 from privacyfunnel.advice.attackers import CLOSE, Figures, check_search, quick_figures, takes_known, with_known
-from privacyfunnel.advice.levels import argument
+from privacyfunnel.advice.levels import asked_by
 from privacyfunnel.advice.people import People, Place
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise
@@ -31,6 +31,8 @@ from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.finer import level_for_finer
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec import as_flags
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.fitting import FittedColumn
 from privacyfunnel.tables.groups import checked_groups
@@ -329,7 +331,6 @@ class Climb:
         for level in levels:
             if level.wish is not None:
                 arguments[level.wish[0]][level.column.name] = level.wish[1]
-        options = ["--attributes", ",".join(map(argument, joint.attributes))]
         return Way(
             joint.attributes,
             {level.column.name: level.words for level in levels if level.words},
@@ -337,7 +338,7 @@ class Climb:
             joint.entropy,
             kept,
             at_most,
-            (*options, *(word for level in levels for word in level.option)),
+            tuple(as_flags.typed(Spec, asked_by(joint.attributes, levels))),
             arguments,
         )
 

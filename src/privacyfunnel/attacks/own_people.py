@@ -35,7 +35,7 @@ class Found:
 
     @classmethod
     def of(cls, group: Group) -> Found:
-        """k of n rows have the value, give or take two times √k."""
+        """K of n rows have the value, give or take two times √k."""
         count = group.own[group.about]
         scale = group.lift / count if count else float(group.whole.sum() / group.own.sum()) / group.whole[group.about]
         error = SURE * math.sqrt(max(count, 1.0)) * scale

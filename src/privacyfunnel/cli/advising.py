@@ -1,76 +1,21 @@
-"""What fit says of wide tables once it is done, and what --columns auto and --coarsen auto take of it."""
+"""What fit says of wide tables once it is done, and what --columns auto and --set coarsen=auto take of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.advise import FOR_YOU_ALONE, Advice, Asked, Subset, advice_on, rare_share
 from privacyfunnel.cli import show
 from privacyfunnel.cli.steward import marked, marked_table
-from privacyfunnel.errors import InvalidInput
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.too_fine import FEW, MUCH
 
-ColumnsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--columns", help="auto: of the attributes, release those that can be released together (privately chosen)."
-    ),
-]
-CoarsenOption = Annotated[
-    str | None,
-    typer.Option(
-        "--coarsen",
-        help="auto: wider ranges and fewer values where columns are too fine. search, for srlip and srldp: whatever "
-        "keeps the most for people who know columns as they are then read.",
-    ),
-]
 WIDE = 6
 """Columns: with more, there may be advice."""
 MOST_CARRIERS = 12
 """Columns that a table on a terminal lists by what they tell about the secret."""
-
-
-@dataclass(frozen=True)
-class Auto:
-    """What is left to the advice."""
-
-    columns: bool
-    coarser: bool
-    search: bool = False
-    """Whether ranges, groups and columns are chosen for side channels: cli/merging.py."""
-
-    @classmethod
-    def asked(cls, columns: str | None, coarsen: str | None, confidence: float | None) -> Auto:
-        """As typed. Refuses what does not go together."""
-        if columns not in (None, "auto"):
-            raise InvalidInput(f"--columns takes auto; got {columns!r}; name columns with --attributes")
-        if coarsen not in (None, "auto", "search"):
-            raise InvalidInput(f"--coarsen takes auto or search; got {coarsen!r}; say how to cut columns with --bins")
-        auto = cls(columns is not None, coarsen == "auto", coarsen == "search")
-        if auto.search and auto.columns:
-            raise InvalidInput("--coarsen search chooses columns, too, so it goes without --columns auto")
-        if (auto or auto.search) and confidence is not None:
-            raise InvalidInput(
-                "--confidence holds for columns and ranges that are fixed beforehand, so it goes without --columns "
-                "auto and --coarsen; name columns with --attributes and ranges with --bins"
-            )
-        return auto
-
-    def __bool__(self) -> bool:
-        return self.columns or self.coarser
-
-    def of(self, counted: Counted, private: float | None) -> tuple[Counted, float]:
-        """The table with what was chosen, and how much of ε₀ choosing spent."""
-        with show.working("choosing columns"):
-            return accepted(counted, self.columns, self.coarser, private)
 
 
 def advice_for(counted: Counted, asked: Asked, private: bool) -> Advice | None:
@@ -90,7 +35,7 @@ def say(advice: Advice, screen: Console) -> None:
     if advice.proposals:
         screen.print(marked_table(proposals_table(advice)))
     for proposal in advice.proposals:
-        if not proposal.option.startswith("--c"):
+        if not _is_short(proposal):
             screen.print(marked(f"{_named(advice, proposal)}: {proposal.option}"), markup=False, soft_wrap=True)
 
 
@@ -131,7 +76,12 @@ def proposals_table(advice: Advice) -> Table:
 
 def _named(advice: Advice, proposal: Subset) -> str:
     """The option, or a number where that is long."""
-    return proposal.option if proposal.option.startswith("--c") else f"[{advice.proposals.index(proposal) + 1}]"
+    return proposal.option if _is_short(proposal) else f"[{advice.proposals.index(proposal) + 1}]"
+
+
+def _is_short(proposal: Subset) -> bool:
+    """Whether its option leaves the choice of columns and ranges to the fit."""
+    return proposal.option.endswith("auto")
 
 
 def _kept(proposal: Subset) -> str:

@@ -13,8 +13,8 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from privacyfunnel.cli.loading import loading
-from privacyfunnel.errors import NotLoaded, OutputRefused, PrivacyFunnelError, one_line
+from privacyfunnel.cli.loading import loaded
+from privacyfunnel.errors import OutputRefused, PrivacyFunnelError, one_line
 from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped, exit_code, waiting
 
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
@@ -70,19 +70,16 @@ class _Commands(TyperGroup):
 @cache
 def command(name: str) -> Any:
     """The command of this name, as typer makes it from its function."""
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    alone.command(name)(_function(name))
+    function = _function(name)
+    panels: Any = "rich" if getattr(function, "panels", False) else None
+    alone = typer.Typer(add_completion=False, rich_markup_mode=panels, pretty_exceptions_enable=False)
+    alone.command(name)(function)
     return typer.main.get_command(alone)
 
 
 def _function(name: str) -> Any:
-    try:
-        with loading(), waiting():
-            return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
-    except Exception as trouble:
-        if exit_code():  # while a library was being loaded
-            raise Stopped from None
-        raise NotLoaded(trouble) from trouble
+    with loaded():
+        return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
 
 
 app = typer.Typer(

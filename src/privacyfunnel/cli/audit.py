@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from privacyfunnel.attacks.findings import Findings, findings
-from privacyfunnel.cli import following, found_follow_up, options, show
+from privacyfunnel.cli import following, found_follow_up, next_command, options, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
 from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.distribution.joint import Joint
@@ -30,6 +30,7 @@ from privacyfunnel.tables.sources import open_source
 
 
 def audit(
+    context: typer.Context,
     protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
     table: Annotated[
         Path | None,
@@ -83,7 +84,7 @@ def audit(
                 people = open_source(cast(Path, table), delimiter=delimiter, encoding=encoding, where=where)
                 people, where = as_it_was(people, was, loaded, person, delimiter, encoding)[0], None
             checked = _follow_up_audits(loaded, people, delimiter, encoding, where)
-        _show_follow_up(loaded, checked, json)
+        _show_follow_up(loaded, checked, json, next_command.publish(protocol, loaded))
         return
     exact = None
     with show.working("checking the promise in exact arithmetic"):
@@ -93,10 +94,13 @@ def audit(
     with show.working("attacking it"):
         attacked = attack_report(loaded, exact.joint) if attack and exact is not None else None
     promised = cast(_Audit, public or exact)
+    reading = next_command.typed(context, next_command.READING)
+    then = next_command.publish(protocol, loaded, table, reading) if promised.certificate else None
     if json:
-        show.as_json(_json(loaded, promised, exact, attacked))
+        show.as_json(_json(loaded, promised, exact, attacked) | next_command.data(then))
     else:
         _show(loaded, public, exact, attacked)
+        next_command.say(then)
     if not promised.certificate:
         raise typer.Exit(BROKEN)
 
@@ -118,10 +122,14 @@ def _follow_up_audits(
 
 
 def _show_follow_up(
-    follow_up: FollowUp, found: list[tuple[str, Certificate, tuple[LevelOfHistory, ...]]], json: bool
+    follow_up: FollowUp,
+    found: list[tuple[str, Certificate, tuple[LevelOfHistory, ...]]],
+    json: bool,
+    then: next_command.Words | None,
 ) -> None:
     """The verdict on everything together; exit code 1 if the promise is broken."""
     (_, promised, levels), told = found[0], everything(follow_up)
+    then = then if promised else None
     if json:
         content = {
             "secret": follow_up.secret,
@@ -131,6 +139,7 @@ def _show_follow_up(
             "not_proven": not_proven(follow_up.noise is not None),
             **found_follow_up.measured(follow_up, promised, levels),
             "certificate": _data(promised),
+            **next_command.data(then),
         }
         if len(found) > 1:
             content["steward_only"] = {
@@ -151,6 +160,7 @@ def _show_follow_up(
                 screen.print(marked(line) if steward else line, markup=False)
         for line in ([told.words()] if told is not None else []) + not_proven(follow_up.noise is not None):
             screen.print(line, markup=False)
+        next_command.say(then)
     if not promised:
         raise typer.Exit(BROKEN)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from privacyfunnel.cli import shared
+from privacyfunnel.cli import next_command, shared
 
 
 def changes(
@@ -41,4 +41,4 @@ def changes(
     screen = show.console()
     screen.print(found.words())
     screen.print(f"Written, for you alone: {output}. Today's values: {', '.join(found.columns)}.", markup=False)
-    screen.print("Next: funnel fit it with --after the protocol of then, and sanitise it.")
+    next_command.say(next_command.follow(output, person))

@@ -18,7 +18,7 @@ from privacyfunnel.attacks.both_secrets import Trial
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.from_protocol import from_protocol
 from privacyfunnel.attacks.outcomes import Outcomes
-from privacyfunnel.cli import show
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.optimiser.optimise import optimise
@@ -38,6 +38,8 @@ from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.sources import open_source
 
+PROTOCOL, RELEASED = "protocol.json", "open.csv"
+"""Files of its folder."""
 PEOPLE = 20_000
 """Enough that chance hardly shows in the numbers, few enough that the demo takes seconds."""
 ATTRIBUTES = ("sex", "town", "height", "weight")
@@ -82,15 +84,16 @@ def demo(
             raise OutputRefused(f"{folder} cannot be used as a folder: {trouble.strerror}") from None
         if taken:
             raise OutputRefused(f"{folder} is not empty; name a new folder")
-        _tell(folder, promise, json)
+        then = next_command.publish_table(folder / RELEASED, folder / PROTOCOL)
+        _tell(folder, promise, json, then)
         return
     with TemporaryDirectory() as temporary:
-        _tell(Path(temporary), promise, json)
+        _tell(Path(temporary), promise, json, next_command.demo(epsilon))
 
 
-def _tell(folder: Path, promise: LIP, json: bool) -> None:
+def _tell(folder: Path, promise: LIP, json: bool, then: next_command.Words) -> None:
     screen = Console(quiet=True) if json else show.console()
-    original, published, released = folder / "people.csv", folder / "protocol.json", folder / "open.csv"
+    original, published, released = folder / "people.csv", folder / PROTOCOL, folder / RELEASED
     original.write_text(as_csv(people(PEOPLE, seed=1)), encoding="utf-8")
     screen.rule("1. A table with a secret")
     screen.print(
@@ -145,9 +148,13 @@ def _tell(folder: Path, promise: LIP, json: bool) -> None:
     if json:
         readers = show.readers_data(protocol, counted.joint) | {"original": before, "counted": after}
         content = {"people": PEOPLE, "rows": release.rows, "readers": readers, **found.as_dict()}
-        show.as_json({**content, "side_channel": asdict(side), "told_by_the_file": asdict(about)})
+        show.as_json(
+            {**content, "side_channel": asdict(side), "told_by_the_file": asdict(about), **next_command.data(then)}
+        )
     if not found.holds:
         raise typer.Exit(1)
+    if not json:
+        next_command.say(then)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privacyfunnel.cli import shared
+from privacyfunnel.cli import next_command, shared
 
 EDIT_WORDS = (
     "This is a template, not yet a public domain: its values and borders are those of the people in the table. Read "
@@ -19,6 +18,7 @@ EDIT_WORDS = (
 
 
 def domain(
+    context: typer.Context,
     table: shared.Table,
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the template (JSON).")],
     columns: Annotated[
@@ -46,8 +46,10 @@ def domain(
     with whole_file(output, force) as file:
         file.write(made.to_text().encode())
     left_out = [name for name in source.columns if name not in made.names]
+    then = next_command.begin(table, output, next_command.typed(context, next_command.LAYOUT))
     if json:
-        show.as_json({"domain": str(output), "columns": made.names, "left_out": left_out, "next": EDIT_WORDS})
+        told = {"domain": str(output), "columns": made.names, "left_out": left_out, "review": EDIT_WORDS}
+        show.as_json(told | next_command.data(then))
         return
     screen = show.console()
     screen.print(f"Columns: {', '.join(made.names)}.", markup=False)
@@ -59,5 +61,5 @@ def domain(
         )
         screen.print(f"Left out: {', '.join(left_out)}{why}.", markup=False)
     screen.print(EDIT_WORDS)
-    then = shlex.join(["funnel", "fit", str(table), "--domain", str(output)])
-    screen.print(f"Written: {output}. Next: edit it, then {then} …", markup=False)
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then, "Next, when it is edited:")

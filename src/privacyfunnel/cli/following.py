@@ -1,15 +1,14 @@
-"""Options for follow-ups, releases of people of whom something was released before, and what they ask for."""
+"""Options of commands that read follow-ups, and what a follow-up follows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from privacyfunnel.cli import shared
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.any_file import digest_of
@@ -17,14 +16,12 @@ from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.follow_up import FollowUp, earlier
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.rows_before import base, later
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.changes import Changes, joined
 from privacyfunnel.tables.earlier_releases import histories_released
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
 
-After = Annotated[
-    Path | None, typer.Option("--after", help="A follow-up: the protocol of the release of the same people before.")
-]
 Released = Annotated[
     list[Path] | None,
     typer.Option(
@@ -49,26 +46,11 @@ Was = Annotated[
         help="For people who changed: the table of then, whose values were released; of several, the first first.",
     ),
 ]
-Unchanged = Annotated[
-    str | None,
-    typer.Option(
-        "--unchanged",
-        help="With --was, people who did not change: keep (their row, as far as that can be), or draw (all anew).",
-    ),
-]
-Cover = Annotated[
-    float | None,
-    typer.Option(
-        help="With --unchanged keep: how many unchanged people may have new rows for each changed one (default: as few "
-        "as it takes)."
-    ),
-]
-KEEP = ("keep", "draw")
 
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """What a follow-up follows, as the options say it."""
+    """What a follow-up follows."""
 
     protocol: Protocol
     histories: Integers | None
@@ -82,19 +64,15 @@ class Past:
     person: str | None = None
 
     @classmethod
-    def asked(
-        cls, after: Path | None, released: list[Path] | None, person: str | None, delimiter: str | None, encoding: str
-    ) -> Past | None:
-        """None without --after; all that can have been released, if it is not said what was."""
-        if after is None:
-            if released or person is not None:
-                raise InvalidInput("--released and --person are for a follow-up, so they need --after first.json")
+    def of(cls, spec: Spec) -> Past | None:
+        """None for what follows nothing; all that can have been released, if it is not said what was."""
+        if spec.after is None:
             return None
-        protocol = load_protocol(after)
-        if not released:
+        protocol = load_protocol(Path(spec.after))
+        if spec.released is None:
             return cls(protocol, None, None)
-        check_person(person)
-        histories, people = histories_released(protocol, released, str(person), delimiter=delimiter, encoding=encoding)
+        layout = {"delimiter": spec.layout["delimiter"], "encoding": spec.layout["encoding"]}
+        histories, people = histories_released(protocol, list(map(Path, spec.released)), str(spec.person), **layout)
         return cls(protocol, histories, int(people.sum()))
 
     @property
@@ -106,73 +84,33 @@ class Past:
         cut = [column for column in own.values() if column.edges or column.other or column.groups]
         return {**{later(c.name): c.model_copy(update={"name": later(c.name)}) for c in cut}, **own}
 
-    def changing(
-        self,
-        table: Path,
-        was: list[Path],
-        person: str | None,
-        attributes: str | None,
-        kept: tuple[str | None, float | None, bool],
-        layout: dict[str, Any],
-    ) -> tuple[Past, Source, list[str]]:
-        """With --was: the table of what people were and are, and its columns, as the options say it.
-
-        `kept` is what --unchanged and --cover say, and whether rows are to be faithful.
-        """
-        unchanged, cover, faithful = kept
-        check_person(person)
-        if unchanged not in (None, *KEEP):
-            raise InvalidInput(f"--unchanged is keep or draw; got {unchanged!r}")
-        keep = unchanged == "keep" or (unchanged is None and not faithful)
-        if keep and faithful:
-            raise InvalidInput("rows that stay what they were do not have today's distribution: leave out --objective")
-        if cover is not None and (not keep or not cover >= 0):
-            raise InvalidInput("--cover is a number from 0 on, and for --unchanged keep")
-        own = {"delimiter": layout["delimiter"], "encoding": layout["encoding"]}
+    def changing(self, spec: Spec, table: Path) -> tuple[Past, Source, list[str]]:
+        """Where people changed: the table of what they were and are, and its columns."""
+        was, person = tuple(map(Path, spec.was or ())), str(spec.person)
+        own = {"delimiter": spec.layout["delimiter"], "encoding": spec.layout["encoding"]}
         released = self.protocol.attributes
-        source, changes = joined(
-            open_source(table, **layout), [open_source(one, **own) for one in was], str(person), released
-        )
-        asked = shared.names(attributes) if attributes is not None else list(map(base, released))
+        todays_table = open_source(table, **spec.layout, secrets=spec.secret_columns)
+        source, changes = joined(todays_table, [open_source(one, **own) for one in was], person, released)
+        asked = list(map(base, released)) if spec.named is None else spec.named
         todays = {base(name): name for name in changes.columns}
         if not any(name in changes.columns for name in asked):  # named as today's table has them
             asked = [todays.get(name, name) for name in dict.fromkeys(asked)]
         columns = [*released, *(name for name in asked if name not in released)]
         further = [name for name in columns if name not in (*released, *changes.columns)]
+        keep = spec.unchanged == "keep" or (spec.unchanged is None and spec.kept != "faithful")
         if keep and further:
             raise InvalidInput(
                 f"people can keep their row where only columns of the release before are released, and {further[0]!r} "
-                "is another: add --unchanged draw, and all rows are drawn"
+                "is another: add --set unchanged=draw, and all rows are drawn"
             )
-        many = math.inf if cover is None else cover
-        past = replace(self, keep_rows=keep, cover=many, changes=changes, was=tuple(was), person=person)
-        return past, source, columns
-
-
-def objective(context: typer.Context, typed: str, was: list[Path] | None, unchanged: str | None) -> str:
-    """Of which kind rows are: where people keep theirs, the others tell the most, unless it is said otherwise."""
-    source = context.get_parameter_source("objective")
-    by_default = source is not None and source.name == "DEFAULT"
-    return "information" if was and by_default and unchanged != "draw" else typed
-
-
-def check_no_changes(was: list[Path] | None, unchanged: str | None, cover: float | None) -> None:
-    """Refuse what is for people who changed where there is nothing to compare."""
-    if was or unchanged is not None or cover is not None:
-        raise InvalidInput("--was, --unchanged and --cover are for a follow-up (--after) of people who changed (--was)")
+        many = math.inf if spec.cover is None else spec.cover
+        return replace(self, keep_rows=keep, cover=many, changes=changes, was=was, person=person), source, columns
 
 
 def check_person(person: str | None) -> None:
     """Refuse to join tables by nothing."""
     if person is None:
         raise InvalidInput("tables are joined by the column that says whose rows they are: name it with --person")
-
-
-def check_goes_without(**options: object) -> None:
-    """Refuse what follow-ups are not for."""
-    for name, given in options.items():
-        if given is not None and given != []:
-            raise InvalidInput(f"--after is for one promise about the counts as they are: it goes without --{name}")
 
 
 def for_readers(protocol: Path, once: bool) -> str:

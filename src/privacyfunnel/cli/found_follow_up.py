@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privacyfunnel.cli import show
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.following import Past
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import ExactFit
@@ -46,24 +45,19 @@ class FoundFollowUp:
         return cls(counted, protocol, past, ending, certificate, levels, kept)
 
 
-def tell(found: FoundFollowUp, table: Path, output: Path, force: bool, json: bool) -> None:
-    """Save a follow-up, and say what it comes to."""
+def tell(found: FoundFollowUp, output: Path, force: bool, json: bool, then: next_command.Words) -> None:
+    """Save a follow-up, and say what it comes to, and what is next."""
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         found.protocol.save(output, force=force)
     if json:
-        show.as_json({"protocol": str(output), **data(found)})
+        show.as_json({"protocol": str(output), **data(found), **next_command.data(then)})
         return
     screen = show.console()
     for line in told(found):
         screen.print(line, markup=False)
-    before = ["--released", "KEPT", "--person", "PERSON"]
-    if found.past.was:
-        before = [*(part for one in found.past.was for part in ("--was", str(one))), "--remember", "KEY"]
-        before += ["--person", str(found.past.person)]
-    again = ["funnel", "sanitise", str(table), "--protocol", str(output), *before]
-    screen.print(f"Written: {output}. Next:", markup=False)
-    screen.print(shlex.join([*again, "-o", "OUT.csv"]), markup=False, soft_wrap=True)
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then)
 
 
 def data(found: FoundFollowUp) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privacyfunnel.cli import shared
+from privacyfunnel.cli import next_command, shared
 
 REVIEW_WORDS = (
     "These are suggestions, from names and numbers of values. Read every line: which column is the secret, which are "
@@ -24,8 +23,11 @@ def init(
         "recipe.toml"
     ),
     secret: Annotated[str | None, typer.Option(help="The secret column (default: the one that looks like it).")] = None,
-    attributes: Annotated[
+    columns: Annotated[
         str | None, typer.Option(help="The columns to release, joined by commas (default: suggested).")
+    ] = None,
+    domain: Annotated[
+        Path | None, typer.Option(help="A public domain, as funnel domain begins one: only its columns are released.")
     ] = None,
     delimiter: shared.Delimiter = None,
     encoding: shared.Encoding = "utf-8",
@@ -39,30 +41,39 @@ def init(
     from privacyfunnel.cli import show
     from privacyfunnel.publishing.details import slug_of
     from privacyfunnel.recipes.beginning import beginning
+    from privacyfunnel.tables.domain import opened
     from privacyfunnel.tables.sources import open_source
     from privacyfunnel.tables.suggesting import suggest
     from privacyfunnel.tables.writing import check_output, whole_file
 
-    check_output(output, force, (table,))
+    check_output(output, force, (table, domain))
+    declared = opened(domain)
     with show.working(f"looking at {table.name}"):
-        columns = suggest(open_source(table, delimiter=delimiter, encoding=encoding))
+        source = open_source(table, delimiter=delimiter, encoding=encoding)
+        found = suggest(source, secret=secret, declared=declared.names if declared is not None else None)
     reading = {"delimiter": delimiter} if delimiter is not None else {}
     reading |= {"encoding": encoding} if encoding != "utf-8" else {}
     made = beginning(
-        columns,
-        table=Path(os.path.relpath(table, output.parent)).as_posix(),
+        found,
+        table=_seen_from(output, table),
+        domain=_seen_from(output, domain) if domain is not None else None,
         name=output.name,
         output=f"{slug_of(table.name.split('.')[0])}-release",
         secret=secret,
-        attributes=shared.names(attributes) if attributes is not None else None,
+        attributes=shared.names(columns) if columns is not None else None,
         reading=reading,
     )
     with whole_file(output, force) as file:
         file.write(made.encode())
+    then = next_command.run(output, "--dry-run")
     if json:
-        show.as_json({"recipe": str(output), "next": REVIEW_WORDS})
+        show.as_json({"recipe": str(output), "review": REVIEW_WORDS, **next_command.data(then)})
         return
     screen = show.console()
     screen.print(REVIEW_WORDS)
-    then = shlex.join(["funnel", "run", str(output), "--dry-run"])
-    screen.print(f"Written: {output}. Next: edit it, then {then}", markup=False)
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then, "Next, when it is edited:")
+
+
+def _seen_from(recipe: Path, path: Path) -> str:
+    return Path(os.path.relpath(path, recipe.parent)).as_posix()

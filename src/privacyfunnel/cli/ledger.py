@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import next_command, options, show
 from privacyfunnel.cli.steward import marked_table
 from privacyfunnel.errors import InvalidInput, InvalidLedger
+from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import notion_from
+from privacyfunnel.spec import as_flags
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger, read_ledger
 
 ACTIONS = ("show", "verify", "limit")
@@ -26,7 +29,7 @@ def ledger(
         Path, typer.Argument(help="The key file, as given to sanitise --remember; its ledger lies beside it.")
     ],
     epsilon: Annotated[float | None, typer.Option(help="limit: the ε that everything together must keep.")] = None,
-    notion: options.NotionName = "lip",
+    notion: Annotated[str, typer.Option(help="limit: the kind of promise, as for funnel fit.")] = "lip",
     head: Annotated[
         str | None, typer.Option(help="verify: a digest noted earlier, which must be in the chain.")
     ] = None,
@@ -43,15 +46,18 @@ def ledger(
     if head is not None and action != "verify":
         raise InvalidInput("--head goes with funnel ledger verify")
     if action == "limit":
-        found = open_ledger(key).fix(options.notion(notion, epsilon, None, None, None))
+        asked = as_flags.again(Spec, {"secret": "the secret", "notion": notion, "epsilon": epsilon})
+        found = open_ledger(key).fix(cast(Notion, asked.promise()))
     else:
         found = read_ledger(key)
     files = _verified(found, head) if action == "verify" else None
     content = _content(found, files)
+    then = next_command.verify(key, found.lines.head) if action != "verify" else None
     if json:
-        show.as_json(content)
+        show.as_json(content | next_command.data(then))
         return
     _show(found, content)
+    next_command.say(then)
 
 
 def _verified(found: Ledger, head: str | None) -> int:

@@ -7,9 +7,24 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from privacyfunnel.errors import NotLoaded
+from privacyfunnel.numeric.stopping import Stopped, exit_code, waiting
+
 EVERY = 1.0
 """Seconds until the first word, and between dots: who waits for less is told nothing."""
 WORD = "loading "
+
+
+@contextmanager
+def loaded() -> Iterator[None]:
+    """Imports of what reads tables and searches: if they fail, that is one line, and Ctrl-C waits for them."""
+    try:
+        with loading(), waiting():
+            yield
+    except Exception as trouble:
+        if exit_code():  # while a library was being loaded
+            raise Stopped from None
+        raise NotLoaded(trouble) from trouble
 
 
 @contextmanager

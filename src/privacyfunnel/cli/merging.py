@@ -1,4 +1,4 @@
-"""funnel fit --coarsen search: which ranges, groups and columns are merged for people who know columns beforehand."""
+"""coarsen = search: which ranges, groups and columns are merged for people who know columns beforehand."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def merged_for(
     """
     if not takes_known(promise):
         raise InvalidInput(
-            "--coarsen search is for one promise to people who know columns, --notion srlip or srldp, for all "
-            "attributes together: it goes without --keep, --error and --exact"
+            "coarsen = search is for one promise to people who know columns, --notion srlip or srldp, for all columns "
+            "together"
         )
     check_task(counted.joint, promise, 1.0, time_limit, None)
     seconds = USUAL_SECONDS if time_limit is None else SHARE * time_limit
@@ -50,15 +50,15 @@ def _noisy(counted: Counted, spent: float) -> tuple[Counted, float]:
     cells = counted.joint.combinations * len(secret_values(counted.joint))
     if cells > MOST_CELLS:
         raise InvalidInput(
-            f"--coarsen search goes by noise on each of {cells:,} cells, and does so up to {MOST_CELLS:,}; name fewer "
-            "columns (--attributes), or cut them more coarsely (--bins, --top)"
+            f"coarsen = search goes by noise on each of {cells:,} cells, and does so up to {MOST_CELLS:,}; name fewer "
+            "columns (--columns), or cut them more coarsely (bins, top)"
         )
     try:
         return counted.safely(spent, insist=True), spent
     except InvalidJoint as trouble:
         raise InvalidInput(
-            f"--coarsen search chooses by noisy counts for {spent:g} of ε₀, and {trouble}; or say yourself what to "
-            "merge (--bins, --top, --group) and what to release (--attributes)"
+            f"coarsen = search chooses by noisy counts for {spent:g} of ε₀, and {trouble}; or say yourself what to "
+            "merge (bins, top, group) and what to release (--columns)"
         ) from None
 
 

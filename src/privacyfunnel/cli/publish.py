@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from privacyfunnel.cli import shared
+from privacyfunnel.cli import next_command, shared
 from privacyfunnel.errors import InvalidInput
 
 ONCE_WORDS = "Publish this folder, and no other release of these people."
@@ -17,9 +17,12 @@ FITTED_WORDS = (
     "The folder says that these are the rows that the protocol was fitted on. If they are not, say --rows other."
 )
 """What nobody else knows for sure."""
+DETAILS = ("title", "description", "licence", "publisher", "contact", "url", "health", "rows")
+"""What may be said beside a file of details."""
 
 
 def publish(
+    context: typer.Context,
     released: Annotated[
         Path | None, typer.Argument(help="The released table, as funnel sanitise wrote it.", show_default=False)
     ] = None,
@@ -56,7 +59,8 @@ def publish(
     Example: funnel publish open.csv --protocol protocol.json --details publish.toml -o folder
     """
     if template is not None:
-        _write_template(template, force, json)
+        then = next_command.publish_with(template, released, protocol, output, next_command.typed(context, DETAILS))
+        _write_template(template, then, force, json)
         return
     if released is None or protocol is None or output is None:
         raise InvalidInput("publish needs a released table, --protocol and -o; see funnel publish --help")
@@ -72,16 +76,17 @@ def publish(
     with show.working("publishing"):
         made = publish_folder(load_protocol(protocol), released, output, told, rows=cast(Any, rows), force=force)
     if json:
-        show.as_json(made.as_dict())
+        show.as_json(made.as_dict() | next_command.data(next_command.estimate(output)))
         return
     screen = show.console()
     screen.print(f"Published {made.rows:,} rows of {', '.join(made.columns)}: {output}.", markup=False)
     screen.print(f"In it: {', '.join(file.name for file in made.files)}.", markup=False)
     screen.print(FITTED_WORDS if made.fitted else made.counting, markup=False)
     screen.print(ONCE_WORDS, markup=False)
+    next_command.say(next_command.estimate(output), "Next, for its readers:")
 
 
-def _write_template(path: Path, force: bool, json: bool) -> None:
+def _write_template(path: Path, then: next_command.Words, force: bool, json: bool) -> None:
     from privacyfunnel.cli import show
     from privacyfunnel.publishing.details import template
     from privacyfunnel.tables.writing import check_output, whole_file
@@ -90,6 +95,7 @@ def _write_template(path: Path, force: bool, json: bool) -> None:
     with whole_file(path, force) as file:
         file.write(template(date.today()).encode())
     if json:
-        show.as_json({"template": str(path)})
-    else:
-        show.console().print(f"Written: {path}. Fill it in, then: funnel publish … --details {path}", markup=False)
+        show.as_json({"template": str(path), **next_command.data(then)})
+        return
+    show.console().print(f"Written: {path}.", markup=False)
+    next_command.say(then, "Next, when it is filled in:")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import next_command, options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
@@ -22,6 +22,7 @@ from privacyfunnel.tables.writing import check_output, whole_file
 
 
 def report(
+    context: typer.Context,
     protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the page (HTML).")],
     table: Annotated[Path | None, typer.Option(help="The table that the protocol was made for.")] = None,
@@ -70,8 +71,10 @@ def report(
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
     broken = about.verdict is not None and not about.verdict
+    reading = next_command.typed(context, next_command.READING)
+    then = next_command.publish(protocol, loaded, table, reading, reported=True) if not broken else None
     if json:
-        show.as_json({"report": str(output), **content})
+        show.as_json({"report": str(output), **content, **next_command.data(then)})
     else:
         screen = show.console()
         told = about.everything
@@ -83,6 +86,7 @@ def report(
         if told is not None:
             screen.print(told.words(), markup=False)
         screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
+        next_command.say(then)
     if broken:
         raise typer.Exit(BROKEN)
 

@@ -14,13 +14,15 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from privacyfunnel.cli import shared, show
+from privacyfunnel.cli import next_command, shared, show
 from privacyfunnel.cli.app import command
+from privacyfunnel.cli.fitting import fit_spec
 from privacyfunnel.errors import InvalidInput, OutputRefused, PrivacyFunnelError
 from privacyfunnel.numeric.stopping import BROKEN
+from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.publishing.details import details_of
 from privacyfunnel.recipes.log import Log, digests, versions
-from privacyfunnel.recipes.recipe import LOG, RECIPE, Recipe, load
+from privacyfunnel.recipes.recipe import LOG, PROTOCOL, PUBLISHED, RECIPE, Recipe, load
 from privacyfunnel.recipes.steps import Step, inputs, steps
 from privacyfunnel.tables.published_folder import sha256_of
 from privacyfunnel.tables.whole_folder import check_folder, whole_folder
@@ -48,7 +50,8 @@ def run(
     _check(recipe, made, todo, place)
     check_folder(output, force, made.own, LOG)
     if dry_run:
-        _show_plan(todo, output, json)
+        again = ["--force"] if force else []
+        _show_plan(todo, output, json, next_command.run(recipe, *again))
         return
     with whole_folder(output, force, made.own, LOG) as part, chdir(part):
         log, told = Log(part / LOG), {}
@@ -57,11 +60,20 @@ def run(
         for i, step in enumerate(todo, start=1):
             told[step.name] = _do(step, f"{i} of {len(todo)}", recipe.name, log, json)
         log.add("end", digests=digests({name: part / name for step in todo for name in step.makes}))
+    protocol, folder = output / PROTOCOL, recipe.parent / made.output
+    published = made.publish is not None
+    then = (
+        next_command.estimate(folder / PUBLISHED)
+        if published
+        else next_command.publish(folder / PROTOCOL, load_protocol(protocol))
+    )
     if json:
         own = {name: step.pop("steward_only") for name, step in told.items() if step and "steward_only" in step}
-        show.as_json({"output": str(output), "steps": told, "steward_only": {"log": log.lines, "steps": own}})
+        content = {"output": str(output), "steps": told, "steward_only": {"log": log.lines, "steps": own}}
+        show.as_json(content | next_command.data(then))
         return
     show.console().print(f"Done: {output}. What was done, with versions and digests: {LOG} in it.", markup=False)
+    next_command.say(then, "Next, for its readers:" if published else "Next:")
 
 
 def _check(recipe: Path, made: Recipe, todo: list[Step], place: Path) -> None:
@@ -79,6 +91,8 @@ def _check(recipe: Path, made: Recipe, todo: list[Step], place: Path) -> None:
         details = place / made.publish.details if made.publish.details is not None else None
         with _naming(recipe.name, "publish"):
             details_of(details, given, health=bool(made.publish.health), today=date.today())
+    if not made.fit.promised and made.fit.improve is None:
+        raise InvalidInput(f"{recipe}: fit.epsilon is missing: how far beliefs may change")
     for step in todo:
         with _naming(recipe.name, step.name):
             command(step.name).make_context(f"funnel {step.name}", list(step.words[1:]))
@@ -91,8 +105,13 @@ def _do(step: Step, which: str, recipe: str, log: Log, json: bool) -> dict[str, 
     if not json:
         show.console().print(f"\n{which}: {typed}", style="bold", markup=False, soft_wrap=True)
     heard = io.StringIO()
-    with _naming(recipe, step.name), redirect_stdout(heard) if json else nullcontext():
-        code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
+    quiet = redirect_stdout(heard) if json else nullcontext()
+    with _naming(recipe, step.name), next_command.part_of_a_run(), quiet:
+        if step.spec is not None:
+            code = 0
+            fit_spec(step.spec, Path(str(step.spec.table)), Path(step.makes[0]), force=False, json=json)
+        else:
+            code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
     log.add(
         "step",
         step=step.name,
@@ -120,12 +139,13 @@ def _naming(recipe: str, part: str) -> Iterator[None]:
         raise InvalidInput(f"{recipe} [{part}]: {message}") from error
 
 
-def _show_plan(todo: list[Step], output: Path, json: bool) -> None:
+def _show_plan(todo: list[Step], output: Path, json: bool, then: next_command.Words) -> None:
     typed = [shlex.join(["funnel", *step.words]) for step in todo]
     if json:
-        show.as_json({"output": str(output), "commands": typed})
+        show.as_json({"output": str(output), "commands": typed, **next_command.data(then)})
         return
     screen = show.console()
     screen.print(f"Would make {output}, in it:", markup=False)
     for line in typed:
         screen.print(line, markup=False, soft_wrap=True)
+    next_command.say(then)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privacyfunnel.cli import following, options, remembering, show
+from privacyfunnel.cli import following, next_command, options, remembering, show
 from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.steward import marked
 from privacyfunnel.errors import InvalidInput
@@ -26,6 +26,7 @@ from privacyfunnel.tables.writing import check_output
 
 
 def sanitise(
+    context: typer.Context,
     table: options.Table,
     protocol: Annotated[Path, typer.Option(help="The protocol, as written by funnel fit.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")],
@@ -90,7 +91,8 @@ def sanitise(
         }
         from privacyfunnel.cli.wide import sanitise_by_model
 
-        sanitise_by_model(table, protocol, output, rows, unseen, cluster, force, json)
+        again = next_command.drawn_with_a_seed(context, table, output) if seed is not None else None
+        sanitise_by_model(table, protocol, output, rows, unseen, cluster, force, json, again)
         return
     if cluster is None:
         check_output(output, force, (table, protocol, remember, internal, *(released or ()), *(was or ())))
@@ -109,10 +111,10 @@ def sanitise(
     else:
         loaded = load_protocol(protocol)
         release = on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing | known_again)
-    empty = _emptied(loaded)
+    empty, then = _emptied(loaded), _next(context, table, protocol, loaded, output)
     if json:
         told = {"internal": str(internal) if internal is not None else None, "emptied": list(empty.columns)}
-        show.as_json({"output": str(output), **release.as_dict(), **told})
+        show.as_json({"output": str(output), **release.as_dict(), **told, **next_command.data(then)})
         return
     screen = show.console()
     screen.print(release.own_words, markup=False)
@@ -135,6 +137,7 @@ def sanitise(
         screen.print(empty.words(), markup=False)
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
+        next_command.say(then)
         return
     if release.remembered is not None:
         for line in remembering.words(release.remembered):
@@ -142,15 +145,23 @@ def sanitise(
     screen.print(_counting(loaded, release), markup=False)
     if isinstance(loaded, FollowUp):
         screen.print(following.for_readers(protocol, once=release.remembered is None), markup=False)
-        return
-    once = "Publish it once. " if release.remembered is None else ""
-    needed = (
-        "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
-    )
-    screen.print(
-        f"{once}{needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
-        markup=False,
-    )
+    else:
+        once = "Publish it once. " if release.remembered is None else ""
+        needed = (
+            "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
+        )
+        screen.print(
+            f"{once}{needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
+            markup=False,
+        )
+    next_command.say(then)
+
+
+def _next(context: typer.Context, table: Path, path: Path, protocol: Protocol, output: Path) -> next_command.Words:
+    """The proof of the promise; after a drawing for tests, one for people."""
+    if context.params["seed"] is not None:
+        return next_command.drawn_with_a_seed(context, table, output)
+    return next_command.audit(path, protocol, table, next_command.typed(context, next_command.CHECKING))
 
 
 def _kept_inside(internal: Path | None, person: str | None, force: bool, others: tuple[Path, ...]) -> Internal | None:

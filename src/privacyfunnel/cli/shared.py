@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from privacyfunnel.spec.written import names as names
 
 Table = Annotated[Path, typer.Argument(help="CSV, CSV.GZ, Parquet or JSON lines, with column names.")]
 Missing = Annotated[
@@ -17,17 +18,6 @@ Delimiter = Annotated[str | None, typer.Option(help="What separates the fields o
 Encoding = Annotated[str, typer.Option(help="utf-8 or latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
-ONE_NAME = re.compile(r'(?:\s*"[^"]*"\s*(?=,|$))|[^,]+')
-"""The names in a list that is joined by commas."""
-
-
-def names(text: str) -> list[str]:
-    """A list of columns, as typed; a name in double quotes is taken as it is, with its commas and spaces.
-
-    >>> names('age, "Name, first name",town')
-    ['age', 'Name, first name', 'town']
-    """
-    return [name for name in map(unquoted, ONE_NAME.findall(text)) if name]
 
 
 def texts(typed: list[str] | None) -> tuple[str, ...]:
@@ -37,9 +27,3 @@ def texts(typed: list[str] | None) -> tuple[str, ...]:
     ('NA', '?', '-', 'not said, or refused')
     """
     return tuple(dict.fromkeys(text for one in typed or () for text in names(one)))
-
-
-def unquoted(text: str) -> str:
-    """A name as typed, without the double quotes around it."""
-    name = text.strip()
-    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name

@@ -80,8 +80,8 @@ def _watched() -> bool:
 
 
 def as_json(content: dict[str, Any]) -> None:
-    """One JSON object on standard output; what is infinite is null."""
-    text = json.dumps(finite(content), ensure_ascii=False, default=str)
+    """One JSON object on standard output, with the next command if there is one; what is infinite is null."""
+    text = json.dumps(finite({"next": None, **content}), ensure_ascii=False, default=str)
     sys.stdout.write(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
@@ -111,7 +111,7 @@ def dropped_lines(counted: Counted) -> list[str]:
     if others:
         lines.append(f"Not used: {', '.join(others)}.")
     if own:
-        lines.append(f"Left out: {', '.join(own)}, since nearly every row has its own; --attributes takes it anyway.")
+        lines.append(f"Left out: {', '.join(own)}, since nearly every row has its own; --columns takes it anyway.")
     return lines
 
 
@@ -183,11 +183,11 @@ def seldom_meant(protocol: Protocol, found: Findings, wished: bool) -> list[str]
     if wished and epsilon < TINY_EPSILON:
         lines.append(
             f"ε = {epsilon:g} is next to nothing: so much can be kept while rows say next to nothing about the secret. "
-            "More can be had at a small price: a larger --keep, or --epsilon 0.1." + _untold(protocol)
+            "More can be had at a small price: a larger keep, or --epsilon 0.1." + _untold(protocol)
         )
     elif wished and epsilon > HUGE:
         lines.append(
-            f"ε = {epsilon:g} hardly protects: beliefs may change by a factor {factor(epsilon)}. A smaller --keep, "
+            f"ε = {epsilon:g} hardly protects: beliefs may change by a factor {factor(epsilon)}. A smaller keep, "
             "coarser or other columns would protect more."
         )
     return lines
@@ -198,7 +198,7 @@ def _untold(protocol: Protocol) -> str:
         return ""
     return (
         " What is kept of the information need not be what readers ask for: see what funnel estimate tells them before "
-        "you publish, or use --objective faithful."
+        "you publish, or use --set objective=faithful."
     )
 
 
@@ -228,7 +228,7 @@ def untold_line(found: Untold | None) -> str:
         return ""
     return (
         f"Untold: of {found.shares:,} shares of single values, readers cannot hope to estimate {found.untold:,}: "
-        "released rows hardly tell these values apart. Release fewer or coarser columns, or use --objective faithful."
+        "released rows hardly tell these values apart. Release fewer or coarser columns, or --set objective=faithful."
     )
 
 
@@ -257,7 +257,7 @@ def chosen_line(columns: Sequence[str]) -> str:
     return (
         f"Warning: the confidence holds for ranges and values that are fixed beforehand. Those of {', '.join(columns)} "
         "were chosen from this table, so that the true shares may lie outside of what it allows for. Give ranges "
-        "(--bins column=0,18,65), or keep every value, to have it whole."
+        "(--set bins=column=0,18,65), or keep every value, to have it whole."
     )
 
 

@@ -1,17 +1,14 @@
-"""fit --model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
+"""fit with model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import typer
-
-from privacyfunnel.cli import show
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.cluster import on_cluster
-from privacyfunnel.cli.sought import CountsAsked
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
 from privacyfunnel.cli.wide_redrawn import how_redrawn
@@ -19,6 +16,8 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.wide.file import load_wide
 from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.spec.counting import noise_of
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.for_steward import NOT_MEASURED, ForSteward
 from privacyfunnel.tables.release_note import Release
@@ -27,51 +26,26 @@ from privacyfunnel.tables.wide.fit import check_wide, fit_wide
 from privacyfunnel.tables.wide.release import sanitise_wide, save_wide
 from privacyfunnel.tables.writing import check_output
 
-BESIDE_MODEL = {
-    "table", "output", "secret", "attributes", "where", "notion", "epsilon", "lower", "upper", "private", "delta",
-    "exact_fit", "model", "columns", "bins", "top", "dates", "missing", "domain", "delimiter", "encoding", "force",
-    "json", "time_limit",
-}  # fmt: skip
-"""What may be said beside --model."""
 
-
-def check_options(context: typer.Context) -> None:
-    """Refuse options that mean nothing to a model."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in BESIDE_MODEL and source is not None and source.name == "COMMANDLINE":
-            raise InvalidInput(
-                f"--model finds its own protocol for wide tables, so it goes without {parameter.opts[0]}"
-            )
-
-
-def fit_model(
-    counted: Counted,
-    promise: Notion,
-    noise: CountsAsked,
-    auto: bool,
-    seconds: float | None,
-    output: Path,
-    force: bool,
-    json: bool,
-) -> None:
-    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has so many seconds."""
+def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: bool, then: next_command.Words) -> None:
+    """Choose columns if that is asked for, fit, save and tell. The program over all pairs has the time limit."""
     begun = time.monotonic()
-    joint, chosen, private = counted.joint, None, noise.private
-    if auto:
+    joint, chosen, private = counted.joint, None, noise_of(spec)
+    if spec.columns == "auto":
         with show.working("choosing columns"):
             check_wide(joint)
             chosen = chosen_columns(joint, private)
             joint = joint.over(chosen.names)
     with show.working("fitting a model, and how rows are redrawn by it"):
-        protocol = fit_wide(joint, promise, private, chosen.spent if chosen else 0.0, noise.delta, seconds)
+        spent = chosen.spent if chosen else 0.0
+        protocol = fit_wide(joint, cast(Notion, spec.promise()), private, spent, spec.delta, spec.seconds)
     save_wide(protocol, output, force)
     with show.working("trying it on the table"):
         own = ForSteward(joint).told(lambda exact: tried(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
-        show.as_json({**told, "left_out": left_out, "steward_only": own.data})
+        show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()
     if left_out:
@@ -79,8 +53,8 @@ def fit_model(
     own.say()
     for line in _lines(protocol):
         screen.print(line, markup=False)
-    screen.print(f"Written: {output}. Next:", markup=False)
-    screen.print(f"funnel sanitise TABLE --protocol {output} -o OUT.csv", markup=False, soft_wrap=True)
+    screen.print(f"Written: {output}.", markup=False)
+    next_command.say(then)
 
 
 def _left_out(names: list[str], private: float | None) -> str:
@@ -101,6 +75,7 @@ def sanitise_by_model(
     cluster: str | None,
     force: bool,
     json: bool,
+    again: next_command.Words | None,
 ) -> None:
     """Redraw the rows of a table by a model."""
     if unseen != "refuse":
@@ -117,8 +92,9 @@ def sanitise_by_model(
     else:
         drawing = {"keep_order": rows["keep_order"], "seed": rows["seed"], "force": force}
         release = on_cluster(cluster, protocol, table, output, rows["delimiter"], rows["encoding"], drawing)
+    then = again or next_command.audit(path, None, table)
     if json:
-        show.as_json({"output": str(output), **release.as_dict()})
+        show.as_json({"output": str(output), **release.as_dict(), **next_command.data(then)})
         return
     screen = show.console()
     screen.print(release.own_words, markup=False)
@@ -128,6 +104,7 @@ def sanitise_by_model(
         screen.print(f"Dropped: {', '.join(release.dropped)}.", markup=False)
     if not release.secure:
         screen.print("INSECURE: the randomness was seeded, so whoever knows the seed can undo it. Do not publish this.")
+        next_command.say(then)
         return
     screen.print(f"{release.counting[0].upper()}{release.counting[1:]}.", markup=False)
     if release.rows != protocol.people:
@@ -135,6 +112,7 @@ def sanitise_by_model(
     kept = "publish it with the rows" if protocol.epsilon is not None else "keep it to yourself"
     screen.print(f"Publish them once. What {path} says of everybody is private: {kept}." if protocol.epsilon is not None
                  else f"{path} was fitted without noise: {kept}.", markup=False)  # fmt: skip
+    next_command.say(then)
 
 
 def published(protocol: WideProtocol) -> dict[str, Any]:

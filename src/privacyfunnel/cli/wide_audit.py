@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from privacyfunnel.cli import show
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.wide import published
 from privacyfunnel.cli.wide_redrawn import ways_to_release
 from privacyfunnel.errors import InvalidInput
@@ -35,9 +35,12 @@ def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None
         certificate = certify_wide(protocol)
     private = protocol.epsilon is not None
     proven, trusted = PROVEN if private and certificate else [], not_proven(private)
+    released = next_command.released_beside(path, protocol)
+    then = next_command.estimate_from(released, path) if released is not None and certificate else None
     if json:
         told = published(protocol) if certificate else {**published(protocol), "everything_published": None}
-        show.as_json({**told, "proven": proven, "not_proven": trusted, "certificate": asdict(certificate)})
+        told |= {"proven": proven, "not_proven": trusted, "certificate": asdict(certificate)}
+        show.as_json(told | next_command.data(then))
     else:
         screen = show.console()
         screen.print(_verdict(protocol, certificate), style="bold", markup=False)
@@ -47,6 +50,7 @@ def audit_wide(path: Path, table: Path | None, attack: bool, json: bool) -> None
         )
         for line in (_unchanged(protocol), protocol.everything(), *proven, *trusted) if certificate else ():
             screen.print(line, markup=False)
+        next_command.say(then)
     if not certificate:
         raise typer.Exit(BROKEN)
 

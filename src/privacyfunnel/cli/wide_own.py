@@ -1,4 +1,4 @@
-"""fit --model: what a model leaves of the steward's own table, and what attackers who count learn there."""
+"""fit with model: what a model leaves of the steward's own table, and what attackers who count learn there."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _calibration(protocol: WideProtocol, checked: Checked, secret: str) -> str:
         return text
     return (
         f"{text} THE MODEL IS OFF by a factor {off:.2f} there, beyond {math.exp(MISFIT):.2f}: fit with less noise (a "
-        "larger --private), fewer columns, or fewer values of them (--bins, --top)."
+        "larger --private), fewer columns, or fewer values of them (bins, top)."
     )
 
 
@@ -166,6 +166,6 @@ def _misfit(protocol: WideProtocol, checked: Checked) -> str:
     return (
         f"THE MODEL IS TOO POOR here: rows tell more about the secret by {columns} than it says, beyond the promise "
         f"and a factor {math.exp(MISFIT):.2f}. An attacker who knows many secrets learns that much. Release fewer of "
-        "these columns, give them fewer values (--bins, --top), fit with less noise (a larger --private), or fit these "
-        "columns alone without --model."
+        "these columns, give them fewer values (bins, top), fit with less noise (a larger --private), or fit these "
+        "columns alone without a model."
     )

@@ -113,7 +113,7 @@ def noise_for(tables: int, epsilon: float, delta: float, level: float, choosing:
     while needed_delta(high, tables, epsilon, level, choosing) > delta:
         low, high = high, 2 * high
         if high > MOST_SIGMA or tables > MOST_TABLES:
-            raise InvalidInput("no Gaussian noise has so small a δ₀ for these ε and ε₀; use --delta 0, or a larger one")
+            raise InvalidInput("no Gaussian noise has so small a δ₀ for these ε and ε₀; say delta = 0, or a larger one")
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         enough = needed_delta(middle, tables, epsilon, level, choosing) <= delta

@@ -35,7 +35,7 @@ def product_size(sizes: Sequence[int]) -> int:
     if cells > MOST_CELLS:
         raise InvalidJoint(
             f"the columns have {cells:,} combinations of values, and at most {MOST_CELLS:,} can be laid out: "
-            "use fewer columns, wider ranges (--bins) or fewer values (--top)"
+            "use fewer columns, wider ranges (bins) or fewer values (top)"
         )
     return cells
 

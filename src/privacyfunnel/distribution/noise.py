@@ -189,7 +189,7 @@ def gathered(
     if not kept.any():
         raise InvalidJoint(
             "no combination of values has enough people to be kept: use fewer columns, wider ranges, less noise "
-            "(a larger --private), or a lower --at-least"
+            "(a larger --private), or a lower at-least"
         )
     rare = np.flatnonzero(~kept & (total > 0))
     found = weights[:, kept]
@@ -199,7 +199,7 @@ def gathered(
         lost = len(np.unique(codes[rare[to < 0]][:, places], axis=0))
         raise InvalidJoint(
             f"{lost} of the values of {', '.join(exact)} have too few people to be told, so they cannot stay exact: "
-            "merge them beforehand, or ask for less noise (a larger --private) or a lower --at-least"
+            "merge them beforehand, or ask for less noise (a larger --private) or a lower at-least"
         )
     for row, own in zip(found, weights, strict=True):
         np.add.at(row, to, own[rare])

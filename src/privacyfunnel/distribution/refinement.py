@@ -69,7 +69,7 @@ def _check_missing(fine: Column, coarse: Column, found: Integers) -> None:
     if ((own != UNSEEN) & (found[own] != then)).any():
         raise InvalidInput(
             f"in column {fine.name!r} a text means that a value is missing, and did not in the earlier protocol, or "
-            "the other way round, so what that drew from is not known: read it as it was (--missing)"
+            "the other way round, so what that drew from is not known: read it as it was (missing)"
         )
 
 

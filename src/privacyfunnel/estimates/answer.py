@@ -110,7 +110,7 @@ def estimate(
 
     Rows of a faithful release of the fitted table are counted as they stand, with intervals that hold both what the
     table is a sample of and how rows were drawn; those of a private fit are set right by the noisy counts in its file,
-    whose noise the intervals hold, too. Those of a model (`fit --model`) are counted, with intervals that hold how far
+    whose noise the intervals hold, too. Those of a model are counted, with intervals that hold how far
     they lean towards it, as far as the file tells; nothing is told of other rows. All others are worked back from how
     the channel draws them. Which of the two is found out from the number of rows and their counts, unless `rows` says
     it, "fitted" or "other", which is needed where a strict promise leaves too little to see.

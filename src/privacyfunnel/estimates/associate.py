@@ -153,7 +153,7 @@ def _v(opened: Opened, cells: CellShares, first: str, second: str) -> tuple[Figu
     if not cells.identified:
         return None, ["Cramér's V: the released rows do not tell every combination of values"]
     grid = _grid(opened, cells, first, second)
-    there = surely_there(cells, grid, 0), surely_there(cells, grid, 1)
+    there = surely_there(cells, grid)
     gone = [
         f"Cramér's V is among people with other values of {name} than {_listed(opened, name, out)}: the rows do not "
         "tell for sure that anybody has these"
@@ -220,7 +220,7 @@ def _correlations(opened: Opened, first: str, second: str) -> tuple[Figure | Non
         return (
             None,
             spearman,
-            [*notes, "Pearson's correlation: outer ranges have no end (publishers can give borders: --bins)"],
+            [*notes, "Pearson's correlation: outer ranges have no end (publishers can give borders: bins)"],
         )
     pearson = correlated(cells, grid, partial(correlation, numbers[0][0], numbers[1][0]), chance)
     return pearson, spearman, notes if pearson else [*notes, f"Pearson's correlation: {NOT_TOLD}"]

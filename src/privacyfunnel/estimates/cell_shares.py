@@ -36,6 +36,8 @@ class CellShares(ABC):
     codes: Integers
     """codes[c, i]: the number of the value of the i-th attribute."""
     values: Vector
+    rows: int
+    """The number of rows that errors are those of."""
     identified: bool
     """Whether the released rows tell every cell."""
     published: Vector
@@ -108,7 +110,7 @@ class _WorkedBack(CellShares):
         f, q = meter.shares(), meter.scorer.marginal
         self.values, self.published = self._A @ f, self._A @ q
         share = PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
-        self._mixed, self._q, self._rows = (1 - share) * f + share * q, q, meter.rows
+        self._mixed, self._q, self.rows = (1 - share) * f + share * q, q, meter.rows
         self._leaning, self._hidden = meter.leaning, meter.scorer.hidden(rows)
 
     def covariance(self, rows: Matrix) -> Matrix:
@@ -119,21 +121,21 @@ class _WorkedBack(CellShares):
         """
         h = self._scores(rows)
         h = h - (h @ self._mixed / self._mixed.sum())[:, None]
-        rare = self._rows * self._q < FEWEST_EXPECTED
+        rare = self.rows * self._q < FEWEST_EXPECTED
         common = _moments(h, np.where(rare, 0.0, self._mixed))
         seen, expected = (_moments(h, np.where(rare, g, 0.0)) for g in (self._mixed, self._q))
-        return self._leant(rows, np.asarray(common + seen + _lacking(seen, expected)) / self._rows)
+        return self._leant(rows, np.asarray(common + seen + _lacking(seen, expected)) / self.rows)
 
     def planned(self, rows: Matrix) -> Matrix:
         """By the published marginal."""
-        return self._leant(rows, _spread(self._scores(rows), self._q) / self._rows)
+        return self._leant(rows, spread_of(self._scores(rows), self._q) / self.rows)
 
     def _leant(self, rows: Matrix, found: Matrix) -> Matrix:
         """The same with all that is beyond sampling τ times as large, where a model may be wrong."""
         if self._leaning == 1:
             return found
         w = np.maximum(self.published, 0.0)
-        sampling = _spread(rows, w / w.sum()) / self._rows
+        sampling = spread_of(rows, w / w.sum()) / self.rows
         return np.asarray(found + (self._leaning - 1) * _lacking(sampling, found))
 
     def untold(self, rows: Matrix) -> NDArray[np.bool_]:
@@ -154,7 +156,7 @@ class _Counted(CellShares):
     identified = True
 
     def __init__(self, meter: CountingMeter, rows: Matrix) -> None:
-        self._meter, self._seen = meter, rows
+        self._meter, self._seen, self.rows = meter, rows, min(meter.rows, meter.people)
         f, share = meter.shares(), PSEUDO_ROWS / (meter.rows + PSEUDO_ROWS)
         self.values, self.published = rows @ f, rows @ meter.scorer.marginal
         self._mixed = (1 - share) * f + share * meter.scorer.marginal
@@ -162,7 +164,7 @@ class _Counted(CellShares):
     def covariance(self, rows: Matrix) -> Matrix:
         """No more people were sampled than there are, and no more rows drawn."""
         meter, h = self._meter, rows @ self._seen
-        return _spread(h, self._mixed) / min(meter.rows, meter.people) + _drawing(meter, h)
+        return spread_of(h, self._mixed) / self.rows + _drawing(meter, h)
 
 
 class _Corrected(CellShares):
@@ -174,7 +176,7 @@ class _Corrected(CellShares):
     identified = True
 
     def __init__(self, meter: CorrectingMeter, rows: Matrix) -> None:
-        self._meter, self._noisy = meter, meter.noisy
+        self._meter, self._noisy, self.rows = meter, meter.noisy, min(meter.rows, meter.people)
         noisy, f = self._noisy, meter.shares()
         self._seen = rows[:, meter.written()]
         moved = (meter.scorer.Q.T @ self._seen.T).T[:, noisy.read_as]
@@ -195,7 +197,7 @@ class _Corrected(CellShares):
         meter, noisy = self._meter, self._noisy
         w = np.append(np.maximum(self.values, 0.0), max(0.0, 1 - float(self.values.sum())))  # who is in no cell
         all_rows = np.append(rows, np.zeros((len(rows), 1)), axis=1)
-        sampling = _spread(all_rows, w / w.sum()) / min(meter.rows, meter.people)
+        sampling = spread_of(all_rows, w / w.sum()) / self.rows
         drawing = self._part**2 * _drawing(meter, rows @ self._seen)
         left, lean = rows @ self._left, rows @ self._lean
         noise = self._scale * (left * noisy.cells) @ left.T
@@ -203,7 +205,7 @@ class _Corrected(CellShares):
         return np.asarray(sampling + drawing + noise + np.outer(lean, lean) + np.diag(unlisted**2))
 
 
-def _spread(h: Matrix, weights: Vector) -> Matrix:
+def spread_of(h: Matrix, weights: Vector) -> Matrix:
     """Cov[i, j] of h[i, ·] and h[j, ·] under a distribution, or nearly one."""
     mean = h @ weights
     return np.asarray(_moments(h, weights) - np.outer(mean, mean) / weights.sum())

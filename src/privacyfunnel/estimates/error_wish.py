@@ -96,7 +96,7 @@ def _check(joint: Joint, errors: Mapping[str, float]) -> None:
     """Refuse what no release can have."""
     strange = [name for name in errors if name not in joint.attributes]
     if strange:
-        raise InvalidInput(f"--error names {strange[0]!r}; the released columns are {', '.join(joint.attributes)}")
+        raise InvalidInput(f"error names {strange[0]!r}; the released columns are {', '.join(joint.attributes)}")
     people = joint.noise.people if joint.noise is not None else joint.total if joint.counted else None
     if people is None:
         raise InvalidInput("errors depend on the number of rows, and these are probabilities; use counts")

@@ -9,6 +9,10 @@ even for independent attributes does not make the upper end 0: how rare it would
 V = 0 (Read 2002), which widens intervals near 0 a little.
 
 **Correlations** have Fisher's intervals: normal on the scale of artanh.
+
+**Near 1** both hang on a few people who are exceptions, and there may be more of them than in these rows: where there
+are none, C would be 0. So a few rows more are reckoned with, in which both attributes are independent (as Agresti and
+Coull do for shares).
 """
 
 from __future__ import annotations
@@ -20,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, ndtr
 
-from privacyfunnel.estimates.cell_shares import CellShares, gradients
+from privacyfunnel.estimates.cell_shares import CellShares, gradients, spread_of
 from privacyfunnel.estimates.contrasts import Figure
 from privacyfunnel.estimates.frequencies import SMALLEST_GROUP, VAGUE
 from privacyfunnel.estimates.intervals import quantile
+from privacyfunnel.estimates.measuring import PSEUDO_ROWS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 Tables = NDArray[np.complex128]
@@ -65,7 +70,7 @@ def correlated(cells: CellShares, grid: Matrix, statistic: Callable[[Tables], Ta
     """A correlation with its interval; None where the released rows do not tell it."""
     with np.errstate(all="ignore"):  # of tables that make no sense, nothing is told
         value = complex(statistic(grid.astype(np.complex128)))
-        slope = cells.along(gradients(lambda w: statistic(w)[..., None], grid))
+        slope = gradients(lambda w: statistic(w)[..., None], grid)
     if (
         not math.isfinite(value.real)
         or value.imag != 0
@@ -73,25 +78,32 @@ def correlated(cells: CellShares, grid: Matrix, statistic: Callable[[Tables], Ta
         or not np.isfinite(slope).all()
     ):
         return None
-    z, planned = quantile(tail), cells.planned(slope)
+    z, planned = quantile(tail), cells.planned(cells.along(slope))
     if planned is not None and z * math.sqrt(max(0.0, planned.item())) > VAGUE:
         return None
-    r, error = float(np.clip(value.real, -1.0, 1.0)), math.sqrt(max(0.0, cells.covariance(slope).item()))
+    r, error = float(np.clip(value.real, -1.0, 1.0)), math.sqrt(max(0.0, _covariance(cells, grid, slope).item()))
     if 1 - abs(r) <= PERFECT:
         return Figure(r, error, max(-1.0, r - z * error), min(1.0, r + z * error))
     middle, reach = math.atanh(r), z * error / (1 - r**2)
     return Figure(r, error, math.tanh(middle - reach), math.tanh(middle + reach))
 
 
-def surely_there(cells: CellShares, grid: Matrix, axis: int) -> NDArray[np.bool_]:
-    """Which values of an attribute somebody surely has: V divides by their shares."""
-    n = grid.shape[axis]
-    rows = cells.along(
-        np.stack([np.moveaxis(np.eye(n)[:, [i]] + np.zeros(grid.shape[1 - axis]), 0, axis) for i in range(n)])
-    )
-    errors = np.sqrt(np.maximum(np.diag(cells.covariance(rows)), 0.0))
-    shares = grid.sum(axis=1 - axis)
-    return np.asarray(shares > SMALLEST_GROUP * errors)
+def surely_there(cells: CellShares, grid: Matrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which values of two attributes somebody surely has, among people with such values of both: V divides by these."""
+    inside = np.ones(grid.shape, dtype=bool)
+    while True:
+        there = _surely(cells, grid, inside, 0), _surely(cells, grid, inside, 1)
+        fewer = inside & np.outer(*there)
+        if (fewer == inside).all():
+            return there
+        inside = fewer
+
+
+def _surely(cells: CellShares, grid: Matrix, inside: NDArray[np.bool_], axis: int) -> NDArray[np.bool_]:
+    """Which values of one attribute, where people have a combination that is inside."""
+    own = np.moveaxis(np.eye(grid.shape[axis])[:, :, None] * np.ones(grid.shape[1 - axis]), 1, 1 + axis) * inside
+    errors = np.sqrt(np.maximum(np.diag(cells.covariance(cells.along(own))), 0.0))
+    return np.asarray((grid * inside).sum(axis=1 - axis) > SMALLEST_GROUP * errors)
 
 
 def cramers_v(
@@ -106,14 +118,21 @@ def cramers_v(
     u = away_from_independence(part.astype(np.complex128)).real
     slope = np.zeros((part.size, *grid.shape))
     slope[np.ix_(np.ones(part.size, dtype=bool), *there)] = gradients(away_from_independence, part)
-    rows = cells.along(slope)
-    planned = cells.planned(rows)
+    planned = cells.planned(cells.along(slope))
     if planned is not None and quantile(tail) * math.sqrt(np.trace(planned) / k) > VAGUE:
         return None
-    seen = _Square.of(u, cells.covariance(rows))
+    seen = _Square.of(u, _covariance(cells, grid * np.outer(*there), slope))
     value, error = math.sqrt(min(1.0, max(0.0, seen.square - seen.total) / k)), math.sqrt(seen.along / k)
     low, high = (end / math.sqrt(k) for end in seen.between(tail, math.sqrt(k)))
     return Figure(value, error, min(low, value), max(high, value))
+
+
+def _covariance(cells: CellShares, grid: Matrix, slope: NDArray[np.float64]) -> Matrix:
+    """That of statistics with these gradients, with `PSEUDO_ROWS` more in which both attributes are independent."""
+    w = np.maximum(grid, 0.0)
+    independent = np.outer(w.sum(axis=1), w.sum(axis=0)).ravel()
+    more = spread_of(slope.reshape(len(slope), -1), independent / independent.sum())
+    return cells.covariance(cells.along(slope)) + more * PSEUDO_ROWS / cells.rows**2
 
 
 class _Square:
@@ -130,7 +149,7 @@ class _Square:
     def of(cls, u: Vector, C: Matrix) -> _Square:
         """From û and C; the direction of u is taken to be that of û."""
         square, total, squares = float(u @ u), float(np.trace(C)), float((C**2).sum())
-        along = float(u @ C @ u) / square if square > 0 else squares / total
+        along = max(0.0, float(u @ C @ u)) / square if square > 0 else squares / total
         left, left_squares = total - along, max(squares - along**2, 0.0)
         thin = left <= ONE_WAY * total or left_squares <= (ONE_WAY * total) ** 2
         return cls(square, total, along, (0.0, 0.0) if thin else (left_squares / left, left**2 / left_squares))

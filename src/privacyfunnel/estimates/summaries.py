@@ -84,7 +84,7 @@ def summary(reader: Reader, name: str) -> Summary:
     quantiles = tuple(ladder.quantile(share) for share in QUANTILES)
     if not np.isfinite(lower).all() or not np.isfinite(upper).all():
         return nothing(
-            "its outer ranges have no end, so there is no mean (publishers can give borders: --bins)", quantiles
+            "its outer ranges have no end, so there is no mean (publishers can give borders: bins)", quantiles
         )
     ways = np.zeros((3, len(column)))
     ways[:, present] = (lower + upper) / 2, lower, upper

@@ -99,7 +99,7 @@ class ExactOver(ExactColumns):
         if not notion.one_view(joint):
             if joint.noise is not None or cast(Robust, notion).within == "nested":
                 raise InvalidPromise(
-                    "for attackers who know columns, columns stay exact over intervals; use --exact-fit --within "
+                    "for attackers who know columns, columns stay exact over intervals; use exact-fit and within "
                     "intervals"
                 )
             notion = notion.of_values_that_occur()
@@ -156,7 +156,7 @@ class ExactOver(ExactColumns):
         if not found:
             raise InvalidPromise(
                 f"{', '.join(self.joint.exact)} cannot stay exact over a nested set: there are values that nobody has, "
-                f"or more than {MOST_CELLS}; merge values beforehand, or use --exact-fit --within intervals"
+                f"or more than {MOST_CELLS}; merge values beforehand, or use exact-fit and within intervals"
             )
         if self.objective == "faithful":
             return max(found, key=lambda part: cast(Likeness, part.likeness).fidelity)

@@ -94,13 +94,13 @@ def _check_secret(joint: Joint, after: Protocol) -> None:
                 texts = ", ".join(map(repr, then.missing)) or "none but empty ones"
                 raise InvalidPromise(
                     f"the secret {own.name!r} is read with other texts that mean missing than in the earlier release; "
-                    f"there these are {texts}: give the same ones (--missing)"
+                    f"there these are {texts}: give the same ones (missing)"
                 )
     if not about_the_same(after, joint.secret_readings, joint.secret_names):
         raise InvalidPromise(
             f"the earlier release made a promise about {after.secret}, and a follow-up for {joint.secret} would not "
             "look at that: make all of them the secret, together or each with a promise of its own, cut as they were "
-            "(--bins)"
+            "(bins)"
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.promises.by_value import Named, check_names, named, of_value, places_of, text_of, typed
+from privacyfunnel.promises.by_value import Named, check_names, named, of_value, places_of, text_of
 from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.limits import PERFECT_LEVEL, Limits
 from privacyfunnel.promises.notion import Notion
@@ -105,8 +105,9 @@ class Belief(Notion):
     def expression(self) -> str:
         return f"pf.Belief({dict(self._named)!r})"
 
-    def asked(self) -> dict[str, str]:
-        return {"notion": self.name, "epsilon": typed(self._named)}
+    def asked(self) -> dict[str, Any] | None:
+        limits = {text_of(value): most for value, most in self._named}
+        return None if len(limits) < len(self._named) else {"notion": self.name, "epsilon": limits}
 
     def parts(self) -> list[tuple[str, str]]:
         return [(f"{text_of(value)} believed at most", _percent(most)) for value, most in self._named]

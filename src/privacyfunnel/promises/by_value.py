@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from privacyfunnel.distribution.column import short
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
@@ -117,10 +116,9 @@ class ByValue(Notion):
     def expression(self) -> str:
         return self.alike.expression().replace(f"epsilon={self.alike.epsilon!r}", repr(dict(self.levels)))
 
-    def asked(self) -> dict[str, str]:
-        known = getattr(self.alike, "known", None)
-        knowing = {} if known is None else {"known": str(known) if isinstance(known, int) else ",".join(known)}
-        return {"notion": self.alike.name, "epsilon": typed(self.levels), **knowing}
+    def asked(self) -> dict[str, Any] | None:
+        levels = {text_of(value): level for value, level in self.levels}
+        return None if len(levels) < len(self.levels) else {**(self.alike.asked() or {}), "epsilon": levels}
 
     def parts(self) -> list[tuple[str, str]]:
         return [(text_of(value), f"×{factor(level)}") for value, level in self.levels]
@@ -157,16 +155,6 @@ def text_of(value: Any) -> str:
     if isinstance(value, tuple):
         return " and ".join(map(text_of, value))
     return MISSING if value is None else str(value)
-
-
-def typed(names: Named) -> str:
-    """Values and numbers as people type them for an option.
-
-    >>> typed((("ill", 0.1), ("well, as ever", 1.0)))
-    'ill=0.1,"well, as ever"=1'
-    """
-    texts = [(text_of(value), number) for value, number in names]
-    return ",".join(f'"{text}"={short(number)}' if "," in text else f"{text}={short(number)}" for text, number in texts)
 
 
 def places_of(names: Iterable[tuple[Hashable, Any]], joint: Joint) -> list[int | None]:

@@ -52,8 +52,8 @@ def confidence_set(
     """
     if joint.noise is not None and (within != "nested" or joint.at_least or joint.noise.codes is not None):
         raise InvalidPromise(
-            "with noisy counts, a confidence rests on a nested set over the whole domain: leave --within, --at-least "
-            "and --delta away, and for srlip and srldp use --objective information"
+            "with noisy counts, a confidence rests on a nested set over the whole domain: leave within, at-least "
+            "and delta away, and for srlip and srldp use objective information"
         )
     if not joint.counted and joint.noise is None:
         raise InvalidJoint("a confidence set needs counts of people; these are probabilities, which say nothing of n")

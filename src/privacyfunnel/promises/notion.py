@@ -63,9 +63,9 @@ class Notion(ABC):
         """The promise as Python."""
         return f"pf.{self!r}"
 
-    def asked(self) -> dict[str, str] | None:
-        """What options of funnel fit ask for it, where it is more than its parameters; None if none do."""
-        return {}
+    def asked(self) -> dict[str, Any] | None:
+        """The keys of a Spec that ask for it, and what they say; None if none do."""
+        return {name: value for name, value in self.as_dict().items() if value is not None}
 
     def parts(self) -> list[tuple[str, str]]:
         """What it speaks of, and how far that may go: a factor, or for a limit on belief itself the most belief."""

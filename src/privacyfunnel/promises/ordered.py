@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from privacyfunnel.distribution.column import short
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.similarity import ORDERED_KINDS
 from privacyfunnel.errors import InvalidPromise
@@ -133,11 +132,11 @@ class Ordered(Notion):
     def expression(self) -> str:
         return f"pf.Ordered({', '.join(promise.expression() for promise in self._promises)})"
 
-    def asked(self) -> dict[str, str] | None:
+    def asked(self) -> dict[str, Any] | None:
         if self.promise.parameters() != ("epsilon",) or (self.per_value and self.per_value.name != "lip"):
             return None
-        more = {} if self.per_value is None else {"per-range": short(self.per_value.epsilon)}
-        return {"notion": self.promise.name, "epsilon": short(self.promise.epsilon), "ordered": "", **more}
+        more = {} if self.per_value is None else {"per_range": self.per_value.epsilon}
+        return {**(self.promise.asked() or {}), "ordered": True, **more}
 
     def parts(self) -> list[tuple[str, str]]:
         sides = [("side of any border", limit) for _, limit in self.promise.parts()]

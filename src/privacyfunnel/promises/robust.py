@@ -163,6 +163,13 @@ class Robust(Notion):
         content = {**content, "chains": [list(chain) for chain in self.chains]} if self.chains else content
         return {**content, "chosen": list(self.chosen)} if self.chosen else content
 
+    def asked(self) -> dict[str, Any] | None:
+        plain = self.promise.asked()
+        if plain is None:
+            return None
+        chance = {"confidence": self.confidence, "within": self.within, "chain": self.chains or None}
+        return {**plain, **{name: value for name, value in chance.items() if value is not None}}
+
     def parts(self) -> list[tuple[str, str]]:
         return self.promise.parts()
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from privacyfunnel.distribution.column import short
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.promises.clause import Clause
@@ -127,18 +126,14 @@ class Promises(Notion):
         each = ", ".join(f"{name!r}: {promise.expression()}" for name, promise in self.each)
         return f"pf.Promises({{{each}}})"
 
-    def asked(self) -> dict[str, str] | None:
+    def asked(self) -> dict[str, Any] | None:
         if not all(promise.simple and promise.parameters()[:1] == ("epsilon",) for _, promise in self.each):
             return None
-        if any('"' in name for name, _ in self.each):
-            return None
-        said = {"notion": _typed({name: promise.name for name, promise in self.each})}
-        said["epsilon"] = _typed({name: short(promise.epsilon) for name, promise in self.each})
-        known = {name: getattr(promise, "known", None) for name, promise in self.each}
-        names = {name: one if isinstance(one, int) else "+".join(one) for name, one in known.items() if one is not None}
-        if any("+" in column or "," in column for one in known.values() if isinstance(one, tuple) for column in one):
-            return None
-        return said | ({"known": _typed(names)} if names else {})
+        said = {name: promise.asked() or {} for name, promise in self.each}
+        keys = dict.fromkeys(key for each in said.values() for key in each)
+        asked: dict[str, Any] = {key: {name: each[key] for name, each in said.items() if key in each} for key in keys}
+        kinds = {promise.name for _, promise in self.each}
+        return asked | ({"notion": kinds.pop()} if len(kinds) == 1 else {})
 
     def parts(self) -> list[tuple[str, str]]:
         return [(f"{name} {what}".strip(), limit) for name, promise in self.each for what, limit in promise.parts()]
@@ -151,11 +146,6 @@ class Promises(Notion):
             f"Each secret by itself. {told} What a row says of several secrets together is not limited further: a row "
             f"that tells nothing of {self.each[0][0]} and nothing of {self.each[1][0]} may tell whether they agree."
         )
-
-
-def _typed(each: Mapping[str, object]) -> str:
-    """What is said of each secret, as people type it."""
-    return ",".join(f'"{name}"={said}' if "," in name else f"{name}={said}" for name, said in each.items())
 
 
 def _one_secret(joint: Joint, k: int, name: str, codes: Integers | None) -> Joint:

@@ -43,7 +43,7 @@ def from_text(text: str, name: str = "the protocol", most: int = MOST_RELEASES) 
     schema = str(parsed(text, name)["schema"])
     if schema.startswith(WIDE_FAMILY):
         raise InvalidProtocol(
-            f"{name} is of a model (fit --model), which only funnel sanitise, audit, estimate and regress take"
+            f"{name} is of a model (fit with model), which only funnel sanitise, audit, estimate and regress take"
         )
     if not schema.startswith(FAMILY):
         return file.from_text(text, name)

@@ -156,7 +156,7 @@ class Protocol(Shown):
     def load(cls, path: str | Path) -> Protocol | Any:
         """Read a file written by `save`; an edited, broken or foreign one is refused.
 
-        That of `fit --model` is a `WideProtocol`, which sanitises and is estimated from in the same way.
+        That of `fit` with `model` is a `WideProtocol`, which sanitises and is estimated from in the same way.
         """
         from privacyfunnel.protocols.any_file import load_any
 

@@ -15,10 +15,11 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account
 from privacyfunnel.tables.reading_back import as_published
 from privacyfunnel.tables.sources import Source, open_source
+from privacyfunnel.tables.typed import alike as alike
 
 EXACT = (
     "this protocol was fitted on exact counts, so its file tells secrets of people whose combination of values few "
-    "share: it is not for publication; fit without --exact-fit, and release by that protocol"
+    "share: it is not for publication; fit without exact-fit, and release by that protocol"
 )
 GIVEN = (
     "this protocol was made from given probabilities and carries no noisy counts, so that nobody could check its "
@@ -82,11 +83,6 @@ def belonging(protocol: Protocol, table: Path) -> tuple[Source, Protocol]:
         )
     _check_metadata(protocol, table)
     return source, protocol_here
-
-
-def alike(name: str) -> str:
-    """A name as people mix them up: without regard to capitals, spaces and signs."""
-    return "".join(filter(str.isalnum, name.casefold())) or name
 
 
 def _is_csv(table: Path) -> bool:

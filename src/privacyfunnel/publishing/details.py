@@ -12,10 +12,9 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.publishing.licences import LICENCES, Licence, is_address, licence_of
-from privacyfunnel.publishing.toml_file import STRICT, checked, read_toml
+from privacyfunnel.spec.key import TO_FILL_IN
+from privacyfunnel.spec.toml_file import STRICT, checked, read_toml
 
-TO_FILL_IN = "…"
-"""What stands in templates where only people know what to say."""
 LONGEST = 20_000
 """Letters of a description."""
 EMAIL = re.compile(r"[\w.!#$%&'*+/=?^{}~-]+@[\w-]+(\.[\w-]+)+")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.publishing.details import TO_FILL_IN
-from privacyfunnel.recipes.to_toml import text, value_text
+from privacyfunnel.spec.as_toml import text, value_text
+from privacyfunnel.spec.key import TO_FILL_IN
 from privacyfunnel.tables.suggesting import Suggestion
 
 FIRST_EPSILON = 0.5
@@ -29,7 +29,7 @@ output = {output}      # the folder that is made: whole, or not at all
 # The column that is not to be given away{why}
 secret = {secret}
 # The columns to release. Look at each: what was left out, and why, is said beside it.
-attributes = [
+columns = [
 {attributes}]
 # How far a belief about somebody's secret may change by a released row: by the factor e^epsilon, here {factor:.3g}.
 notion = "lip"
@@ -41,11 +41,9 @@ at-least = 10
 objective = "faithful"
 time-limit = 60
 # confidence = 0.95               # for the population of which the table is a sample; goes without at-least
-# domain = "domain.json"          # every value and border from a public file (funnel domain), not from the table
+{domain}          # every value and border from a public file (funnel domain), not from the table
 # missing = ["NA", "?"]           # texts that mean missing
 
-# How columns become finitely many values, where it should not be found out: a number of ranges, borders, "width:5" or
-# "each"; how many of the most frequent values; dates by year, month or day.
 {cuts}
 [sanitise]
 output = "open.csv"               # or .csv.gz, .parquet
@@ -67,6 +65,10 @@ curves = false                    # true compares with other promises, which tak
 # details = "publish.toml"
 """
 """What funnel init writes."""
+CUTS = """\
+# How columns become finitely many values, where it should not be found out: a number of ranges, borders, "width:5" or
+# "each"; how many of the most frequent values; dates by year, month or day.
+"""
 
 
 def beginning(
@@ -77,6 +79,7 @@ def beginning(
     output: str,
     secret: str | None = None,
     attributes: Sequence[str] | None = None,
+    domain: str | None = None,
     reading: dict[str, str] | None = None,
 ) -> str:
     """A recipe for a table with these columns; secret and attributes are those that are said, or that are likely."""
@@ -88,6 +91,7 @@ def beginning(
     released = [c for c in columns if (c.part == "release" if attributes is None else c.column in attributes)]
     released = [column for column in released if column.column != chosen]
     lines = [f"  {text(column.column)},{_comment(column)}\n" for column in released]
+    lines += [] if released else [f"  {text(TO_FILL_IN)},      # none of these columns is suggested\n"]
     left = [column for column in columns if column not in released and column.column != chosen]
     lines += [f"  # {text(column.column)},{_comment(column)}\n" for column in left]
     said = "".join(f"{key} = {value_text(value)}\n" for key, value in (reading or {}).items())
@@ -101,7 +105,8 @@ def beginning(
         attributes="".join(lines),
         factor=math.exp(FIRST_EPSILON),
         epsilon=FIRST_EPSILON,
-        cuts=_cuts(released),
+        domain=f"domain = {text(domain)}" if domain is not None else '# domain = "domain.json"',
+        cuts=_cuts(released) if domain is None else "",
         fill=TO_FILL_IN,
     )
 
@@ -122,7 +127,7 @@ def _cuts(columns: Sequence[Suggestion]) -> str:
         "top": [(c.column, min(c.values, FIRST_BINS)) for c in columns if c.kind == "text"],
         "dates": [(c.column, "year") for c in columns if c.kind in ("year", "month", "day")],
     }
-    made = ""
+    made = CUTS
     for key, asked in ways.items():
         if asked:
             made += f"# [fit.{key}]\n" + "".join(f"# {text(name)} = {value_text(value)}\n" for name, value in asked)

@@ -1,144 +1,38 @@
-"""Recipe: what is to be done to a table. Its keys are the options of the commands, without the hyphens before them."""
+"""Recipe: what is to be done to a table. [fit] is a Spec; other keys are options, without the hyphens before them."""
 
 from __future__ import annotations
 
-from math import isfinite
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, model_validator
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.publishing.belongs import alike
 from privacyfunnel.publishing.described import OWN
-from privacyfunnel.publishing.details import TO_FILL_IN, Text
-from privacyfunnel.publishing.toml_file import STRICT, checked, read_toml
+from privacyfunnel.publishing.details import Text
+from privacyfunnel.spec import as_toml
+from privacyfunnel.spec.files import files_seen
+from privacyfunnel.spec.form import S, Said
+from privacyfunnel.spec.key import Name
+from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.toml_file import STRICT, checked, read_toml
 from privacyfunnel.tables.writing import FORMATS
 
 VERSION = 1
 """Of what a recipe can say."""
 PROTOCOL, REPORT, PUBLISHED, LOG, RECIPE = "protocol.json", "report.html", "published", "log.jsonl", "recipe.toml"
 """What the folder of a run holds, beside the released table."""
-LONGEST_NAME = 1_000
-"""Letters of a column's name, or of a path."""
 OPEN = "open.csv"
 """What the released table is called unless it is said otherwise."""
-
-
-def _bins(value: Any) -> Any:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    borders = isinstance(value, list) and value and all(type(one) in (int, float) and isfinite(one) for one in value)
-    if not (whole or borders or isinstance(value, str)):
-        raise ValueError('should be a number of ranges, borders such as [0, 18, 65], or "each" or "width:5"')
-    return value
-
-
-def _known(value: Any) -> Any:
-    for known in value.values() if isinstance(value, dict) and value else [value]:
-        names = isinstance(known, list) and known and all(isinstance(one, str) for one in known)
-        if not (names or (isinstance(known, int) and not isinstance(known, bool))):
-            raise ValueError("should be a number of columns, a list of their names, or one of these for each secret")
-    return value
-
-
-def _secret(value: Any) -> Any:
-    lists = value if isinstance(value, list) and any(isinstance(one, list) for one in value) else [value]
-    each = [one if isinstance(one, list) else [one] for one in lists]
-    if not all(names and all(isinstance(name, str) and name for name in names) for names in each):
-        raise ValueError("should be the name of a column, a list of names, or a list of such lists")
-    if any(TO_FILL_IN in names for names in each):
-        raise ValueError(f"should be filled in; it still says {TO_FILL_IN}")
-    return value
-
-
-def _notion(value: Any) -> Any:
-    each = list(value.values()) if isinstance(value, dict) else [value]
-    if not each or not all(isinstance(one, str) and one.strip() for one in each):
-        raise ValueError('should be a kind of promise, or one for each, such as { ill = "lip", rent = "ldp" }')
-    return value
-
-
-def _epsilon(value: Any) -> Any:
-    each = list(value.values()) if isinstance(value, dict) else [value]
-    if not each or not all(type(one) in (int, float) and isfinite(one) for one in each):
-        raise ValueError("should be a finite number, or one for each, such as { ill = 0.1, well = 1 }")
-    return value
-
-
-def _name(text: str) -> str:
-    if not text.strip() or text == TO_FILL_IN:
-        raise ValueError("should be filled in")
-    if "\0" in text or len(text) > LONGEST_NAME:
-        raise ValueError(f"should be a name of at most {LONGEST_NAME:,} letters")
-    return text
 
 
 def _file_name(text: str) -> str:
     if Path(text).name != text or not text.lower().endswith(FORMATS) or text.startswith((".", "-")):
         raise ValueError(f"should be the name of a file, without a folder, that ends in {', '.join(FORMATS)}")
     return text
-
-
-Name = Annotated[str, AfterValidator(_name)]
-"""Of a column, or of a path: with its spaces."""
-
-
-class Fit(BaseModel):
-    """Options of funnel fit."""
-
-    model_config = STRICT
-
-    secret: Annotated[Any, AfterValidator(_secret)]
-    """A column; some, which are one secret together; or lists of columns, each of which has a promise of its own."""
-    attributes: list[Name] | None = Field(default=None, min_length=1)
-    columns: Text | None = None
-    coarsen: Text | None = None
-    exact: list[Name] | None = None
-    notion: Annotated[Any, AfterValidator(_notion)] = None
-    """Of all secrets, or of each."""
-    epsilon: Annotated[Any, AfterValidator(_epsilon)] = None
-    """One, or one for each secret or value of the secret."""
-    lower: float | None = None
-    upper: float | None = None
-    keep: float | None = None
-    error: dict[str, float] | None = None
-    known: Annotated[Any, AfterValidator(_known)] = None
-    confidence: float | None = None
-    within: Text | None = None
-    chain: list[list[Name]] | None = None
-    ordered: bool | None = None
-    per_range: float | None = None
-    after: Name | None = None
-    released: list[Name] | None = None
-    person: Name | None = None
-    was: list[Name] | None = None
-    unchanged: Text | None = None
-    cover: float | None = None
-    private: float | None = None
-    exact_fit: bool | None = None
-    delta: float | None = None
-    at_least: int | None = None
-    insist: bool | None = None
-    objective: Text | None = None
-    readers: Text | None = None
-    give_up: float | None = None
-    weight: dict[str, float] | None = None
-    bins: dict[str, Annotated[Any, AfterValidator(_bins)]] | None = None
-    top: dict[str, int] | None = None
-    dates: dict[str, Literal["year", "month", "day"]] | None = None
-    group: dict[str, dict[str, Annotated[list[str], Field(min_length=1)]]] | None = None
-    """By column and name of the group, the texts that are read as it."""
-    missing: list[str] | None = None
-    domain: Name | None = None
-    allow_secret_attribute: bool | None = None
-    gap: float | None = None
-    time_limit: float | None = None
-
-    @property
-    def secrets(self) -> list[list[str]]:
-        """The columns of each secret."""
-        lists = isinstance(self.secret, list) and any(isinstance(one, list) for one in self.secret)
-        return [one if isinstance(one, list) else [one] for one in (self.secret if lists else [self.secret])]
 
 
 class Sanitise(BaseModel):
@@ -202,12 +96,9 @@ class Recipe(BaseModel):
     model_config = STRICT
 
     recipe: Literal[1]
-    table: Name
     output: Name
-    where: Text | None = None
-    delimiter: str | None = None
-    encoding: Text | None = None
-    fit: Fit
+    fit: Spec
+    """With the table, and how it is read by all commands."""
     sanitise: Sanitise = Sanitise()
     audit: Audit = Audit()
     report: Report | None = None
@@ -219,13 +110,18 @@ class Recipe(BaseModel):
             raise ValueError("fit.exact-fit is not for publication; take it out, or take out [publish]")
         if self.publish is not None and self.sanitise.seed is not None:
             raise ValueError("sanitise.seed can be undone by who knows it; take it out, or take out [publish]")
-        named = {alike(name) for names in self.fit.secrets for name in names}
-        for name in self.fit.attributes or () if self.publish is not None else ():
+        named = {alike(name) for name in self.fit.secret_columns}
+        for name in self.fit.named or () if self.publish is not None else ():
             if alike(name) in named:
-                raise ValueError(f"fit.attributes has {name!r}, called like the secret; take it out, or [publish]")
+                raise ValueError(f"fit.columns has {name!r}, called like the secret; take it out, or [publish]")
         if self.sanitise.internal == self.sanitise.output:
             raise ValueError("sanitise.internal is for the house, and needs another name than sanitise.output")
         return self
+
+    @property
+    def table(self) -> str:
+        """The table, which every recipe names."""
+        return str(self.fit.table)
 
     @property
     def own(self) -> frozenset[str]:
@@ -243,6 +139,34 @@ def load(path: Path) -> Recipe:
 
 def from_content(content: dict[str, Any], name: str) -> Recipe:
     """The recipe that the content of a file is."""
+    _check_version(content, name)
+    said = _said(content, Spec, name)
+    if "table" not in said.values:
+        raise InvalidInput(f"{name}: table is missing")
+    spec = said.spec(f"{name}: ")
+    rest = {key: value for key, value in content.items() if key not in said.values}
+    return checked(Recipe, {**rest, "fit": spec}, name)
+
+
+def said_in(path: Path, model: type[S], keys: Collection[str]) -> Said[S]:
+    """What a recipe says of a Spec, of these keys, with its paths as they are from here."""
+    content = read_toml(path)
+    _check_version(content, str(path))
+    said = _said(content, model, str(path))
+    values = {name: value for name, value in said.values.items() if name in keys}
+    return replace(said, values=files_seen(model, values, path.parent))
+
+
+def _check_version(content: dict[str, Any], name: str) -> None:
     if content.get("recipe") != VERSION or isinstance(content["recipe"], bool):
         raise InvalidInput(f"{name}: recipe should be {VERSION}, as funnel init writes it; is this a recipe?")
-    return checked(Recipe, content, name)
+
+
+def _said(content: dict[str, Any], model: type[S], name: str) -> Said[S]:
+    part = content.get("fit", {})
+    if not isinstance(part, dict):
+        raise InvalidInput(f"{name}: fit should be a part of its own, [fit]")
+    try:
+        return as_toml.said(model, content, part)
+    except InvalidInput as trouble:
+        raise InvalidInput(f"{name}: {trouble}") from None

@@ -10,9 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from privacyfunnel.errors import InvalidInput
-from privacyfunnel.publishing.toml_file import hyphened
 from privacyfunnel.recipes.recipe import PROTOCOL, PUBLISHED, REPORT, Recipe
+from privacyfunnel.spec import as_flags, as_toml
+from privacyfunnel.spec.files import files_of, seen_from
+from privacyfunnel.spec.grammar import number_text
+from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.toml_file import hyphened
 
 READING = ("where", "delimiter", "encoding")
 """How the table is read, by every command that reads it."""
@@ -29,17 +32,20 @@ class Step:
     """What is typed after funnel."""
     makes: tuple[str, ...]
     """What it writes into the folder of the run."""
+    spec: Spec | None = None
+    """What a fit is asked for."""
 
 
 def steps(recipe: Recipe, place: Path) -> list[Step]:
     """The commands, to be run in the folder that they fill; `place` is where the recipe lies, and sees its paths."""
     table, released = _seen(recipe.table, place), recipe.sanitise.output
-    reading = _words({name: getattr(recipe, name) for name in READING})
+    spec = seen_from(recipe.fit, place)
+    reading = _words({name: getattr(spec, name) for name in READING})
     seen = recipe.fit.exact_fit or recipe.audit.attack
     drawing = _seen_from(recipe.sanitise, place, "remember", "released", "was")
     kept = (recipe.sanitise.internal,) if recipe.sanitise.internal is not None else ()
     found = [
-        Step("fit", ("fit", table, *reading, *_fit(recipe, place), "-o", PROTOCOL), (PROTOCOL,)),
+        Step("fit", ("fit", *as_flags.words(spec), "-o", PROTOCOL), (PROTOCOL,), spec),
         Step(
             "sanitise",
             ("sanitise", table, *reading, *_words(drawing), "--protocol", PROTOCOL, "-o", released),
@@ -67,50 +73,17 @@ def steps(recipe: Recipe, place: Path) -> list[Step]:
 
 def inputs(recipe: Recipe, place: Path) -> dict[str, Path]:
     """The files that a recipe names, by its keys."""
-    fit = recipe.fit
-    named = {"table": recipe.table, "fit.domain": fit.domain, "fit.after": fit.after, "audit.after": recipe.audit.after}
+    named: dict[str, str | Path | None] = {}
+    for key, path in files_of(recipe.fit).items():
+        field, dot, number = key.partition(".")
+        named[as_toml.written(type(recipe.fit), field) + dot + number] = path
+    named["audit.after"] = recipe.audit.after
     named["publish.details"] = recipe.publish.details if recipe.publish is not None else None
-    several = {"fit.released": fit.released, "sanitise.released": recipe.sanitise.released}
-    several |= {"fit.was": fit.was, "sanitise.was": recipe.sanitise.was, "audit.was": recipe.audit.was}
+    several = {"sanitise.released": recipe.sanitise.released}
+    several |= {"sanitise.was": recipe.sanitise.was, "audit.was": recipe.audit.was}
     for key, paths in several.items():
         named |= {f"{key}.{i}": path for i, path in enumerate(paths or ())}
     return {key: place / path for key, path in named.items() if path is not None}
-
-
-def _fit(recipe: Recipe, place: Path) -> list[str]:
-    """Options of fit: lists of names are joined by commas, and what is said of columns becomes column=value."""
-    fit = recipe.fit
-    said = _seen_from(fit, place, "domain", "after", "released", "was")
-    said["secret"] = [_joined(names, "fit.secret") for names in fit.secrets]
-    if isinstance(fit.notion, dict):
-        said["notion"] = _pairs(fit.notion, "fit.notion")
-    if isinstance(fit.epsilon, dict):
-        said["epsilon"] = _pairs(fit.epsilon, "fit.epsilon")
-    if fit.attributes is not None:
-        said["attributes"] = _joined(fit.attributes, "fit.attributes")
-    if isinstance(fit.known, list):
-        said["known"] = _joined(fit.known, "fit.known")
-    elif isinstance(fit.known, dict):
-        each = {name: "+".join(one) if isinstance(one, list) else one for name, one in fit.known.items()}
-        said["known"] = _pairs(each, "fit.known")
-    if fit.chain is not None:
-        said["chain"] = [_joined(one, "fit.chain") for one in fit.chain]
-    if fit.exact is not None:
-        said["exact"] = [_typed(name, "fit.exact") for name in fit.exact]
-    if fit.group is not None:
-        said["group"] = [
-            f"{_typed(name, 'fit.group')}:{_typed(label, 'fit.group')}={_joined(texts, 'fit.group')}"
-            for name, each in fit.group.items()
-            for label, texts in each.items()
-        ]
-    if fit.missing is not None:
-        said["missing"] = [_typed(text, "fit.missing") for text in fit.missing]
-    if fit.error is not None:
-        said["error"] = [f"{name}={_number(value)}" for name, value in fit.error.items()]
-    for key in ("bins", "top", "dates", "weight"):
-        if said.get(key) is not None:
-            said[key] = [f"{_typed(name, f'fit.{key}')}={_value(value)}" for name, value in said[key].items()]
-    return _words(said)
 
 
 def _of(part: BaseModel) -> dict[str, Any]:
@@ -156,24 +129,4 @@ def _words(said: Mapping[str, Any]) -> list[str]:
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(_value, value))
-    return value if isinstance(value, str) else _number(value)
-
-
-def _number(value: float) -> str:
-    return repr(value) if isinstance(value, float) and value != int(value) else str(int(value))
-
-
-def _pairs(said: Mapping[str, Any], key: str) -> str:
-    """What is said of each, in one text."""
-    return ",".join(f"{_typed(name, key)}={_value(value)}" for name, value in said.items())
-
-
-def _joined(names: list[str], key: str) -> str:
-    return ",".join(_typed(name, key) for name in names)
-
-
-def _typed(name: str, key: str) -> str:
-    """A name as it is typed in a list: in double quotes where it would be read otherwise."""
-    if '"' in name:
-        raise InvalidInput(f"{key}: a name with a double quote in it cannot be said; rename the column {name!r}")
-    return f'"{name}"' if {*",:="} & {*name} or name != name.strip() else name
+    return value if isinstance(value, str) else number_text(value)

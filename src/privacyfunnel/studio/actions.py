@@ -22,7 +22,7 @@ from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
-from privacyfunnel.studio.more import More, levels_of
+from privacyfunnel.studio.more import More
 from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start, recipe_text
 from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
@@ -270,25 +270,18 @@ def release(solved: Solved, opened: Opened, folder: Path) -> Path:
 
 def recipe_of(solved: Solved, opened: Opened, counts: Counts, time_limit: float | None) -> str:
     """What was chosen, as a recipe."""
-    protocol, more = solved.account.protocol, solved.more
+    protocol = solved.account.protocol
     names = counts.exact.joint.secret_names
-    said: dict[str, Any] = {}
-    if solved.plain is not None and (more.second or more.levels):
-        first = solved.plain.epsilon
-        said["epsilon"] = {names[0]: first, more.second: more.second_epsilon} if more.second else levels_of(more.levels)
-    said |= {"ordered": True} if more.ordered else {}
-    said |= {"per_range": more.per_range} if more.ordered and more.per_range is not None else {}
-    said |= {"exact": list(more.exact)} if more.exact else {}
     return recipe_text(
         opened.name,
         [[name] for name in names] if len(names) > 1 else protocol.secret,
         protocol.attributes,
         counts.wishes,
-        solved.plain or solved.asked,
+        solved.asked,
         protocol.objective,
         solved.protection,
         time_limit,
-        **said,
+        keep_exact=list(solved.more.exact),
     )
 
 

@@ -36,9 +36,9 @@ CUTS_OF: Mapping[Kind, tuple[str, ...]] = {
 }
 """What can be chosen for a column of a kind; for the others nothing can."""
 OPTIONS = (
-    (re.compile(r"--bins '?([^=']+)'?=(\d+)"), r"\2 ranges of \1"),
-    (re.compile(r"--top '?([^=']+)'?=(\d+)"), r"the \2 most frequent values of \1"),
-    (re.compile(r" \(--\w+\)"), ""),
+    (re.compile(r"--set bins='?([^=']+)'?=(\d+)"), r"\2 ranges of \1"),
+    (re.compile(r"--set top='?([^=']+)'?=(\d+)"), r"the \2 most frequent values of \1"),
+    (re.compile(r" \((?:bins|top)\)"), ""),
 )
 """Options of the command line, and what they are called on the page."""
 
@@ -146,7 +146,7 @@ def counted_part(counts: Counts) -> Tag:
 def on_the_page(words: str) -> str:
     """Words of the command line, with options called as they are called here.
 
-    >>> on_the_page("To try: --bins age=4, --top 'home town'=5. Or wider ranges (--bins).")
+    >>> on_the_page("To try: --set bins=age=4, --set top='home town'=5. Or wider ranges (bins).")
     'To try: 4 ranges of age, the 5 most frequent values of home town. Or wider ranges.'
     """
     for option, named in OPTIONS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,12 +9,14 @@ from typing import Any, cast
 from htmltools import Tag, tags
 from shiny import ui
 
-from privacyfunnel.errors import InvalidPromise
+from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, LIP
 from privacyfunnel.promises.ordered import Ordered
 from privacyfunnel.promises.several import Promises
+from privacyfunnel.spec.form import value_of
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio.reopening import Start
 
 SECOND_LABEL = "A second secret, with a promise of its own"
@@ -85,11 +86,13 @@ def levels_of(text: str) -> dict[str, float]:
     >>> levels_of('yes=0.1, "no, never"=1')
     {'yes': 0.1, 'no, never': 1.0}
     """
-    parts = [part.rpartition("=") for part in next(csv.reader([text], skipinitialspace=True))]
     try:
-        return {value.strip(): float(level) for value, _, level in parts}
-    except ValueError:
-        raise InvalidPromise("levels are typed as value=number, joined by commas, such as: yes=0.1, no=1") from None
+        levels = value_of(Spec, "epsilon", [text], lambda _: LEVELS_LABEL)
+    except InvalidInput:
+        levels = None
+    if not isinstance(levels, dict):
+        raise InvalidPromise("levels are typed as value=number, joined by commas, such as: yes=0.1, no=1")
+    return levels
 
 
 def _with_levels(kind: str, plain: Notion, levels: dict[str, float]) -> Notion:

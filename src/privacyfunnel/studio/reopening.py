@@ -10,13 +10,15 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import kind_named
 from privacyfunnel.publishing.details import slug_of
-from privacyfunnel.publishing.toml_file import hyphened
-from privacyfunnel.recipes.recipe import Fit, Recipe, Report
+from privacyfunnel.recipes.recipe import Recipe, Report
 from privacyfunnel.recipes.to_toml import to_text
-from privacyfunnel.report.commands import options_of
+from privacyfunnel.spec import as_keywords, as_toml
+from privacyfunnel.spec.counting import noise_of, threshold_of
+from privacyfunnel.spec.form import texts_of, without_empty
+from privacyfunnel.spec.grammar import number_text
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS, Protection
 from privacyfunnel.studio.wishing import BINS, EACH, TOP, Cut
-from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.frequency_threshold import USUAL
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
@@ -26,10 +28,10 @@ CONFIDENCES = (0.9, 0.95, 0.99)
 KNOWN = (1, 2)
 """How many columns attackers may know, where it is not any."""
 SHOWN = {
-    *("secret", "attributes", "notion", "epsilon", "known", "confidence", "within", "private", "exact_fit", "at_least"),
-    *("insist", "objective", "bins", "top", "dates", "time_limit", "ordered", "per_range", "exact"),
+    *("table", "secret", "columns", "notion", "epsilon", "known", "confidence", "within", "private", "exact_fit"),
+    *("at_least", "insist", "objective", "bins", "top", "dates", "time_limit", "ordered", "per_range", "keep_exact"),
 }
-"""Keys of [fit] that the studio has a place for."""
+"""Keys that the studio has a place for."""
 
 
 @dataclass(frozen=True)
@@ -63,39 +65,39 @@ class Start:
 def start_of(recipe: Recipe) -> Start:
     """The choices that a recipe stands for; what the page has no place for is refused, by its key."""
     fit = recipe.fit
-    for name in ("where", "delimiter", "encoding"):
-        _refuse(getattr(recipe, name) is not None, name)
-    for name in type(fit).model_fields:
-        _refuse(name not in SHOWN and getattr(fit, name) not in (None, False), f"fit.{hyphened(name)}")
-    if len(fit.secrets) > 2 or any(len(names) > 1 for names in fit.secrets):
+    for name, value in fit.said().items():
+        _refuse(name not in SHOWN and value is not False, as_toml.written(Spec, name))
+    if len(fit.secret or ()) > 2 or any(len(names) > 1 for names in fit.secret or ()):
         raise InvalidInput("fit.secret: the studio has a place for one secret column, or two that stand by themselves")
-    notion = fit.notion or "lip"
-    kind = kind_named(notion) if isinstance(notion, str) else None
-    if kind is None or not set(kind.required()) <= {"epsilon", "most"}:
-        raise InvalidInput(f"fit.notion: the studio has no place for {notion!r}; use funnel run")
-    if kind.required() and fit.epsilon is None:
+    kind = kind_named(fit.kinds[0])
+    if kind is None or isinstance(fit.notion, dict) or not set(kind.required()) <= {"epsilon", "most"}:
+        raise InvalidInput(f"fit.notion: the studio has no place for {fit.notion!r}; use funnel run")
+    if not fit.promised:
         raise InvalidInput("fit.epsilon: the studio begins with a promise, which needs it")
-    private = USUAL_EPSILON if fit.private is None else fit.private
-    first, second = fit.secrets[0][0], fit.secrets[1][0] if len(fit.secrets) > 1 else ""
+    if fit.columns == "auto":
+        raise InvalidInput("fit.columns: the studio has no place for auto; use funnel run, or name the columns")
+    first, *others = fit.secret_columns
+    second = others[0] if others else ""
     epsilon, of_second, levels = _levels(fit.epsilon, first, second)
     levels, beliefs = ("", levels) if "most" in kind.required() else (levels, "")
+    noise, least = noise_of(fit), threshold_of(fit) or (1 if fit.exact_fit else USUAL)
     return Start(
         first,
-        tuple(fit.attributes) if fit.attributes is not None else None,
+        tuple(fit.named) if fit.named is not None else None,
         _cuts(fit),
-        notion,
+        kind.name,
         epsilon,
         "any" if fit.known is None else str(_one_of(fit.known, KNOWN, "fit.known")),
-        fit.objective or "faithful",
+        fit.kept,
         "" if fit.confidence is None else str(_one_of(fit.confidence, CONFIDENCES, "fit.confidence")),
         fit.within or "",
-        EXACT if fit.exact_fit else f"{_one_of(private, EPSILONS, 'fit.private'):g}",
-        str(_one_of(fit.at_least or (1 if fit.exact_fit else USUAL), THRESHOLDS, "fit.at-least")),
+        EXACT if noise is None else f"{_one_of(noise, EPSILONS, 'fit.private'):g}",
+        str(_one_of(least, THRESHOLDS, "fit.at-least")),
         second,
         of_second,
         levels,
         bool(fit.ordered),
-        tuple(fit.exact or ()),
+        fit.keep_exact or (),
         fit.per_range,
         beliefs,
         bool(fit.insist),
@@ -109,8 +111,6 @@ def _levels(said: Any, first: str, second: str) -> tuple[float, float, str]:
         return epsilon, epsilon, ""
     if not second:
         return Start.epsilon, Start.second_epsilon, levels_text(said)
-    if set(said) != {first, second}:
-        raise InvalidInput(f"fit.epsilon: should say one for {first} and one for {second}")
     return said[first], said[second], ""
 
 
@@ -118,11 +118,9 @@ def levels_text(levels: Mapping[str, float]) -> str:
     """Levels as they are typed.
 
     >>> levels_text({"yes": 0.1, "no, never": 1})
-    'yes=0.1, "no, never"=1'
+    'yes=0.1,"no, never"=1'
     """
-    return ", ".join(
-        f'"{value}"={level:g}' if "," in value else f"{value}={level:g}" for value, level in levels.items()
-    )
+    return texts_of(Spec, "epsilon", levels)[0]
 
 
 def _refuse(said: bool, key: str) -> None:
@@ -136,11 +134,11 @@ def _one_of(value: Any, there: tuple[Any, ...], key: str) -> Any:
     return value
 
 
-def _cuts(fit: Fit) -> dict[str, Cut]:
+def _cuts(fit: Spec) -> dict[str, Cut]:
     """How columns are cut, as it is chosen and typed on the page."""
     cuts: dict[str, Cut] = {}
     for name, bins in (fit.bins or {}).items():
-        typed = ", ".join(map(str, bins)) if isinstance(bins, list) else str(bins)
+        typed = ", ".join(map(number_text, bins)) if isinstance(bins, tuple) else str(bins)
         cuts[name] = (EACH, "") if bins == EACH else (BINS, typed)
     cuts |= {name: (TOP, str(many)) for name, many in (fit.top or {}).items()}
     return cuts | {name: (by, "") for name, by in (fit.dates or {}).items()}
@@ -157,34 +155,11 @@ def recipe_text(
     time_limit: float | None,
     **more: Any,
 ) -> str:
-    """What was chosen, as a recipe that does it again, for a table that lies beside it; `more` are other keys of fit.
-
-    They come before what the promise says, whose kind and ε are those of the first secret.
-    """
-    said: dict[str, Any] = {"secret": secret, "attributes": list(attributes), **_promise(promise), **more}
-    if protection.private is None:
-        said["exact_fit"] = True
-    else:
-        said["private"] = protection.private
-    said |= {"at_least": protection.at_least} if protection.at_least else {}
-    said |= {"insist": True} if protection.insist else {}
-    said |= {"objective": objective, "time_limit": time_limit}
-    said |= {"bins": {name: _bins(one) for name, one in wishes.bins.items()} or None}
-    said |= {"top": dict(wishes.top) or None, "dates": dict(wishes.dates) or None}
-    fit = Fit(**{name: value for name, value in said.items() if value is not None})
+    """What was chosen, as a recipe that does it again, for a table that lies beside it; `more` are other keys."""
+    asked: dict[str, Any] = {"table": table, "secret": secret, "columns": attributes, **(promise.asked() or {}), **more}
+    asked |= {"exact_fit": protection.private is None, "private": protection.private, "insist": protection.insist}
+    asked |= {"at_least": protection.at_least or None, "objective": objective, "time_limit": time_limit}
+    asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
+    spec = as_keywords.said(Spec, **without_empty(asked)).spec()
     output = f"{slug_of(table.split('.')[0])}-release"
-    return to_text(Recipe(recipe=1, table=table, output=output, fit=fit, report=Report(curves=False)))
-
-
-def _promise(promise: Notion) -> dict[str, Any]:
-    """A promise as options; names that are tuples are lists in a recipe."""
-    said = {name: value for name, value in options_of(promise).items() if value is not None}
-    if "most" in said:  # limits on belief
-        said = {name: value for name, value in said.items() if name not in ("most", "places")} | {
-            "epsilon": {str(value): most for value, most in said["most"]}
-        }
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
-
-
-def _bins(bins: Bins) -> Any:
-    return [float(edge) for edge in bins] if isinstance(bins, list | tuple) else bins
+    return to_text(Recipe(recipe=1, output=output, fit=spec, report=Report(curves=False)))

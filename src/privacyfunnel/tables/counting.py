@@ -96,8 +96,11 @@ def count_table(
     domain: Domain | str | Path | None = None,
     with_identifiers: bool = True,
     as_before: Mapping[str, Column] | None = None,
+    leave_out: Sequence[str] = (),
 ) -> Counted:
     """Fit the columns of a table and count them. Without `attributes`, all columns but the secret are meant.
+
+    Those in `leave_out` are not, either.
 
     Those that look like identifiers are left out of these if `with_identifiers` says so and there is no wish for them.
 
@@ -114,7 +117,9 @@ def count_table(
     secrets = [secret] if isinstance(secret, str) else list(secret)
     with_identifiers = with_identifiers or attributes is not None or domain is not None  # these name what is meant
     if attributes is None:
-        attributes = [name for name in (domain.names if domain else source.columns) if name not in secrets]
+        source.require(leave_out)
+        meant = domain.names if domain else source.columns
+        attributes = [name for name in meant if name not in (*secrets, *leave_out)]
     attributes = [attributes] if isinstance(attributes, str) else list(attributes)
     _check_names(secrets, attributes, allow_secret_attribute)
     used = {*secrets, *attributes}
@@ -161,7 +166,7 @@ def _without_identifiers(fitted: tuple[FittedColumn, ...], wishes: Wishes) -> tu
     """The columns that do not look like names or numbers of people, or that somebody wants to be read in some way."""
     kept = tuple(f for f in fitted if not f.identifier or f.column.name in wishes.columns())
     if not kept:
-        raise InvalidTable("every column looks like names or numbers of people; choose some with --attributes")
+        raise InvalidTable("every column looks like names or numbers of people; choose some with --columns")
     return kept
 
 
@@ -179,18 +184,18 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
     if both and not allow_secret_attribute:
         raise InvalidTable(
             f"column {both[0]!r} is both secret and attribute; leave it out of the attributes, "
-            "or pass --allow-secret-attribute to release a sanitised form of it"
+            "or pass --set allow-secret-attribute to release a sanitised form of it"
         )
 
 
 def _check_wishes(wishes: Wishes) -> None:
     if {*wishes.bins, *wishes.top, *wishes.dates}:
         raise InvalidTable(
-            "a domain declares the values of columns, so it goes without --bins, --top and --dates; edit the domain"
+            "a domain declares the values of columns, so it goes without bins, top and dates; edit the domain"
         )
     if wishes.markers:
         raise InvalidTable(
-            'a domain declares what means missing, so it goes without --missing; put these texts into "missing_texts"'
+            'a domain declares what means missing, so it goes without missing; put these texts into "missing_texts"'
         )
 
 
@@ -242,7 +247,7 @@ def count(
         if min(possible, int(people.sum())) > MOST_CELLS:
             raise InvalidTable(
                 f"over {MOST_CELLS:,} rows, of columns with over {MOST_CELLS:,} combinations of values, are too many; "
-                "use fewer attributes, bins or --top",
+                "use fewer columns, wider ranges (bins) or fewer values (top)",
                 steward_only=False,  # public numbers
             )
     lost = [f"{n} in {c.name!r}" for n, c in zip(unseen, columns, strict=True) if n]

@@ -59,7 +59,7 @@ def _cut(name: str, numbers: Numbers, counts: Integers, bins: int, how: str) -> 
         inner = _rounded(_above(numbers[0], numbers[0] * (1 - shares) + numbers[-1] * shares), numbers)
         words = f"{_bins(len(inner) + 1)} of about equal width"
     if not inner:
-        words += "; all numbers are one value then, which tells nothing: leave it out, or give edges (--bins)"
+        words += "; all numbers are one value then, which tells nothing: leave it out, or give edges (bins)"
     return [-OPEN, *inner, OPEN], words
 
 

@@ -137,9 +137,9 @@ def _told(fitted: FittedColumn, profile: Profile) -> FittedColumn:
         notice += f"; {_quoted(profile.gone)} read as missing"
     doubtful = profile.markers | profile.no_answers
     if column.kind == "text" and doubtful:
-        notice += f"; {_quoted(doubtful)} kept as a value: --missing {_typed(doubtful)} if it means missing"
+        notice += f"; {_quoted(doubtful)} kept as a value: --set missing={_typed(doubtful)} if it means missing"
     if column.kind in ("integer", "number", "bins") and profile.code is not None:
-        notice += f"; {profile.code} counts as a number: --missing={profile.code} if it means missing"
+        notice += f"; {profile.code} counts as a number: --set missing={profile.code} if it means missing"
     if None in column.labels:
         notice += "; missing is a value of its own"
     texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
@@ -238,7 +238,7 @@ def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
     if others > 0:
         raise InvalidTable(
             f"{others:,} values of column {name!r} are no {what}; if they mean that it is missing, name them: "
-            "--missing",
+            "--set missing=…",
             steward_only=True,
         )
 
@@ -246,7 +246,7 @@ def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
 def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, bins: Bins | None) -> FittedColumn:
     if profile.infinite:
         raise InvalidTable(
-            f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --missing inf",
+            f"column {name!r} holds {profile.infinite} infinite numbers; replace them, or pass --set missing=inf",
             steward_only=True,
         )
     missing = wishes.markers
@@ -258,12 +258,12 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
         return FittedColumn(_labelled(source, name, kind, missing), "each number kept")
     if profile.numbers == 0 and profile.dates:
         raise InvalidTable(
-            f"column {name!r} holds dates, which are kept by year, month or day (--dates); for wider ranges, "
+            f"column {name!r} holds dates, which are kept by year, month or day (dates); for wider ranges, "
             "make a column of the years"
         )
     if profile.numbers == 0:
         raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{look_alikes(profile)}")
-    numbers, counts = _numbers(source, name, missing)
+    numbers, counts = numbers_in(source, name, missing)
     edges, how = edges_for(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
     if outside:
@@ -278,7 +278,7 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     return FittedColumn(column, how, chosen=not given, identifier=identifier)
 
 
-def _numbers(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
+def numbers_in(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
     """The different numbers of a column, increasing, and how often each occurs."""
     found, people = [], []
     for values, _, counts in _tally(source, Reading(name=name, kind="number", missing=missing)):

@@ -30,7 +30,7 @@ def checked_groups(fitted: FittedColumn, asked: object) -> FittedColumn:
     column = fitted.column
     groups = _listed(column.name, asked)
     if groups and column.kind != "text":
-        raise InvalidTable(f"column {column.name!r} is not one of texts, so it has no groups; cut numbers with --bins")
+        raise InvalidTable(f"column {column.name!r} is not one of texts, so it has no groups; cut numbers with bins")
     try:
         grouped(column, groups)
     except ValueError:

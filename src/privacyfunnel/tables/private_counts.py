@@ -41,7 +41,7 @@ def private(
     if any(column.name in joint.attributes for column in joint.secret_columns):
         raise InvalidInput(
             "a secret that is itself released, if sanitised, is not protected by noise on counts: "
-            "--allow-secret-attribute needs --exact-fit"
+            "allow-secret-attribute needs exact-fit"
         )
     cells = len(secret_values(joint)) * joint.combinations
     if delta is None and cells <= MOST_CELLS:
@@ -90,8 +90,8 @@ def _check_told(noise: Noise, public: PublicPart) -> None:
     told = noise.counts.shape[1]
     if not told:
         raise InvalidInput(
-            "no combination of values has enough people to be told: use fewer columns, wider ranges (--bins) or fewer "
-            "values (--top); --columns auto --coarsen auto choose"
+            "no combination of values has enough people to be told: use fewer columns, wider ranges (bins) or fewer "
+            "values (top); --columns auto --set coarsen=auto choose"
         )
     share = min(1.0, float(noise.counts.sum()) / noise.people)
     if share < LEAST_TOLD:
@@ -99,7 +99,7 @@ def _check_told(noise: Noise, public: PublicPart) -> None:
         raise InvalidInput(
             f"of {combinations:,} combinations of values only {told:,}, with about {share:.0%} of the "
             "people, stand out from the noise, and everybody else would be released as one of these: use fewer "
-            "columns, wider ranges (--bins) or fewer values (--top); --columns auto --coarsen auto choose"
+            "columns, wider ranges (bins) or fewer values (top); --columns auto --set coarsen=auto choose"
         )
 
 

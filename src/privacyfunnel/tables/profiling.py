@@ -25,6 +25,8 @@ NO_ANSWERS = (
 """Texts, however capitalised, that likely mean "missing", too; but they may as well be values, so it is asked."""
 CODES = (-9.0, -99.0, -999.0, -9999.0)
 """Numbers that likely mean "missing" where a column has no other below 0."""
+LAST_CODES = (99.0, 999.0, 9999.0, 99999.0)
+"""The same for the largest number of a column, where all others are less than half of it."""
 SEVERAL = 2
 """Different values from which on there are others than one."""
 MOSTLY = 0.5
@@ -34,7 +36,10 @@ MANY = 100
 NEARLY_ALL = 0.9
 """Of the rows: if more of them differ in a column of texts or whole numbers, it likely names people."""
 NAME_OF_IDENTIFIERS = re.compile(
-    r"(?:^|[^a-z])(?:id|nr|nbr|no|num|key|ssn|uuid|guid)$|(?-i:[a-z]ID)$|number$|nummer$", re.IGNORECASE
+    r"(?:^|[^a-z])(?:id|nr|nbr|no|num|key|ssn|uuid|guid)$|(?-i:[a-z]ID)$|number$|nummer$|serial$"
+    r"|(?:serial|person|patient|case|record|house(?:hold)?|hh|respondent|subject|member|client|customer|user|student"
+    r"|pupil|employee|family)(?:id|nr|nbr|no|num|key)$",
+    re.IGNORECASE,
 )
 """Columns of such names likely name people, too, where some people have several rows."""
 
@@ -64,14 +69,20 @@ class Profile:
     """Texts that likely mean the same, and may as well be values."""
     below: set[float] = field(default_factory=set)
     """Different numbers below 0; no more than two."""
+    largest: set[float] = field(default_factory=set)
+    """The largest different numbers; no more than two."""
     gone: set[str] = field(default_factory=set)
     """Texts that occur and were said to mean "missing"."""
 
     @property
     def code(self) -> str | None:
-        """A number that likely means "missing": the only one below 0, and one that is often used for that."""
-        code = next(iter(self.below), 0.0)
-        return f"{code:.0f}" if len(self.below) == 1 and code in CODES and self.distinct > SEVERAL else None
+        """A number that is often used for "missing": the only one below 0, or one far above all others."""
+        first, last = next(iter(self.below), 0.0), max(self.largest, default=0.0)
+        if self.distinct <= SEVERAL:
+            return None
+        if len(self.below) == 1 and first in CODES:
+            return f"{first:.0f}"
+        return f"{last:.0f}" if last in LAST_CODES and min(self.largest) < last / 2 else None
 
     @property
     def way(self) -> Literal["boolean", "numbers", "dates", "text"]:
@@ -108,6 +119,7 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
             found.few.update(numbers.unique().drop_null().to_pylist())
         if len(found.below) < SEVERAL:
             found.below.update(numbers.filter(pc.less(numbers, 0.0)).unique().to_pylist()[:SEVERAL])
+        found.largest = set(sorted({*found.largest, *_largest(numbers)})[-SEVERAL:])
         if raw.is_text(array.type):
             found.no_answers.update(array.filter(pc.is_in(pc.utf8_lower(array), pa.array(NO_ANSWERS))).to_pylist())
             marker = pc.is_in(array, pa.array(MARKERS))
@@ -125,6 +137,16 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
 
 def _rows(counts: Integers, mask: pa.Array) -> int:
     return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
+
+
+def _largest(numbers: pa.Array) -> list[float]:
+    """The largest different ones, no more than two."""
+    found: list[float] = []
+    left = numbers.drop_null()
+    while len(left) and len(found) < SEVERAL:
+        found.append(pc.max(left).as_py())
+        left = left.filter(pc.less(left, found[-1]))
+    return found
 
 
 def names_people(name: str, profile: Profile) -> bool:
@@ -146,9 +168,7 @@ def look_alikes(profile: Profile) -> str:
     if profile.comma_numbers > mostly:
         return "; these look like numbers: write them with a decimal point, and they are cut into bins"
     if mostly < profile.numbers < profile.present and not profile.padded:
-        return (
-            "; most of them are numbers: say which texts mean missing with --missing, and the others are cut into bins"
-        )
+        return "; most of them are numbers: say which texts mean missing (missing), and the others are cut into bins"
     if mostly < profile.dates < profile.present:
-        return "; most of them are dates: say which texts mean missing with --missing, and the others are kept by year"
+        return "; most of them are dates: say which texts mean missing (missing), and the others are kept by year"
     return ""

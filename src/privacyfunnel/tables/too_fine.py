@@ -92,7 +92,7 @@ class Fineness:
             "the secret there rests on a few people. "
         )
         if not self.proposals:
-            return text + "Release fewer columns, wider ranges (--bins) or fewer values (--top)."
+            return text + "Release fewer columns, wider ranges (bins) or fewer values (top)."
         tried = "; ".join(proposal.words() for proposal in self.proposals[:MOST_TOLD])
         enough = "" if self.proposals[0].share <= MUCH else " One of these is not enough: combine them."
         return f"{text}To try, with what would be left: {tried}.{enough}"
@@ -160,9 +160,9 @@ def _half_as_fine(column: Column, codes: Integers, each: Vector) -> tuple[str, I
         frequent = np.bincount(codes, weights=each, minlength=len(column))
         frequent[[i for i, label in enumerate(column.labels) if label is None or (column.other and label == OTHER)]] = 0
         kept = np.argsort(-frequent, kind="stable")[:half]
-        return f"--top {_typed(column.name)}={half}", np.where(np.isin(codes, kept) | gone[codes], codes, -1)
+        return f"--set top={_typed(column.name)}={half}", np.where(np.isin(codes, kept) | gone[codes], codes, -1)
     pairs = _pairs_of_ranges(gone)
-    return f"--bins {_typed(column.name)}={half}", pairs[codes]
+    return f"--set bins={_typed(column.name)}={half}", pairs[codes]
 
 
 def _pairs_of_ranges(gone: NDArray[np.bool_]) -> Integers:

@@ -1,4 +1,4 @@
-"""What people type about columns: bins and numbers of values."""
+"""What people type about columns: bins and numbers of values; and names as people mix them up."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def whole_number(text: str, what: str) -> int:
     if not is_whole(text) or int(text) < 1:
         raise InvalidTable(f"{what} takes a positive whole number; got {text!r}")
     return int(text)
+
+
+def alike(name: str) -> str:
+    """A name as people mix them up: without regard to capitals, spaces and signs."""
+    return "".join(filter(str.isalnum, name.casefold())) or name
 
 
 def is_whole(text: str) -> bool:

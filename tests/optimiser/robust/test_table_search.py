@@ -216,7 +216,7 @@ def small_table(tmp_path):
 def test_a_combination_that_was_never_seen_is_released_and_estimated(small_table, tmp_path, capsys):
     out, where = tmp_path / "out.csv", tmp_path / "p.json"
     asked = ["fit", small_table, "--secret", "s", "--epsilon", "0.5", "--confidence", "0.95"]
-    asked += ["--objective", "information", "--bins", "a=each", "--bins", "b=each", "-o", where]
+    asked += ["--set", "objective=information", "--set", "bins=a=each", "--set", "bins=b=each", "-o", where]
     assert run([str(part) for part in asked]) == 0
     protocol = pf.Protocol.load(where)
     assert protocol.notion.within == "nested"

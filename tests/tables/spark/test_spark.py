@@ -546,7 +546,7 @@ def test_counts_of_spark_get_noise_as_others_do(table):
 def test_the_command_line_fits_and_sanitises_with_spark(table, tmp_path):
     pa_csv.write_csv(table.toArrow(), tmp_path / "people.csv")
     spark_options = ("--engine", "spark", "--master", "local[2]", "--json")
-    fit = ("fit", "people.csv", "--secret", "ill", "--attributes", "town,smoker", "--epsilon", "0.1", "--exact-fit")
+    fit = ("fit", "people.csv", "--secret", "ill", "--columns", "town,smoker", "--epsilon", "0.1", "--set", "exact-fit")
     done = funnel(*fit, "-o", "spark.json", *spark_options, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert funnel(*fit, "-o", "duckdb.json", folder=tmp_path).returncode == 0
@@ -570,7 +570,7 @@ def test_the_command_line_fits_and_sanitises_with_spark(table, tmp_path):
 def test_the_command_line_meets_broken_files_with_one_line(content, words, tmp_path):
     require_spark()
     (tmp_path / "people.csv").write_bytes(content)
-    fit = ("fit", "people.csv", "--secret", "ill", "--epsilon", "1", "-o", "p.json", "--engine", "spark")
+    fit = ("fit", "people.csv", "--secret", "ill", "--epsilon", "1", "-o", "p.json", "--set", "engine=spark")
     done = funnel(*fit, "--master", "local[1]", folder=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr

@@ -57,7 +57,7 @@ def region_of(joint: Joint, notion: Notion) -> Region:
         needed = f"would take some {size / 2**30:,.0f} GiB, more than {MOST_BYTES >> 30}"
         raise InvalidPromise(
             f"a confidence about {joint.n_x:,} combinations of values {needed}; fit fewer columns, wider "
-            "ranges or fewer values (--bins, --top)"
+            "ranges or fewer values (bins, top)"
         )
     return Region(demands_of(notion, joint), joint.p_x)
 

@@ -161,7 +161,7 @@ def _refuse(strangers: Counter[str], protocol: Protocol, unseen: Unseen) -> None
     if unknown:
         raise UnseenValues(
             f"of {unknown:,} people something was released before, or is drawn as their first step, that this "
-            "follow-up was not fitted for: fit it without --released, for everything that can have been released",
+            "follow-up was not fitted for: fit it without --set released, for everything that can have been released",
             steward_only=True,
         )
     if strangers and isinstance(protocol, FollowUp):

@@ -140,6 +140,7 @@ def count_spark(
     allow_secret_attribute: bool = False,
     domain: Domain | str | Path | None = None,
     with_identifiers: bool = True,
+    leave_out: Sequence[str] = (),
 ) -> Counted:
     """Fit the columns of a DataFrame and count them on the cluster; see `count_table`."""
     source = frame if isinstance(frame, SparkSource) else SparkSource.of(frame)
@@ -152,6 +153,7 @@ def count_spark(
             allow_secret_attribute=allow_secret_attribute,
             domain=domain,
             with_identifiers=with_identifiers,
+            leave_out=leave_out,
         )
     finally:
         source.close()

@@ -90,7 +90,7 @@ def too_many(names: Sequence[str], sizes: Sequence[int]) -> str:
 
     >>> too_many(["country", "sex"], [40_000_000, 2])
     'the columns have 80,000,000 combinations of values, and at most 10,000,000 can be laid out: leave out country \
-(40,000,000 values), or give it at most 5,000,000 values (--bins, --top)'
+(40,000,000 values), or give it at most 5,000,000 values (bins, top)'
     """
     order = sorted(range(len(sizes)), key=lambda j: -sizes[j])
     gone: list[int] = []
@@ -103,5 +103,5 @@ def too_many(names: Sequence[str], sizes: Sequence[int]) -> str:
     )
     room = MOST_CELLS // math.prod(size for j, size in enumerate(sizes) if j != gone[0])
     if len(gone) == 1 and room > 1:
-        return f"{text}, or give it at most {room:,} values (--bins, --top)"
-    return f"{text}, or give columns fewer values (--bins, --top)"
+        return f"{text}, or give it at most {room:,} values (bins, top)"
+    return f"{text}, or give columns fewer values (bins, top)"

@@ -122,7 +122,7 @@ def _check(joint: Joint, notion: Notion) -> None:
     """Refuse what a model cannot do, before anything is drawn."""
     if notion.confidence is not None or not notion.simple or "known" in notion.parameters():
         raise InvalidInput(
-            "--model is for promises to those who know nothing of a person beforehand, without a confidence: "
+            "a model is for promises to those who know nothing of a person beforehand, without a confidence: "
             "lip, ldp, alip or pml"
         )
     check_wide(joint)
@@ -139,10 +139,10 @@ def check_wide(joint: Joint) -> None:
     values = [len(column) for column in joint.secret_columns]
     if len(values) != 1 or not TWO <= values[0] <= MOST_SECRETS:
         raise InvalidInput(
-            f"--model is for one secret with two to {MOST_SECRETS} values; this one has "
+            f"a model is for one secret with two to {MOST_SECRETS} values; this one has "
             f"{max(values, default=0)}: merge its values beforehand"
         )
     if any(column.name in joint.attributes for column in joint.secret_columns):
-        raise InvalidInput("--model cannot release the secret itself; leave it out of the attributes")
+        raise InvalidInput("a model cannot release the secret itself; leave it out of the columns")
     if not joint.counted or joint.noise is not None or joint.total > MOST_PEOPLE:
-        raise InvalidInput(f"--model needs exact counts of at most {MOST_PEOPLE:,} people")
+        raise InvalidInput(f"a model needs exact counts of at most {MOST_PEOPLE:,} people")

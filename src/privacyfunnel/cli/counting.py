@@ -1,0 +1,62 @@
+"""A table, counted as a Spec asks for it: here or on a cluster, by a domain if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.errors import InvalidInput, TooManyReadAsOthers
+from privacyfunnel.spec.counting import noise_of, threshold_of, wishes_of
+from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.domain import opened
+from privacyfunnel.tables.sources import Source, open_source
+
+NOT_RUINED = (
+    "release fewer columns, wider ranges (bins) or fewer values (top), let --columns auto --set coarsen=auto choose, "
+    "fit a model (--set model), or --set insist"
+)
+"""What to do where too many people would be read as others."""
+
+
+def counted(
+    spec: Spec,
+    table: Path | Source,
+    columns: Sequence[str] | None = None,
+    as_before: Mapping[str, Column] | None = None,
+) -> Counted:
+    """The exact counts; `columns` are released, where they are not those that the Spec names."""
+    names = spec.named if columns is None else list(columns)
+    how: dict[str, Any] = {
+        "wishes": wishes_of(spec),
+        "allow_secret_attribute": bool(spec.allow_secret_attribute),
+        "domain": opened(None if spec.domain is None else Path(spec.domain)),
+        "with_identifiers": False,
+        "leave_out": spec.leave_out or (),
+    }
+    secrets = spec.secret_columns
+    if spec.cluster is None or isinstance(table, Source):
+        source = table if isinstance(table, Source) else open_source(table, **spec.layout, secrets=secrets)
+        return count_table(source, secrets, names, **how, as_before=as_before)
+    from privacyfunnel.tables.spark.files import open_spark, spark_session
+    from privacyfunnel.tables.spark.source import count_spark
+
+    with spark_session(spec.cluster) as session:
+        frame = open_spark(session, table, spec.delimiter, spec.layout["encoding"])
+        return count_spark(frame, secrets, names, **how)
+
+
+def safely(spec: Spec, exact: Counted, spent: float) -> Counted:
+    """The counts that everything else is computed from, when choosing the columns has spent some of ε₀.
+
+    Refused where they say that a table would be ruined.
+    """
+    noise = noise_of(spec)
+    left = None if noise is None else noise - spent
+    threshold: dict[str, Any] = {"at_least": threshold_of(spec), "insist": bool(spec.insist)}
+    try:
+        return exact.safely(left, delta=spec.delta, choosing=spent, **threshold)
+    except TooManyReadAsOthers as trouble:
+        raise InvalidInput(f"{trouble.what}: {NOT_RUINED}", steward_only=trouble.steward_only) from None

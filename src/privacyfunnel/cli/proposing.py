@@ -1,0 +1,52 @@
+"""funnel fit without a promise: what every ε would keep, and the command for one of them. Nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from privacyfunnel.cli import curve, next_command, show
+from privacyfunnel.cli.steward import marked
+from privacyfunnel.numeric.information import share_kept
+from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
+from privacyfunnel.promises.notion import factor
+from privacyfunnel.spec.spec import Spec
+
+ENOUGH = 0.9
+"""The share that a proposal keeps: one cell of ten changes, about as much as surveys impute."""
+MOST = 1.0
+"""No larger ε is proposed: there beliefs change by up to a factor e."""
+
+
+def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
+    """What every ε would keep, and a command. All of it is measured on the exact table, so it is for you alone."""
+    counted, found = curve.found(spec, table, None)
+    epsilon, kept = proposed(found)
+    then = next_command.fit(spec, epsilon, output)
+    if json:
+        told = curve.data(counted, found)
+        told["steward_only"] |= {"proposed": {"epsilon": epsilon, "kept": kept}, **next_command.data(then)}
+        show.as_json(told)
+        return
+    screen = show.console()
+    screen.print(show.columns_table(counted))
+    for line in show.dropped_lines(counted):
+        screen.print(line, markup=False)
+    curve.say(screen, found)
+    of = "of cells stay as they are" if found.objective == "faithful" else "of the information is kept"
+    screen.print(marked(f"ε = {epsilon:g} is proposed: beliefs change by at most ×{factor(epsilon)}, {kept:.0%} {of}."))
+    screen.print("Nothing was written.")
+    next_command.say(then)
+
+
+def proposed(found: Tradeoff) -> tuple[float, float]:
+    """The smallest ε that keeps enough or, if none does, the largest that may be proposed; and what it keeps."""
+    points = sorted(found.points, key=lambda point: point.epsilon)
+    points = [point for point in points if point.epsilon <= MOST] or points[:1]
+    shares = [(point.epsilon, _kept(point, found)) for point in points]
+    return next((each for each in shares if each[1] >= ENOUGH), shares[-1])
+
+
+def _kept(point: Point, found: Tradeoff) -> float:
+    """The share of cells that stay as they are, or of the information."""
+    like = point.protocol.likeness
+    return share_kept(point.utility, found.entropy) if like is None else float(like.cells_unchanged)

@@ -1,0 +1,105 @@
+"""The search that a Spec asks for: the best protocol, the smallest ε, a better protocol, or a follow-up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from privacyfunnel.advice.advise import Asked
+from privacyfunnel.cli import found_follow_up, show
+from privacyfunnel.cli.following import Past
+from privacyfunnel.cli.found import Found
+from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
+from privacyfunnel.optimiser.improving import improve
+from privacyfunnel.optimiser.optimise import optimise
+from privacyfunnel.optimiser.program.state import noticing_stops
+from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
+from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
+from privacyfunnel.promises.notion import Notion
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.counting import threshold_of
+from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.auditing import audited_joint
+from privacyfunnel.tables.counting import Counted
+from privacyfunnel.tables.fitting import FittedColumn
+from privacyfunnel.tables.frequency_threshold import of_noisy
+
+
+def search(spec: Spec, counted: Counted, start: Protocol | None) -> Found:
+    """The best protocol, sought anew or from a first one, and what was measured of it."""
+    begun = time.monotonic()
+    kept = spec.kept if start is None else start.objective
+    with show.search_progress(kept) as progress, noticing_stops() as stopped:
+        protocol, wish = _best(spec, counted, start, progress)
+    seconds = time.monotonic() - begun
+    with show.working("measuring what was found"):
+        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or seconds >= spec.seconds))
+
+
+def _best(
+    spec: Spec, counted: Counted, start: Protocol | None, progress: Any
+) -> tuple[Protocol, Wish | ErrorWish | None]:
+    """The protocol and, if only a share was asked for, how its ε was found."""
+    joint = counted.joint
+    limits: dict[str, Any] = {"gap": spec.gap, "time_limit": spec.seconds, "progress": progress}
+    if start is not None:
+        return improve(start, joint, **limits), None
+    kept: dict[str, Any] = {"objective": spec.kept, "weights": spec.weight, "exact": spec.keep_exact, **limits}
+    who: dict[str, Any] = {"readers": spec.sharp_for, "give_up": spec.give_up or USUAL_GIVE_UP}
+    promise = spec.promise()
+    if isinstance(promise, Notion):
+        return optimise(joint, promise, **kept, **who), None
+    if spec.error is not None:
+        by_error = epsilon_for_errors(joint, promise, spec.error, **kept, **who)
+        return by_error.protocol, by_error
+    wish = epsilon_for(joint, promise, spec.keep or 0.0, **kept)
+    return wish.protocol, wish
+
+
+def follow(spec: Spec, counted: Counted, past: Past) -> found_follow_up.FoundFollowUp:
+    """The best follow-up to what was released before."""
+    begun = time.monotonic()
+    with show.search_progress(spec.kept) as progress, noticing_stops() as stopped:
+        protocol = optimise(
+            counted.joint, cast(Notion, spec.promise()), objective=spec.kept, weights=spec.weight, gap=spec.gap,
+            time_limit=spec.seconds, progress=progress, after=past.protocol, histories=past.histories,
+            keep_rows=past.keep_rows, cover=past.cover,
+        )  # fmt: skip
+    ending = show.Ending(time.monotonic() - begun, stopped.is_set())
+    with show.working("measuring what was found"):
+        return found_follow_up.FoundFollowUp.of(counted, cast(FollowUp, protocol), past, ending)
+
+
+def as_fitted(spec: Spec, protocol: Protocol, table: Path) -> Counted:
+    """The counts that a protocol was fitted on: its own, if it is private; else those of the table."""
+    fitted = tuple(FittedColumn(column, "as in the protocol") for column in protocol.columns)
+    if protocol.noise is not None:
+        joint = published_joint(protocol)
+        return Counted(joint, (), fitted, (), threshold=of_noisy(joint))
+    joint = audited_joint(protocol, table, **spec.layout)
+    return Counted(joint, (), fitted, ()).safely(None, at_least=protocol.at_least, insist=True)
+
+
+def for_advice(spec: Spec) -> Asked:
+    """The release whose cost advice measures: with a promise to the people in the table."""
+    promise = spec.promise()
+    plain = promise if isinstance(promise, Notion) and promise.confidence is None else None
+    return Asked(plain, spec.kept, spec.weight, threshold_of(spec))
+
+
+def promise_to_knowing(spec: Spec) -> Notion | None:
+    """The promise whose assumption about attackers is weighed: one for all columns, sought anew."""
+    if spec.improve is not None or spec.keep_exact is not None:
+        return None
+    promise = spec.promise()
+    return promise if isinstance(promise, Notion) else None
+
+
+def with_the_rest_of(spec: Spec, share: float, gone: Sequence[str]) -> Spec:
+    """The same when a share of the time is spent, and some columns are left out: their cells have no weight."""
+    weights = {name: weight for name, weight in (spec.weight or {}).items() if name not in gone}
+    return spec.model_copy(update={"time_limit": (1 - share) * spec.seconds, "weight": weights or None})

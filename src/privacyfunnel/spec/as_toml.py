@@ -1,0 +1,69 @@
+"""A Spec as a recipe says it: what is for all commands at the top, the rest in its part [fit]."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.spec.form import S, Said, field_called, simple
+from privacyfunnel.spec.grammar import number_text
+from privacyfunnel.spec.key import keys_of
+from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.toml_file import hyphened
+
+PART = "fit"
+
+
+def written(model: type[Spec], name: str) -> str:
+    """How a key is written in a recipe."""
+    return hyphened(name) if keys_of(model)[name].top else f"{PART}.{hyphened(name)}"
+
+
+def said(model: type[S], top: Mapping[str, Any], part: Mapping[str, Any]) -> Said[S]:
+    """What a recipe says: of what stands above its parts only what is ours, and all of its part [fit]."""
+    keys = keys_of(model)
+    values = {name: top[hyphened(name)] for name, key in keys.items() if key.top and hyphened(name) in top}
+    for typed, value in part.items():
+        try:
+            name = field_called(model, typed)
+        except InvalidInput as trouble:
+            raise InvalidInput(f"{PART}.{trouble}") from None
+        if keys[name].top:
+            raise InvalidInput(f"{PART}.{typed} stands above the parts of a recipe, as {hyphened(name)}")
+        values[name] = value
+    return Said(model, values, {name: written(model, name) for name in values}, lambda name: written(model, name))
+
+
+def content(spec: Spec) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a recipe says at the top, and in its part [fit]."""
+    keys = keys_of(type(spec))
+    both: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    for name, value in spec.said().items():
+        both[not keys[name].top][hyphened(name)] = simple(value)
+    return both
+
+
+def value_text(value: Any) -> str:
+    """A value as TOML writes it.
+
+    >>> value_text({"age": [0, 18.5], "town": "Zürich"})
+    '{ "age" = [0, 18.5], "town" = "Zürich" }'
+    """
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{text(key)} = {value_text(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(value_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return text(value) if isinstance(value, str) else number_text(value)
+
+
+def text(value: str) -> str:
+    r"""A text as TOML writes it: as JSON does, but for one sign that only JSON lets stand.
+
+    >>> text("a\x7f\n")
+    '"a\\u007f\\n"'
+    """
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,103 @@
+"""What a protocol was asked for, as far as it tells: the Spec that makes it again from its table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privacyfunnel.distribution.column import OTHER, Column
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.promises.robust import Robust
+from privacyfunnel.promises.several import Promises
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.as_flags import again
+from privacyfunnel.spec.form import without_empty
+from privacyfunnel.spec.of_fit import USUAL_OBJECTIVE
+from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.frequency_threshold import of_noisy, usual_threshold
+
+DOMAIN = "domain.json"
+"""What the file of a domain is called, since a protocol does not name it."""
+DATES = ("year", "month", "day")
+
+
+def spec_of(protocol: Protocol, table: str) -> Spec | None:
+    """What it was asked for; None if nothing but Python can ask for it."""
+    said = protocol.notion.asked()
+    if said is None:
+        return None
+    plain = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
+    secrets = secrets_of(protocol)
+    asked: dict[str, Any] = {
+        "table": table,
+        "secret": [[name] for name in secrets] if isinstance(plain, Promises) else [secrets],
+    }
+    asked |= {"columns": protocol.attributes, "keep_exact": tuple(protocol.block.exact), **said, **counts_of(protocol)}
+    asked |= {"objective": None if protocol.objective == USUAL_OBJECTIVE else protocol.objective}
+    asked |= {"weight": weights_of(protocol), "group": groups_of(protocol)}
+    asked |= {"domain": DOMAIN} if is_declared(protocol) else reading_of(protocol)
+    try:
+        return again(Spec, without_empty(asked))
+    except InvalidInput:  # of a name that cannot be typed
+        return None
+
+
+def secrets_of(protocol: Protocol) -> list[str]:
+    """The columns that are secret."""
+    return [reading.name for reading in protocol.secret_readings] or [protocol.secret]
+
+
+def is_declared(protocol: Protocol) -> bool:
+    """Whether a domain says how columns are read, so that nothing else may."""
+    return protocol.noise is not None and protocol.noise.declared
+
+
+def reading_of(protocol: Protocol) -> dict[str, Any]:
+    """How the columns were read."""
+    asked: dict[str, Any] = {"bins": {}, "top": {}, "dates": {}}
+    for column in [*protocol.secret_readings, *protocol.columns]:
+        if column.kind == "bins":
+            asked["bins"][column.name] = list(map(float, column.edges))
+        elif column.kind in ("integer", "number"):
+            asked["bins"][column.name] = "each"
+        elif column.kind in DATES:
+            asked["dates"][column.name] = column.kind
+        elif isinstance(column, Column) and column.other:
+            asked["top"][column.name] = sum(label not in (None, OTHER) for label in column.labels)
+    return asked | {"missing": _missing(protocol)}
+
+
+def _missing(protocol: Protocol) -> list[str]:
+    """What means "missing" in every column was asked for; the rest is found again."""
+    readings = [*protocol.secret_readings, *protocol.columns]
+    return [text for text in readings[0].missing if all(text in reading.missing for reading in readings)]
+
+
+def groups_of(protocol: Protocol) -> dict[str, dict[str, list[str]]]:
+    """Texts that are read as one value, by column and name."""
+    return {
+        column.name: {group.label: list(group.values) for group in column.groups}
+        for column in protocol.columns
+        if column.groups
+    }
+
+
+def weights_of(protocol: Protocol) -> dict[str, float]:
+    """How much the cells of a column count, where it was said."""
+    return dict(protocol.likeness.weights) if protocol.likeness is not None else {}
+
+
+def counts_of(protocol: Protocol) -> dict[str, Any]:
+    """What it was computed from."""
+    noise, least = protocol.noise, protocol.at_least
+    if noise is None:
+        return {"exact_fit": True, "at_least": least or None, "insist": False}
+    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence)
+    told = {"private": noise.epsilon, "delta": noise.delta or None, "insist": is_insisted(protocol)}
+    return told | {"at_least": least or (1 if usual else None)}  # or there would be the usual one
+
+
+def is_insisted(protocol: Protocol) -> bool:
+    """Whether so many people are read as others, by the published counts, that somebody insisted."""
+    found = of_noisy(published_joint(protocol)) if protocol.noise is not None else None
+    return found is not None and found.too_many

@@ -1,0 +1,144 @@
+"""What can be asked of a table: how it is read, and the roles of its columns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from privacyfunnel.spec.key import (
+    Borders,
+    ByValue,
+    Key,
+    ListsOfNames,
+    Name,
+    Names,
+    PositiveCount,
+    Table,
+    Text,
+    Values,
+    Way,
+)
+from privacyfunnel.spec.toml_file import STRICT
+
+
+class OfTable(BaseModel):
+    """What can be asked of a table: how it is read, and the roles of its columns."""
+
+    model_config = ConfigDict(**STRICT, defer_build=True)  # so that --help need not wait
+
+    table: Annotated[
+        Name | None,
+        Key(
+            "The table: CSV, CSV.GZ, Parquet or JSON lines, with column names.",
+            "basics", "the path of a table", ("people.csv",), top=True, argument=True, path=True, label="Table",
+        ),
+    ] = None  # fmt: skip
+    secret: Annotated[
+        ListsOfNames | None,
+        Key(
+            "The secret column. Several, joined by commas, are one secret together. Repeated, each is a secret by "
+            "itself, with a promise of its own: weaker, and cheaper.",
+            "basics", "the name of a column, or several", ((("diagnosis",),), (("income", "sex"),)),
+            shown=True, label="The secret",
+        ),
+    ] = None  # fmt: skip
+    columns: Annotated[
+        Literal["auto"] | Names | None,
+        Key(
+            "The columns to release, joined by commas (default: all but the secret and what looks like identifiers); "
+            "auto: those of them that can be released together, privately chosen.",
+            "columns", "names of columns, or auto", (("age", "sex", "town"), "auto"), shown=True,
+            label="Columns to release",
+        ),
+    ] = None  # fmt: skip
+    keep_exact: Annotated[
+        Names | None,
+        Key(
+            "Columns that are released exactly as they are.",
+            "columns", "names of columns", (("town", "sex"),),
+            shown=True, label="Columns that stay exactly as they are",
+        ),
+    ] = None  # fmt: skip
+    leave_out: Annotated[
+        Names | None,
+        Key(
+            "Columns that are not released, where the others are not named.",
+            "columns", "names of columns", (("name", "phone"),), shown=True, label="Columns to leave out",
+        ),
+    ] = None  # fmt: skip
+    allow_secret_attribute: Annotated[
+        bool | None,
+        Key("Let the secret itself be among the columns.", "columns", "true or false", (True,)),
+    ] = None
+    where: Annotated[
+        Text | None,
+        Key(
+            "Only rows that meet a condition on columns other than the secret.",
+            "columns", "a condition in SQL", ("age >= 18",),
+            shown=True, top=True, label="Only rows where",
+        ),
+    ] = None  # fmt: skip
+    domain: Annotated[
+        Name | None,
+        Key(
+            "Take every value and border from this file, which funnel domain begins, not from the table.",
+            "columns", "the path of a domain file", ("domain.json",), shown=True, path=True, label="Domain file",
+        ),
+    ] = None  # fmt: skip
+    bins: Annotated[
+        Table[PositiveCount | Borders | Way] | None,
+        Key(
+            "Ranges of a column of numbers: how many, their borders, width:5 or each.",
+            "columns", "for each column a number of ranges, borders, width:… or each",
+            ({"age": (0.0, 18.0, 65.0)}, {"age": 6}, {"age": "width:5"}), label="Ranges",
+        ),
+    ] = None  # fmt: skip
+    top: Annotated[
+        Table[PositiveCount] | None,
+        Key(
+            "Keep the most frequent values of a column: this many.",
+            "columns", "for each column a positive whole number", ({"town": 20},), label="Most frequent values",
+        ),
+    ] = None  # fmt: skip
+    dates: Annotated[
+        Table[Literal["year", "month", "day"]] | None,
+        Key(
+            "Keep dates by year, month or day.",
+            "columns", "for each column year, month or day", ({"born": "year"},), label="Dates",
+        ),
+    ] = None  # fmt: skip
+    group: Annotated[
+        Table[ByValue[Values]] | None,
+        Key(
+            "Read some texts of a column as one value. With coarsen = search, if that keeps more.",
+            "columns", "for each column names of groups, and the texts in them",
+            ({"town": {"north": ("Ashford", "Birch")}},), label="Groups of values",
+        ),
+    ] = None  # fmt: skip
+    missing: Annotated[
+        Values | None,
+        Key(
+            "Texts that mean “missing” in any column, beside empty ones.",
+            "columns", "texts", (("NA", "?", "-"),), label="Texts that mean missing",
+        ),
+    ] = None  # fmt: skip
+    coarsen: Annotated[
+        Literal["auto", "search"] | None,
+        Key(
+            "auto: wider ranges and fewer values where columns are too fine. search, for srlip and srldp: whatever "
+            "keeps the most for people who know columns as they are then read.",
+            "columns", "auto or search", ("auto",), label="Make columns coarser",
+        ),
+    ] = None  # fmt: skip
+    delimiter: Annotated[
+        Text | None,
+        Key(
+            "What separates the fields of a CSV (default: found out).",
+            "columns", "one sign", (";",), top=True,
+        ),
+    ] = None  # fmt: skip
+    encoding: Annotated[
+        Text | None,
+        Key("utf-8 (the default) or latin-1.", "columns", "utf-8 or latin-1", ("latin-1",), top=True),
+    ] = None
