@@ -60,8 +60,8 @@ def improve(
         )
         found = release.protocol()
     better = _better(protocol, found, joint)
-    about = {"secret": protocol.secret, "secret_readings": protocol.secret_readings}
-    return replace(better, notion=promise, aim=protocol.aim, **about)
+    better = replace(better, notion=promise, aim=protocol.aim)
+    return replace(better, secret=protocol.secret, secret_readings=protocol.secret_readings)
 
 
 def _checked(protocol: Protocol, joint: Joint) -> Channel:

@@ -1,8 +1,8 @@
 """What an attacker believes of a secret who learned from released rows of people whose secrets they know.
 
 Main effects first: a logistic regression of "has the secret s" on the released values, ln(μ/(1−μ)) = β₀ + Σ_j β_j(y_j),
-with a standard normal prior on each β_j. Then what rows with all the same values say: belief = (k + F μ) / (n + F) for k
-of the n people released as y who have s, so that outputs with few people are judged by others that are like them.
+with a standard normal prior on each β_j. Then what rows with all the same values say: belief = (k + F μ) / (n + F) if k
+of the n people released as y have s, so that outputs with few people are judged by others that are like them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST = 30.0
 
 
 def beliefs(learned: Matrix, codes: Integers) -> Matrix:
-    """belief[s, y] of an attacker who knows of learned[s, y] people released as output y, with the values codes[y, j]."""
+    """belief[s, y] of one who knows of learned[s, y] people released as output y, which has the values codes[y, j]."""
     rows, mean = learned.sum(axis=0), _shares(learned)
     first = np.cumsum([0, *(codes.max(axis=0) + 1)])
     effects = codes + first[:-1]

@@ -87,11 +87,13 @@ def share_within(drawn: Drawn, people: int, clauses: Sequence[Clause]) -> float:
         for view in clause.views:
             cell = view.cell[drawn.person]
             at = np.unique(cell * drawn.outputs + drawn.output, return_inverse=True)[1].ravel()
-            given = np.stack([np.bincount(at, weights=row[drawn.person] * drawn.chance) for row in own])
+            given: Matrix = (
+                np.stack([np.bincount(at, weights=row[drawn.person] * drawn.chance) for row in own]) * people
+            )
             prior = np.stack([np.bincount(view.cell, weights=row) for row in own])
             known = np.zeros(given.shape[1], dtype=np.int64)
             known[at] = cell
-            kept &= _within(people * given, (prior / prior.sum(axis=0))[:, known], clause, SURE)[at]
+            kept &= _within(given, (prior / prior.sum(axis=0))[:, known], clause, SURE)[at]
     return float(mass[kept].sum()) if len(mass) else 1.0
 
 
@@ -157,8 +159,8 @@ def groups_found(drawn: Drawn, clauses: Sequence[Clause], rng: np.random.Generat
     """For every event, the rows that tell least and most of it, as found by one who knows the other half's secrets."""
     found = []
     for clause in clauses:
-        people = clause.joint.weights.astype(np.int64)
-        half = rng.binomial(people, 0.5)
+        people = clause.joint.weights.astype(np.float64)
+        half = rng.binomial(people.astype(np.int64), 0.5).astype(np.float64)
         for learned, tried in ((half, people - half), (people - half, half)):
             found += _groups(clause, drawn.released(learned), drawn.released(tried), drawn.codes)
     return found
