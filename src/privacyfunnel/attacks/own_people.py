@@ -36,9 +36,8 @@ class Found:
     @classmethod
     def of(cls, group: Group) -> Found:
         """K of n rows have the value, give or take two times √k."""
-        count = group.own[group.about]
-        scale = group.lift / count if count else float(group.whole.sum() / group.own.sum()) / group.whole[group.about]
-        error = SURE * math.sqrt(max(count, 1.0)) * scale
+        count, prior = float(group.own[group.about]), float(group.whole[group.about] / group.whole.sum())
+        error = SURE * math.sqrt(max(count, 1.0)) / (float(group.own.sum()) * prior) if prior else 0.0
         return cls(group.lift, max(0.0, group.lift - error), group.lift + error)
 
     def words(self) -> str:

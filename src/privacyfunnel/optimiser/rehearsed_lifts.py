@@ -59,8 +59,7 @@ class Drawn:
 
     def released(self, weights: Matrix) -> Matrix:
         """Σ_x weights[e, x] P(y|x), at [e, y]."""
-        mass = (row[self.person] * self.chance for row in weights)
-        return np.stack([np.bincount(self.output, weights=own, minlength=self.outputs) for own in mass])
+        return np.stack([_summed(self.output, row[self.person] * self.chance, self.outputs) for row in weights])
 
 
 def clauses_of(promise: Notion, joint: Joint, faint: Integers | None = None) -> list[Clause]:
@@ -87,14 +86,17 @@ def share_within(drawn: Drawn, people: int, clauses: Sequence[Clause]) -> float:
         for view in clause.views:
             cell = view.cell[drawn.person]
             at = np.unique(cell * drawn.outputs + drawn.output, return_inverse=True)[1].ravel()
-            given: Matrix = (
-                np.stack([np.bincount(at, weights=row[drawn.person] * drawn.chance) for row in own]) * people
-            )
+            given = people * np.stack([_summed(at, row[drawn.person] * drawn.chance) for row in own])
             prior = np.stack([np.bincount(view.cell, weights=row) for row in own])
             known = np.zeros(given.shape[1], dtype=np.int64)
             known[at] = cell
             kept &= _within(given, (prior / prior.sum(axis=0))[:, known], clause, SURE)[at]
     return float(mass[kept].sum()) if len(mass) else 1.0
+
+
+def _summed(at: Integers, mass: Vector, size: int = 0) -> Vector:
+    """Σ of the masses at each place."""
+    return np.bincount(at, weights=mass, minlength=size).astype(np.float64)
 
 
 def _within(given: Matrix, prior: Matrix, clause: Clause, sure: float = 0.0) -> NDArray[np.bool_]:
