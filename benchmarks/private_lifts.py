@@ -4,7 +4,7 @@ Each fit has noise of ε₀ = 1 of its own and is made twice from the same noisy
 and for the part of it that rehearsals say holds. "boosted" are the least and the greatest lift of a value of the secret
 in the 5% of released rows that gradient-boosted trees (scikit-learn, four folds, three splits) find to tell least and
 most; "learned" those of the package's own attacker, who knows half of the secrets and whom the steward is told of;
-"rehearsed" what the rehearsals foretold. "cells" are unchanged ones of the exact table, "exact fit" those without noise;
+"rehearsed" what rehearsals foretold. "cells" are unchanged ones of the exact table, "exact fit" those without noise;
 errors of counted shares of single columns are in points. "red" is said where no aim does. "within" says whether
 boosted lifts, with their 95% intervals, reach no further than e^±(ε + 0.15).
 
