@@ -1,5 +1,5 @@
 """Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 17 kinds of tables:
-the mean of these, of how many intervals, and the lowest, in units of its standard error.
+the mean of these, of how many intervals, and the lowest with its standard error.
 
 Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
 combinations of fewer than 10 people read as others, refused where these are more than 5% of the people), rows are
@@ -220,10 +220,10 @@ def by_question(lines: list[dict[str, Any]]) -> list[dict[str, object]]:
 
 
 def together(lines: list[dict[str, Any]]) -> str:
-    """The mean, and the case that lies lowest, in units of its error."""
+    """The mean, and the lowest of the cases that have enough of them."""
     if not lines:
         return ""
-    low = min(lines, key=lambda line: (line["held"] - LEAST) / line["±"])
+    low = min((line for line in lines if line["told"] >= FEWEST), key=lambda line: line["held"], default=lines[0])
     lowest = f"{low['held']:.1%} ± {low['±']:.1%} ({low['case']})"
     return f"{np.mean([line['held'] for line in lines]):.1%} of {sum(line['told'] for line in lines):,}; {lowest}"
 

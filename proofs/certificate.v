@@ -128,6 +128,31 @@ move=> h; rewrite /close !mass_of_row !mass_of !scaled [X in _ <= X]mulrA.
 by apply: ler_wpmul2r => //; exact: from_integers.
 Qed.
 
+(** The other way round: what keeps the limit a / b passes the check. *)
+Lemma to_integers (c d : nat) : c%:R <= a%:R / b%:R * d%:R :> R -> (c * b <= a * d)%N.
+Proof.
+have b_pos : 0 < b%:R :> R by rewrite ltr0n.
+by rewrite mulrAC ler_pdivl_mulr // -!natrM ler_nat.
+Qed.
+
+Hypothesis n_gt0 : (0 < \sum_s \sum_x n s x)%N.
+
+Let scale_gt0 : 0 < (N * D%:R)^-1 / N.
+Proof. by rewrite divr_gt0 ?invr_gt0 ?mulr_gt0 ?ltr0n. Qed.
+
+Lemma of_below s : below (a%:R / b%:R) p r s -> check_below a b n m row s.
+Proof.
+rewrite /below mass_of_row total_of mass_of total_of_row scaled scaled' [X in _ <= X]mulrA ler_pmul2r //.
+exact: to_integers.
+Qed.
+
+Lemma of_above s : (0 < a)%N -> above (a%:R / b%:R)^-1 p r s -> check_above a b n m row s.
+Proof.
+move=> a_gt0; have g_gt0 : 0 < a%:R / b%:R :> R by rewrite divr_gt0 ?ltr0n.
+rewrite /above ler_pdivr_mull // mass_of_row total_of mass_of total_of_row scaled scaled' [X in _ <= X]mulrA.
+by rewrite ler_pmul2r //; exact: to_integers.
+Qed.
+
 Lemma lift_below_of : (forall s, check_below a b n m row s) -> lift_below g p r.
 Proof. by move=> h; apply/lift_belowP => // s; exact: below_of. Qed.
 
@@ -213,6 +238,20 @@ Proof. by move=> h; apply: (same_PML knowing_1); exact: certificate_PML_given. Q
 
 Theorem certificate_LDP : (forall y s t, check_close a b n nothing (k y) s t) -> LDP g p Q.
 Proof. by move=> h; apply: (same_LDP knowing_1); exact: certificate_LDP_given. Qed.
+
+(** The check is exact: what keeps LIP for g = a / b passes with a / b. *)
+Theorem certificate_is_exact m : (0 < \sum_s \sum_x n s x)%N -> (0 < a)%N ->
+  LIP (a%:R / b%:R) (given p (known R m)) Q ->
+  forall y s, check_below a b n m (k y) s /\ check_above a b n m (k y) s.
+Proof.
+move=> n_gt0 a_gt0 lip y s; have [lo up] := lip y.
+have p_ge0 : weights (given p (known R m)).
+  by apply: weights_given => [|x]; [exact: law_of_ge0 | rewrite /known ler0n].
+have Q_ge0 : likelihood (Q y) by move=> x; rewrite divr_ge0 ?ler0n.
+split.
+  exact: (of_below D_gt0 b_gt0 n_gt0 ((lift_belowP _ p_ge0 Q_ge0).1 up s)).
+exact: (of_above D_gt0 b_gt0 n_gt0 a_gt0 ((lift_aboveP _ p_ge0 Q_ge0).1 lo s)).
+Qed.
 
 (** For everybody who knows attributes: m x = 1 in their cell, 0 outside. *)
 Section SideChannels.

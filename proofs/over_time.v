@@ -7,6 +7,67 @@ Unset Printing Implicit Defensive.
 Import Order.TTheory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
+(** ** What is seen one after the other: factors multiply. *)
+Section Steps.
+Variables (R : realFieldType) (S X : finType).
+Implicit Types (p : S -> X -> R) (r : X -> R) (g : R).
+
+(** LIP for one row *)
+Definition within g p r := lift_above g^-1 p r /\ lift_below g p r.
+
+Add Field Steps_field : (@field_laws R).
+
+Lemma within_step g1 g2 p r1 r2 : weights p -> likelihood r1 -> likelihood r2 -> 0 < g1 -> 0 < g2 ->
+  within g1 p r1 -> within g2 (given p r1) r2 -> within (g1 * g2) p (fun x => r1 x * r2 x).
+Proof.
+move=> p_ge0 r1_ge0 r2_ge0 g1_gt0 g2_gt0 [l1 u1] [l2 u2].
+have after_ge0 := weights_given p_ge0 r1_ge0.
+have e := same_total (given_given p r1 r2).
+have pos : 0 < total (given p (fun x => r1 x * r2 x)) -> 0 < total (given p r1).
+  rewrite -e => h; rewrite lt_def total_ge0 // andbT; apply/eqP => e0; move: h.
+  rewrite /total big1 ?ltxx // => t _; apply: mass_given_0 => //; exact: total_0_mass.
+have step s : 0 < belief p s -> 0 < total (given p (fun x => r1 x * r2 x)) ->
+    lift p (fun x => r1 x * r2 x) s = lift p r1 s * lift (given p r1) r2 s /\ 0 < belief (given p r1) s.
+  move=> hs ht; have t_gt0 := pos ht.
+  have b_gt0 : 0 < belief (given p r1) s.
+    have := l1 s hs t_gt0; rewrite /lift => le.
+    have : 0 < belief (given p r1) s / belief p s by apply: lt_le_trans le; rewrite invr_gt0.
+    by rewrite pmulr_lgt0 // invr_gt0.
+  split=> //; rewrite /lift -(same_belief s (given_given p r1 r2)).
+  have /eqP b_neq0 := lt0r_neq0 hs; have /eqP b1_neq0 := lt0r_neq0 b_gt0.
+  by plain R; field.
+have lift_ge0 (q : S -> X -> R) r s : weights q -> likelihood r -> 0 <= lift q r s.
+  by move=> hq hr; rewrite !divr_ge0 ?mass_ge0 ?total_ge0 //; exact: weights_given.
+split=> s hs ht; have [-> b_gt0] := step s hs ht; have t_gt0 := pos ht; rewrite -e in ht.
+  by rewrite invfM; apply: ler_pmul; [rewrite invr_ge0 ltW | rewrite invr_ge0 ltW | exact: l1 | exact: l2].
+by apply: ler_pmul; [exact: lift_ge0 | exact: lift_ge0 | exact: u1 | exact: u2].
+Qed.
+
+Lemma same_within g p q r r' : (forall s x, p s x = q s x) -> (forall s x, given p r s x = given q r' s x) ->
+  within g p r -> within g q r'.
+Proof.
+move=> e er [lo up]; split=> s; rewrite /lift -(same_belief s e) -(same_total er) -(same_belief s er).
+  exact: lo.
+exact: up.
+Qed.
+
+Lemma within_scale g p r c : 0 <= c -> within g p r -> within g p (fun x => c * r x).
+Proof.
+move=> c_ge0 [lo up]; have [->|c_neq0] := eqVneq c 0.
+  by split=> s _; rewrite total_scale mul0r ltxx.
+have c_gt0 : 0 < c by rewrite lt_def c_neq0.
+split=> s hs; rewrite total_scale pmulr_rgt0 // => ht; rewrite /lift belief_scale //; [exact: lo | exact: up].
+Qed.
+
+Lemma within_weaker g g' p r : 0 < g -> g <= g' -> within g p r -> within g' p r.
+Proof.
+move=> g_gt0 le [lo up]; have g'_gt0 : 0 < g' by exact: lt_le_trans g_gt0 le.
+split=> s hs ht; last exact: le_trans (up s hs ht) le.
+by apply: le_trans (lo s hs ht); rewrite lef_pinv.
+Qed.
+
+End Steps.
+
 (** ** Follow-ups: y2 is drawn from x and what was released before, y1. *)
 Section FollowUp.
 Variables (R : realFieldType) (S X Y1 Y2 : finType).
@@ -22,8 +83,6 @@ Definition after y1 := given p (Q1 y1).
 Hypothesis p_ge0 : weights p.
 Hypothesis Q1_channel : channel Q1.
 Hypothesis Q2_channel : forall y1, channel (Q2 y1).
-
-Add Field Follow_field : (@field_laws R).
 
 Let Q1_ge0 y : likelihood (Q1 y). Proof. by move=> x; case: Q1_channel. Qed.
 Let Q2_ge0 y1 y : likelihood (Q2 y1 y). Proof. by move=> x; case: (Q2_channel y1). Qed.
@@ -61,28 +120,7 @@ Qed.
 Theorem steps_multiply g1 g2 : 0 < g1 -> 0 < g2 ->
   LIP g1 p Q1 -> (forall y1, LIP g2 (after y1) (Q2 y1)) -> LIP (g1 * g2) p together.
 Proof.
-move=> g1_gt0 g2_gt0 lip1 lip2 [y1 y2].
-have e := same_total (after_together (y1, y2)).
-have after_ge0 : weights (after y1) by exact: weights_given.
-have pos s : 0 < belief p s -> 0 < total (given p (together (y1, y2))) -> 0 < total (after y1).
-  move=> _; rewrite -e => h; rewrite lt_def total_ge0 // andbT; apply/eqP => e0; move: h.
-  rewrite /total big1 ?ltxx // => t _; apply: mass_given_0 => //; exact: total_0_mass.
-have [l1 u1] := lip1 y1; have [l2 u2] := lip2 y1 y2.
-have step s : 0 < belief p s -> 0 < total (given p (together (y1, y2))) ->
-    lift p (together (y1, y2)) s = lift p (Q1 y1) s * lift (after y1) (Q2 y1 y2) s /\ 0 < belief (after y1) s.
-  move=> hs ht; have t_gt0 := pos s hs ht.
-  have b_gt0 : 0 < belief (after y1) s.
-    have := l1 s hs t_gt0; rewrite /lift -/(after y1) => le.
-    have : 0 < belief (after y1) s / belief p s by apply: lt_le_trans le; rewrite invr_gt0.
-    by rewrite pmulr_lgt0 // invr_gt0.
-  split=> //; rewrite /lift -belief_after_both -/(after y1).
-  have /eqP b_neq0 := lt0r_neq0 hs; have /eqP b1_neq0 := lt0r_neq0 b_gt0.
-  by plain R; field.
-split=> s hs ht; have [-> b_gt0] := step s hs ht; have t_gt0 := pos s hs ht; rewrite -e in ht.
-  by rewrite invfM; apply: ler_pmul; [rewrite invr_ge0 ltW | rewrite invr_ge0 ltW | exact: l1 | exact: l2].
-have lift_ge0 (q : S -> X -> R) r : weights q -> likelihood r -> 0 <= lift q r s.
-  by move=> hq hr; rewrite !divr_ge0 ?mass_ge0 ?total_ge0 //; exact: weights_given.
-by apply: ler_pmul; [exact: lift_ge0 | exact: lift_ge0 | exact: u1 | exact: u2].
+by move=> g1_gt0 g2_gt0 lip1 lip2 [y1 y2]; apply: within_step; [| | | | | exact: lip1 | exact: lip2].
 Qed.
 
 End FollowUp.

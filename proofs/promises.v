@@ -41,6 +41,9 @@ Definition knowing p (J : {set I}) x0 := given p (fun x => (agrees J x0 x)%:R).
 Definition for_all_who_know (known : pred {set I}) (promise : (S -> X -> R) -> (Y -> X -> R) -> Prop) p Q :=
   forall J x0, known J -> promise (knowing p J x0) Q.
 
+Lemma agrees_on_none x0 x : agrees set0 x0 x.
+Proof. by apply/forallP => j; rewrite inE. Qed.
+
 Lemma agrees_on_one j x0 x : agrees [set j] x0 x = (attr j x == attr j x0).
 Proof.
 apply/forallP/idP => [/(_ j)|h k]; first by rewrite in_set1 eqxx.

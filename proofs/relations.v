@@ -60,8 +60,7 @@ Hypothesis nothing_is_known : known set0.
 
 Lemma knowing_nothing x0 s x : knowing attr p set0 x0 s x = p s x.
 Proof.
-rewrite /knowing /given (_ : agrees _ _ _ _ = true) ?mulr1 //.
-by apply/forallP => j; rewrite inE.
+by rewrite /knowing /given agrees_on_none mulr1.
 Qed.
 
 Lemma same_given q r s x : (forall s x, q s x = p s x) -> given q r s x = given p r s x.

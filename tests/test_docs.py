@@ -146,7 +146,7 @@ def work(command):
             process.terminate()
             process.communicate()
         return
-    long = command[1] in ("fit", "tradeoff", "report") and not {"--time-limit", "--set model"} & set(command)
+    long = command[1] in ("fit", "tradeoff", "report") and not {"--time-limit", "model"} & set(command)
     assert run([*command[1:], *(["--time-limit", "1"] if long else [])]) == 0
 
 

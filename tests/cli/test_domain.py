@@ -159,7 +159,7 @@ def test_what_the_domain_does_not_declare_is_one_line(table, tmp_path, capsys):
     assert "does not declare 'name'" in refusal(capsys, *fit, "--columns", "age,name")
     assert "say it there" in refusal(capsys, *fit, "--set", "bins=age=4")
     assert "say it there" in refusal(capsys, *fit, "--set", "top=town=4")
-    assert '"missing_texts"' in refusal(capsys, *fit, "--missing", "?")
+    assert "say it there" in refusal(capsys, *fit, "--set", "missing=?")
     edit(domain, lambda columns: columns["age"].update(edges=[3, 2]))
     assert "column 'age': the edges do not increase" in refusal(capsys, *fit)
     domain.unlink()

@@ -301,7 +301,7 @@ REFUSED = {
 }
 """Fits that end in a refusal, by noise or as the promise is."""
 ELSEWHERE = {
-    "table", "output", "force", "json", "recipe", "set",  # of every fit
+    "table", "output", "force", "json", "recipe",  # of every fit
     "exact_fit", "allow_secret_attribute",  # without noise
     "engine", "master",  # only who counts: fits on Spark are below
 }  # fmt: skip
@@ -314,9 +314,9 @@ LONG = {
 
 @pytest.mark.parametrize("options", KEPT.values(), ids=KEPT)
 def test_the_same_noisy_counts_end_in_the_same_file(folder, options, tmp_path, monkeypatch, capsys):
-    if "--set model" in options and "--columns" in options:
+    if "model" in options and "auto" in options:
         monkeypatch.setattr("privacyfunnel.tables.wide.choosing.MOST_CELLS", 20)
-    tables = OTHERS if {"--domain", "--set improve"} & {*options} else AS_READ
+    tables = OTHERS if {"--domain", "improve=FOLDER/first.json"} & {*options} else AS_READ
     code, _, told, file = check(folder, options, tmp_path, monkeypatch, capsys, tables)
     assert code == 0
     assert told

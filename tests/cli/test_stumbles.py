@@ -88,7 +88,7 @@ def test_a_text_that_means_missing_among_numbers_means_it_among_texts(fit, tmp_p
 
 def test_a_text_that_may_mean_missing_is_kept_and_that_is_said(fit, tmp_path):
     shown = fit("--columns", "town,ward")
-    assert "'NA' kept as a value: --missing NA if it means missing" in shown
+    assert "'NA' kept as a value: --set missing=NA if it means missing" in shown
     assert labels(tmp_path / "protocol.json", "ward") == ["NA", "north", "south"]
 
 
@@ -106,7 +106,7 @@ def test_codes_that_likely_mean_missing_are_pointed_out_and_kept(tmp_path, capsy
     assert funnel("fit", tmp_path / "table.csv", *asked, "-o", tmp_path / "p.json") == 0
     how = {column["column"]: column["done"] for column in json.loads(capsys.readouterr().out)["columns"]}
     assert "; -9 counts as a number: --set missing=-9 if it means missing" in how["score"]
-    assert "'Unknown/Invalid' kept as a value: --missing Unknown/Invalid if it means missing" in how["sex"]
+    assert "'Unknown/Invalid' kept as a value: --set missing=Unknown/Invalid if it means missing" in how["sex"]
     assert "missing" not in how["change"] + how["kind"]
     assert labels(tmp_path / "p.json", "sex") == ["Unknown/Invalid", "f", "m"]
     assert funnel("fit", tmp_path / "table.csv", *asked, "--set=missing=-9", "-o", tmp_path / "p.json", "--force") == 0
@@ -114,7 +114,7 @@ def test_codes_that_likely_mean_missing_are_pointed_out_and_kept(tmp_path, capsy
 
 
 def test_texts_that_mean_missing_are_a_list_or_given_one_by_one(fit, tmp_path):
-    for asked in (["--missing", "NA,south"], ["--missing", "NA", "--missing", "south"]):
+    for asked in (["--set", "missing=NA,south"], ["--set", "missing=NA", "--set", "missing=south"]):
         shown = fit("--columns", "town,ward", *asked)
         assert "'NA', 'south' read as missing" in shown
         assert labels(tmp_path / "protocol.json", "ward") == ["north", None]
@@ -134,7 +134,7 @@ def test_a_search_that_ended_by_itself_asks_for_no_more_time():
 
 
 def test_fit_knows_whether_time_was_up(fit):
-    asked = "--secret", "ill", "--epsilon", "0.5", "--columns", "town,sex,age,ward", "--set insist"
+    asked = "--secret", "ill", "--epsilon", "0.5", "--columns", "town,sex,age,ward", "--set", "insist"
     assert not fit("--json", asked=(*asked, "--time-limit", "60"))["search"]["stopped"]
     assert fit("--json", asked=(*asked, "--time-limit", "0"))["search"]["stopped"]
 
@@ -155,7 +155,7 @@ def test_running_out_of_time_is_noticed_and_ending_by_oneself_is_not_taken_for_i
 
 def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, table, tmp_path, capsys):
     words = "Emptied: ill: its released values say next to nothing of the original ones."
-    asked = "--secret", "town", "--columns", "ill,sex", "--epsilon", "0.01", "--set exact-fit"
+    asked = "--secret", "town", "--columns", "ill,sex", "--epsilon", "0.01", "--set", "exact-fit"
     assert words in fit(asked=asked)
     assert fit("--json", asked=asked)["emptied"]["columns"] == ["ill"]
     protocol = tmp_path / "protocol.json"
@@ -169,7 +169,18 @@ def test_fit_sanitise_and_report_name_columns_of_which_nothing_is_left(fit, tabl
 
 
 def test_fit_says_what_knowing_one_column_changes_and_the_remedy_removes_it(fit):
-    asked = "--secret", "ill", "--columns", "town,sex,age", "--set", "bins=age=3", "--epsilon", "0.1", "--set exact-fit"
+    asked = (
+        "--secret",
+        "ill",
+        "--columns",
+        "town,sex,age",
+        "--set",
+        "bins=age=3",
+        "--epsilon",
+        "0.1",
+        "--set",
+        "exact-fit",
+    )
     found = fit("--json", asked=asked)["one_column_known"]
     assert found["level"] > 0.1
     assert f"Knowing just {found['column']} beforehand" in fit(asked=asked)
@@ -230,10 +241,7 @@ def test_a_released_file_says_what_must_not_be_done_with_it(fit, table, tmp_path
     "exact",
     [
         (),
-        (
-            "--set",
-            "exact-fit",
-        ),
+        ("--set", "exact-fit"),
     ],
 )
 def test_a_search_goes_on_from_its_protocol(fit, table, tmp_path, capsys, exact):
@@ -256,12 +264,10 @@ def test_what_a_protocol_says_cannot_be_said_otherwise_beside_improve(fit, table
     for more in (
         ("--epsilon", "1"),
         ("--columns", "town"),
-        (
-            "--set",
-            "exact-fit",
-        ),
+        ("--set", "exact-fit"),
     ):
         assert funnel("fit", table, *again, *more) == 2
-        assert f"goes without {more[0]}" in capsys.readouterr().err
+        written = " ".join(more) if more[0] == "--set" else more[0]
+        assert f"cannot be combined with {written}:" in capsys.readouterr().err
     assert funnel("fit", table, "--epsilon", "1", "-o", tmp_path / "other.json") == 2
     assert "--secret" in capsys.readouterr().err

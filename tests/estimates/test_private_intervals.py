@@ -1,12 +1,8 @@
 """Whole private fits, as the benchmark of intervals makes them: what is told holds, and all else is refused."""
 
-import math
-
 import pytest
 from benchmarks import private_intervals
-from benchmarks.private_intervals import CASES, COUNTED, LEAST, OTHERS, WORKED_BACK, asked, together
-
-from privacyfunnel.estimates import which_rows
+from benchmarks.private_intervals import CASES, COUNTED, LEAST, OTHERS, WORKED_BACK, Found, asked, together
 
 FITS = 25
 MOST_SIGMAS = 4.0
@@ -27,11 +23,12 @@ def test_intervals_of_private_fits_hold_or_nothing_is_told(name):
     assert not below(found)
 
 
-@pytest.mark.long
-def test_that_they_hold_is_noticed_to_fail_where_people_read_as_others_count_as_none(monkeypatch):
-    monkeypatch.setattr(which_rows, "NEGLIGIBLE", math.inf)
-    found, _ = asked(CASES["two columns, 500, uneven"], FITS)
-    assert {kind for _, kind in below(found)} & {"differences", "ratios", "odds ratios", "Cramér's V", "correlations"}
+def test_intervals_that_hold_too_rarely_are_noticed():
+    def found(held, absurd=0):
+        return {("rows", "kind"): Found([held] * FITS, {0: [True] * FITS}, 0, absurd)}
+
+    assert not below(found(0.9))
+    assert below(found(0.7)) == below(found(0.95, absurd=1)) == [("rows", "kind")]
 
 
 def test_the_benchmark_asks_all_rows_every_kind_of_question():

@@ -252,7 +252,7 @@ def test_a_faithful_protocol_is_made_again_with_its_weights(tmp_path, monkeypatc
     protocol = pf.optimise(joint, pf.LIP(0.25), objective="faithful", weights={"town": 2.5})
     protocol.save("first.json")
     typed = steps(protocol, "people.csv", "second.json")
-    assert "--set objective=faithful --set weight=town=2.5" in typed.fit
+    assert "--set weight=town=2.5" in typed.fit
     assert run(shlex.split(typed.fit)[1:]) == 0
     exec(compile(typed.python.replace("second.json", "third.json"), "report", "exec"), {})  # noqa: S102 - our own lines
     assert digest(tmp_path / "first.json") == digest(tmp_path / "second.json") == digest(tmp_path / "third.json")
@@ -394,8 +394,8 @@ def test_keep_on_the_command_line_finds_the_smallest_epsilon(folder, tmp_path, c
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--set", "keep=0.9", "--epsilon", "1"], "goes without --epsilon"),
-        (["--set", "keep=90"], "keep must be a number above 0 and at most 1"),
+        (["--set", "keep=0.9", "--epsilon", "1"], "cannot be combined with --epsilon"),
+        (["--set", "keep=90"], "--set keep should be a share above 0 and at most 1"),
         (["--set", "keep=0.9", "--notion", "perfect"], "perfect privacy has no ε"),
         (["--set", "keep=0.9", "--notion", "nothing"], "--notion is one of"),
     ],

@@ -267,7 +267,7 @@ def test_what_a_protocol_was_computed_from_can_be_typed(folder, made, typed, lin
 
 def test_a_promise_without_a_threshold_is_typed_without_one(folder):
     joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town", "age"], bins={"age": 2}, private=1.0)
-    assert "--set at-least" not in steps(pf.optimise(joint, pf.SRLIP(0.5), time_limit=5), "people.csv").fit
+    assert "at-least" not in steps(pf.optimise(joint, pf.SRLIP(0.5), time_limit=5), "people.csv").fit
 
 
 def test_curves_of_promises_that_go_without_a_threshold_are_left_out_with_the_reason(folder):

@@ -153,7 +153,7 @@ class Made:
             assert funnel("fit", table, *asked, "-o", protocol, "--json") == 0
             with_key = ["--remember", self.folder / "people.key"]
             held = with_key if "key" in self.kind else ["--internal", self.path(i, ".parquet"), *kept]
-            known = [] if "--set model" in options else [*before, *person, *held]
+            known = [] if "model" in options else [*before, *person, *held]
             out = ["--keep-order", "-o", self.path(i, "-open.csv")]
             assert funnel("sanitise", table, "--protocol", protocol, *known, *out, "--json") == 0
         return self
@@ -263,7 +263,7 @@ def product(one, other):
     return {(*a, *b): row * column for a, row in one.items() for b, column in other.items() if (row * column).any()}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if "--set model" not in KINDS[kind][0]])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "model" not in KINDS[kind][0]])
 def test_everybody_who_can_come_is_drawn_from_the_certified_column(made, capsys, kind):
     """Of the published counts and of the table: every value with every history, those that are read as others, too."""
     kind = made(kind)

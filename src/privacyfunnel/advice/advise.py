@@ -225,7 +225,7 @@ def _proposal(
     smaller = picked(counted, people, places)
     levels = [people.level(place) for place in sorted(places)]
     names = smaller.joint.attributes
-    options = as_flags.typed(Spec, asked_by(names, levels))
+    options = tuple(as_flags.typed(Spec, asked_by(names, levels)))
     arguments: dict[str, Any] = {"attributes": list(names), "bins": {}, "top": {}, "dates": {}}
     for level in levels:
         if level.wish is not None:

@@ -70,8 +70,8 @@ def _said(model: type[Spec], keys: Mapping[str, Key], shown: Mapping[str, Any], 
     said = as_flags.said(model, given, others or ())
     for name in said.values:
         if name not in keys:
-            others = ", ".join(map(hyphened, keys))
-            raise InvalidInput(f"{said.label(name)} means nothing here; these keys do: {others}")
+            known = ", ".join(map(hyphened, keys))
+            raise InvalidInput(f"{said.label(name)} means nothing here; these keys do: {known}")
     return said
 
 
