@@ -91,7 +91,7 @@ def share_within(drawn: Drawn, people: int, clauses: Sequence[Clause]) -> float:
             known = np.zeros(given.shape[1], dtype=np.int64)
             known[at] = cell
             kept &= _within(given, (prior / prior.sum(axis=0))[:, known], clause, SURE)[at]
-    return float(mass[kept].sum()) if len(mass) else 1.0
+    return min(1.0, float(mass[kept].sum())) if len(mass) else 1.0
 
 
 def _summed(at: Integers, mass: Vector, size: int = 0) -> Vector:
