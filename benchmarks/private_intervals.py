@@ -35,13 +35,14 @@ from privacyfunnel.estimates.cell_shares import cell_shares
 from privacyfunnel.estimates.compare import comparison
 from privacyfunnel.estimates.contrasts import Figure
 from privacyfunnel.estimates.frequencies import Presentation, frequencies
-from privacyfunnel.estimates.meters import Meters, Opened
+from privacyfunnel.estimates.meters import Meters
+from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.questions import Asker
+from privacyfunnel.estimates.read_release import ReadRelease
 from privacyfunnel.estimates.strength import surely_there
 from privacyfunnel.estimates.summaries import summary
 from privacyfunnel.estimates.together import for_estimates, tally_together
 from privacyfunnel.estimates.which_rows import check_contrasts, way_of
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.tables.frequency_threshold import of_noisy
 from privacyfunnel.tables.private_counts import private
 from privacyfunnel.tables.reading_back import Tally
@@ -145,7 +146,7 @@ def released(protocol: pf.Protocol, joint: pf.Joint, rng: np.random.Generator) -
     return Tally(np.flatnonzero(counts), counts[counts > 0])
 
 
-def followed_up(protocol: FollowUp, joint: pf.Joint, seed: int) -> Tally:
+def followed_up(protocol: pf.Protocol, joint: pf.Joint, seed: int) -> Tally:
     """The same of both releases together."""
     codes = np.repeat(joint.codes, joint.weights.sum(axis=0).astype(np.int64), axis=0)
     table = pa.table({"id": np.arange(len(codes)), **dict(zip(joint.attributes, codes.T, strict=True))})
@@ -158,7 +159,7 @@ def releases(
     protocol: pf.Protocol, fitted: pf.Joint, others: pf.Joint, rng: np.random.Generator
 ) -> Iterator[tuple[str, Opened]]:
     """Whose rows, and how they are looked at."""
-    if isinstance(protocol, FollowUp):
+    if protocol.before is not None:
         both = for_estimates(protocol)
         for way, joint in ((WORKED_BACK, fitted), (OTHERS, others)):
             yield way, opened(both, followed_up(protocol, joint, int(rng.integers(2**31))), "other")
@@ -174,8 +175,9 @@ def opened(protocol: pf.Protocol, tally: Tally, rows: str) -> Opened:
     """A release that can be asked, whose rows are known to be these."""
     way, why = way_of(protocol, tally, None if protocol.objective == "information" else rows)
     asker = Asker(protocol)
-    meters = Meters(protocol, tally, way, asker)
-    return Opened(tally.rows, way, why, asker, {}, meters, Presentation(model=False))
+    meters, noisy = Meters(protocol, tally, way, asker), protocol.noise is not None
+    read = ReadRelease(tally.rows, way, why, asker, meters, protocol.objective == "faithful", noisy)
+    return Opened(read, {}, Presentation(model=False))
 
 
 @dataclass
@@ -292,7 +294,7 @@ def ask(table: Opened, protocol: pf.Protocol, p: np.ndarray, found: dict, way: s
         own.each[question].append(holds)
         held[kind].append(holds)
 
-    contrasts = () if isinstance(protocol, FollowUp) else (differences, associations)
+    contrasts = () if protocol.before is not None else (differences, associations)
     for question in (shares, groups, means, *contrasts):
         try:
             if question in contrasts and table.way == "channel":

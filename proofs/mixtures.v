@@ -284,3 +284,15 @@ suff -> : used q' = setT by rewrite cardsT ltnn.
 apply/setP => y; rewrite !inE; apply/negP => /eqP e.
 by have := q'_sum y; rewrite big_bool; case: y e => ->; rewrite /v /= ?mul0r ?mulr0 ?addr0.
 Qed.
+
+(** Posteriors whose mixture is not that of X are no channel. *)
+Theorem not_a_channel_of_any_posteriors :
+  ~ (forall (X Y : finType) (px : X -> rat) (q : Y -> rat) (v : Y -> X -> rat), law px -> (forall x, 0 < px x) ->
+       law q -> (forall y, law (v y)) -> channel (of_mixture px q v)).
+Proof.
+move=> claim; pose px (_ : bool) : rat := 1 / 2%:R; pose v (y x : bool) : rat := x%:R.
+have px_law : law px by split=> //; rewrite big_bool; vm_compute.
+have v_law y : law (v y) by split=> [[]|] //; rewrite big_bool; vm_compute.
+have [_ /(_ true)] := claim _ _ px px v px_law (fun=> isT) px_law v_law.
+by rewrite big_bool; vm_compute.
+Qed.

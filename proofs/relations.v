@@ -88,6 +88,36 @@ Qed.
 
 End SideChannels.
 
+(** Several secrets: a promise about the secret is one about everything that follows from it. *)
+Section Coarser.
+Variables (R : realFieldType) (S T X Y : finType) (coarse : S -> T) (p : S -> X -> R) (Q : Y -> X -> R).
+Hypotheses (p_ge0 : weights p) (Q_channel : channel Q).
+
+Let Q_ge0 y : likelihood (Q y). Proof. by move=> x; case: Q_channel. Qed.
+Let about_ge0 : weights (about coarse p). Proof. by move=> t x; exact: sumr_ge0. Qed.
+
+Lemma mass_about (q : S -> X -> R) t : mass (about coarse q) t = \sum_(s | coarse s == t) mass q s.
+Proof. by rewrite /mass /about exchange_big. Qed.
+
+Lemma total_about (q : S -> X -> R) : total (about coarse q) = total q.
+Proof.
+rewrite /total [RHS](partition_big coarse predT) //=; apply: eq_bigr => t _; exact: mass_about.
+Qed.
+
+Lemma given_about r t x : given (about coarse p) r t x = about coarse (given p r) t x.
+Proof. by rewrite /given /about mulr_suml. Qed.
+
+Theorem ALIP_about_coarser lo up : ALIP lo up p Q -> ALIP lo up (about coarse p) Q.
+Proof.
+move=> h y; split; [apply/lift_aboveP => // t | apply/lift_belowP => // t].
+  rewrite /above (same_total (given_about _)) (same_mass (given_about _ t)) !total_about !mass_about.
+  rewrite !mulr_suml mulr_sumr; apply: ler_sum => s _; exact: (lift_aboveP _ p_ge0 (Q_ge0 y)).1 (h y).1 s.
+rewrite /below (same_total (given_about _)) (same_mass (given_about _ t)) !total_about !mass_about.
+rewrite !mulr_suml mulr_sumr; apply: ler_sum => s _; exact: (lift_belowP _ p_ge0 (Q_ge0 y)).1 (h y).2 s.
+Qed.
+
+End Coarser.
+
 (** ** False variants, refuted *)
 
 (** Somebody shows a bit truly with probability 3/4. All lifts are 1/2 or 3/2, so the channel is LIP for g = 2; but
@@ -167,4 +197,24 @@ have cell_ge0 : weights (knowing bit differ [set false] (true, true)).
 move/(lift_belowP _ cell_ge0 (Q_ge0 true))/(_ false): up.
 rewrite /below /total /mass !big_bool !sum_two_bits /knowing /given !agrees_on_one.
 by vm_compute.
+Qed.
+
+(** A promise about the coarser secret says nothing of the finer one. *)
+Theorem not_ALIP_about_finer :
+  ~ (forall (S T X Y : finType) (coarse : S -> T) (p : S -> X -> rat) (Q : Y -> X -> rat) lo up,
+       weights p -> channel Q -> ALIP lo up (about coarse p) Q -> ALIP lo up p Q).
+Proof.
+move=> claim; have p_ge0 := fair_bit_law.1.
+have hQ : channel shown by split=> [[] []|[]] //; rewrite big_bool.
+have Q_ge0 y : likelihood (shown y) by move=> x; case: hQ.
+pose nothing (_ : bool) := true.
+have all t x : about nothing fair_bit t x = if t then 1 / 2%:R else 0.
+  by rewrite /about big_mkcond big_bool; case: t x => [] []; vm_compute.
+have a_ge0 : weights (about nothing fair_bit) by case=> x; rewrite all.
+have coarse : ALIP 1 1 (about nothing fair_bit) shown.
+  move=> y; split; [apply/lift_aboveP | apply/lift_belowP] => // t;
+    by rewrite /above /below /total /mass !big_bool /given !all; case: y t => [] []; vm_compute.
+have [_ up] := claim _ _ _ _ _ _ _ _ _ p_ge0 hQ coarse true.
+move/(lift_belowP _ p_ge0 (Q_ge0 true))/(_ true): up.
+by rewrite /below /total /mass !big_bool; vm_compute.
 Qed.

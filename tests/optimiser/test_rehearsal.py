@@ -21,6 +21,11 @@ from privacyfunnel.tables.private_counts import private
 PROMISE = pf.LIP(0.5)
 
 
+def in_time():
+    """There is time for all rehearsals."""
+    return False
+
+
 def table(people, seed=0, cells=40):
     """Exact counts in which the secret leans on X."""
     rng = np.random.default_rng(seed)
@@ -82,7 +87,7 @@ def test_without_an_aim_they_are_not(noise_with_seed):
 
 @pytest.mark.parametrize("promise", [pf.robust(PROMISE, 0.95), pf.PerfectPrivacy()])
 def test_what_needs_no_aim_has_none(promise, small):
-    assert aim_for(small, promise, rehearsing("information", 1.0, None)) is None
+    assert aim_for(small, promise, rehearsing("information", 1.0, None), in_time) is None
     assert inside(table(2_000)).aim is None
 
 
@@ -93,9 +98,14 @@ def test_every_promise_about_rows_is_aimed_inside_of(promise, small):
     assert protocol.notion.as_dict() == promise.made_for(small).as_dict()
 
 
+def test_without_time_nothing_is_rehearsed(small):
+    assert aim_for(small, PROMISE, rehearsing("faithful", 30.0, None), lambda: True) is None
+    assert remedies(small, PROMISE, rehearsing("faithful", 30.0, None), lambda: True) == []
+
+
 def test_drawn_tables_are_of_as_many_people_and_use_published_numbers_only(small):
     blind = replace(small.noise, counts=small.noise.counts.copy())
-    for one, other in zip(rehearsals(small, small.noise), rehearsals(small, blind), strict=True):
+    for one, other in zip(rehearsals(small, small.noise, in_time), rehearsals(small, blind, in_time), strict=True):
         assert one.people.total == small.noise.people
         assert np.array_equal(one.people.weights, other.people.weights)
         assert np.array_equal(one.refit.noise.counts, other.refit.noise.counts)
@@ -103,7 +113,7 @@ def test_drawn_tables_are_of_as_many_people_and_use_published_numbers_only(small
 
 def test_noise_of_rehearsals_has_the_scale_of_the_published_noise(small):
     wide = replace(small.noise, epsilon=0.2)
-    (first, _) = rehearsals(small, wide)
+    (first, _) = rehearsals(small, wide, in_time)
     counts = np.zeros(small.noise.counts.shape)
     counts[:, first.people.codes[:, 0]] = first.people.weights
     drawn = first.refit.noise.counts - counts
@@ -137,7 +147,7 @@ def test_what_would_do_is_said_where_no_aim_does(noise_with_seed):
     aim = inside(published).aim
     assert not aim.holds
     assert aim.words(PROMISE, 0.1).startswith("NOT KEPT")
-    found = remedies(published, PROMISE, rehearsing("faithful", 30.0, None))
+    found = remedies(published, PROMISE, rehearsing("faithful", 30.0, None), in_time)
     assert all(remedy.aim.holds for remedy in found)
     assert {remedy.private for remedy in found} <= {None, 0.2, 0.4}
     assert {remedy.left_out for remedy in found} <= {None, *published.attributes}

@@ -263,6 +263,18 @@ def test_every_line_of_a_beginning_that_says_nothing_could_say_something(tmp_pat
     assert made.publish.details == "publish.toml"
 
 
+def test_columns_that_nobody_named_say_so_and_where_none_is_suggested_that_is_to_be_filled_in():
+    data = pa.table({"ill": ["x", "y"] * 60, "again": ["v", "w"] * 60, "town": ["a", "b", "c"] * 40})
+    columns = suggest(open_source(data))
+    text = beginning(columns, table="t.csv", name="r.toml", output="o", attributes=["again"])
+    assert '# "town",      # others were named for release; 3 values kept as they are' in text
+    (only, again) = suggest(open_source(data.select(["ill", "again"])))
+    text = beginning([only, again], table="t.csv", name="r.toml", output="o")
+    with pytest.raises(InvalidInput, match=r"fit\.columns"):
+        from_content(tomllib.loads(text), "recipe")
+    assert "# none of these columns is suggested" in text
+
+
 def test_names_of_columns_break_no_beginning():
     names = ['a "quoted"\n[fit]', "b # no comment", "c\\u0000", "secret = 1", "ill"]
     data = pa.table({name: ["x", "y"] * 60 if name == "ill" else ["x", "y", "z"] * 40 for name in names})

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import pytest
 import typer
+from hypothesis import given
 from typer.testing import CliRunner
 
 from privacyfunnel.cli.app import command, run
@@ -21,7 +22,9 @@ from privacyfunnel.spec import as_controls, as_flags, as_keywords, as_toml
 from privacyfunnel.spec.key import PANELS, Key, Number, Table, keys_of
 from privacyfunnel.spec.reference import schema, table
 from privacyfunnel.spec.spec import Spec
+from spec.random_specs import specs
 from spec.test_forms import FORMS
+from spec.typed import typed
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -178,3 +181,18 @@ def test_a_bad_value_of_any_key_is_one_line_that_calls_it_as_a_recipe_does(name,
     heard = capsys.readouterr().err
     assert f"r.toml: {key}" in heard
     assert heard.count("\n") == 1
+
+
+def test_an_option_that_is_a_key_of_set_is_said_to_be_one(capsys):
+    assert run(["fit", "people.csv", "--secret", "ill", "--at-least", "5"]) == 2
+    assert capsys.readouterr().err == "funnel: No such option: --at-least; it is a key: --set at-least=…\n"
+    assert run(["fit", "people.csv", "--secret", "ill", "--colour", "red"]) == 2
+    assert "see funnel fit --help" in capsys.readouterr().err
+
+
+@given(spec=specs())
+def test_the_command_itself_reads_what_is_printed(spec):
+    words = as_flags.words(spec)
+    if spec.table is not None:  # a table may be called like an option
+        words = [*words[1:], "--", words[0]]
+    assert typed(words) == spec

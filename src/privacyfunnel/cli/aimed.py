@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.optimiser.aiming import rehearsing
+from privacyfunnel.optimiser.aiming import REMEDIES, late_after, rehearsing
 from privacyfunnel.optimiser.rehearsal import Remedy, remedies
 from privacyfunnel.protocols.aim import Aim
 from privacyfunnel.protocols.protocol import Protocol
@@ -29,7 +29,7 @@ class Aimed:
         make = rehearsing(
             protocol.objective, time_limit, dict(protocol.likeness.weights) if protocol.likeness else None
         )
-        return cls(protocol.aim, tuple(remedies(joint, protocol.notion, make)))
+        return cls(protocol.aim, tuple(remedies(joint, protocol.notion, make, late_after(time_limit, REMEDIES))))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

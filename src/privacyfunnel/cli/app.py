@@ -129,7 +129,7 @@ def run(arguments: list[str]) -> int:
     except click_error as error:
         message = getattr(error, "format_message", error.__str__)()
         where = getattr(getattr(error, "ctx", None), "command_path", "funnel")
-        hint = f"; see {where} --help" if isinstance(error, usage_error) else ""
+        hint = _as_key(error) or (f"; see {where} --help" if isinstance(error, usage_error) else "")
         return _complain(f"{message.rstrip('.')}{hint}", BAD_INPUT, debug)
     except (KeyboardInterrupt, Stopped, typer.Abort):
         return _complain(INTERRUPTED_WORDS, exit_code() or INTERRUPTED, debug)
@@ -144,6 +144,18 @@ def run(arguments: list[str]) -> int:
         return _complain(f"unforeseen {type(error).__name__}; run again with --debug and report it", BUG, debug)
     finally:
         sys.stdout = before
+
+
+def _as_key(error: Any) -> str:
+    """That an option which is not there is a key of --set, where a command takes these."""
+    name = getattr(error, "option_name", "").lstrip("-")
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    if not name or not any("--set" in part.opts for part in getattr(command, "params", ())):
+        return ""
+    from privacyfunnel.spec.key import keys_of
+    from privacyfunnel.spec.spec import Spec
+
+    return f"; it is a key: --set {name}=…" if name.replace("-", "_") in keys_of(Spec) else ""
 
 
 class _Patient:

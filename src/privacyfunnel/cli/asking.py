@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -40,7 +41,7 @@ def asked(*only: str, model: type[Spec] = Spec) -> Callable[[Command], Command]:
             *(_parameter(name, _option(model, name, key)) for name, key in keys.items() if key.argument or key.shown),
             _parameter("recipe", Annotated[Path | None, RECIPE]),
             _parameter("set", Annotated[list[str] | None, setting]),
-            *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own),
+            *(_among_the_basics(one) for one in own),
         ]
         shown: Any = called
         shown.__signature__ = inspect.Signature(parameters)
@@ -93,6 +94,14 @@ def _option(model: type[Spec], name: str, key: Key) -> Any:
         return Annotated[bool, typer.Option(*flags, **told)]
     example = next((text for value in key.examples for text in texts_of(model, name, value)), "")
     return Annotated[list[str] | None, typer.Option(*flags, metavar=example, **told)]
+
+
+def _among_the_basics(own: inspect.Parameter) -> inspect.Parameter:
+    """An option that is no key, in a panel if it is in none."""
+    kind, option = get_args(own.annotation)
+    option = copy(option)
+    option.rich_help_panel = option.rich_help_panel or PANELS["basics"]
+    return own.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option])
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:

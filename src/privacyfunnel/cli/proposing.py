@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from privacyfunnel.cli import curve, next_command, show
 from privacyfunnel.cli.steward import marked
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
 from privacyfunnel.promises.notion import factor
+from privacyfunnel.spec import as_flags
+from privacyfunnel.spec.form import impossible
+from privacyfunnel.spec.impossible import Impossible
+from privacyfunnel.spec.promising import kind_of
 from privacyfunnel.spec.spec import Spec
 
 ENOUGH = 0.9
@@ -19,6 +25,7 @@ MOST = 1.0
 
 def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
     """What every ε would keep, and a command. All of it is measured on the exact table, so it is for you alone."""
+    _check_has_a_curve(spec)
     counted, found = curve.found(spec, table, None)
     epsilon, kept = proposed(found)
     then = next_command.fit(spec, epsilon, output)
@@ -36,6 +43,15 @@ def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
     screen.print(marked(f"ε = {epsilon:g} is proposed: beliefs change by at most ×{factor(epsilon)}, {kept:.0%} {of}."))
     screen.print("Nothing was written.")
     next_command.say(then)
+
+
+def _check_has_a_curve(spec: Spec) -> None:
+    """Refuse a kind of promise that is not said by one ε, by what it needs."""
+    if any(kind_of(kind).required() != ("epsilon",) for kind in spec.kinds):
+        try:
+            spec.promise()
+        except Impossible as trouble:
+            raise InvalidInput(impossible(type(spec), trouble, partial(as_flags.flag, type(spec)))) from None
 
 
 def proposed(found: Tradeoff) -> tuple[float, float]:

@@ -19,7 +19,6 @@ from privacyfunnel.cli.app import command
 from privacyfunnel.cli.fitting import fit_spec
 from privacyfunnel.errors import InvalidInput, OutputRefused, PrivacyFunnelError
 from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.publishing.details import details_of
 from privacyfunnel.recipes.log import Log, digests, versions
 from privacyfunnel.recipes.recipe import LOG, PROTOCOL, PUBLISHED, RECIPE, Recipe, load
@@ -60,13 +59,8 @@ def run(
         for i, step in enumerate(todo, start=1):
             told[step.name] = _do(step, f"{i} of {len(todo)}", recipe.name, log, json)
         log.add("end", digests=digests({name: part / name for step in todo for name in step.makes}))
-    protocol, folder = output / PROTOCOL, recipe.parent / made.output
-    published = made.publish is not None
-    then = (
-        next_command.estimate(folder / PUBLISHED)
-        if published
-        else next_command.publish(folder / PROTOCOL, load_protocol(protocol))
-    )
+    folder, published = recipe.parent / made.output, made.publish is not None
+    then = next_command.estimate(folder / PUBLISHED) if published else next_command.after_audit(folder / PROTOCOL)
     if json:
         own = {name: step.pop("steward_only") for name, step in told.items() if step and "steward_only" in step}
         content = {"output": str(output), "steps": told, "steward_only": {"log": log.lines, "steps": own}}

@@ -10,7 +10,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible, noticing_stops
-from privacyfunnel.optimiser.rehearsal import Make, aim_for
+from privacyfunnel.optimiser.rehearsal import Late, Make, aim_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective, Protocol
 
@@ -20,6 +20,8 @@ PART = 0.06
 """Of the time limit, for each rehearsed protocol: eight of them then take less than half of it."""
 SECONDS = 10.0
 """For each of them, at most."""
+REHEARSING, REMEDIES = 0.5, 0.25
+"""Of the time limit, after which no more is rehearsed: for the aim, and for what would do where none does."""
 NEAR = 0.03
 """Of all cells, or of the information: a protocol as near as this to the best tells as much as the best does."""
 
@@ -41,7 +43,7 @@ def optimise_inside(
     begun = ticks()
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
         make = rehearsing(objective, time_limit, asked.get("weights"))
-        aim = None if asked.get("exact") else aim_for(joint, promise, make)
+        aim = None if asked.get("exact") else aim_for(joint, promise, make, late_after(time_limit, REHEARSING))
         left = None if time_limit is None else max(0.0, time_limit - (ticks() - begun))
         inside = promise if aim is None else aim.inside(promise)
         protocol = optimise(joint, inside, objective=objective, time_limit=left, progress=progress, **asked)
@@ -49,6 +51,12 @@ def optimise_inside(
         return protocol
     whole = protocol.notion if inside is promise else promise.made_for(joint)
     return replace(protocol, notion=whole, aim=aim)
+
+
+def late_after(time_limit: float | None, part: float) -> Late:
+    """Whether so much of the time limit has gone by since now."""
+    begun = ticks()
+    return lambda: time_limit is not None and ticks() - begun >= part * time_limit
 
 
 def rehearsing(objective: Objective, time_limit: float | None, weights: Mapping[str, float] | None) -> Make:

@@ -42,6 +42,8 @@ MOST_COMBINATIONS = 200_000
 
 Make = Callable[[Joint, Notion], tuple[Protocol, bool]]
 """Makes the protocol for a distribution and a promise, and says whether it was short of time."""
+Late = Callable[[], bool]
+"""Whether the time for rehearsals is over: what was rehearsed by then counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +57,24 @@ class Rehearsal:
     seed: int
 
 
-def aim_for(joint: Joint, promise: Notion, make: Make) -> Aim | None:
+def aim_for(joint: Joint, promise: Notion, make: Make, late: Late) -> Aim | None:
     """The largest share of the promise that holds in rehearsals, or the least one if none does.
 
     None where nothing is rehearsed: without noise, with a confidence, which speaks of all that noise leaves open, for
-    ε = 0, and where the domain is too large or noise leaves nothing to go by.
+    ε = 0, and where the domain is too large, there is no time, or noise leaves nothing to go by.
     """
     if joint.noise is None or promise.confidence is not None or not promise.epsilon:
         return None
     if joint.combinations > MOST_COMBINATIONS:
         return None
-    return _largest(rehearsals(joint, joint.noise), promise, make)
+    return _largest(rehearsals(joint, joint.noise, late), promise, make, late)
 
 
-def _largest(tables: list[Rehearsal], promise: Notion, make: Make) -> Aim | None:
+def _largest(tables: list[Rehearsal], promise: Notion, make: Make, late: Late) -> Aim | None:
     """All of the promise, or else by halving what is left of the shares."""
-    best = rehearsed(tables, promise, SHARES[0], make)
+    best = None if late() else rehearsed(tables, promise, SHARES[0], make)
     low, high = 1, len(SHARES)
-    while not (best is not None and best.share == 1 and best.holds) and low < high:
+    while not (best is not None and best.share == 1 and best.holds) and low < high and not late():
         middle = (low + high) // 2
         found = rehearsed(tables, promise, SHARES[middle], make)
         if found is not None and found.holds:
@@ -125,7 +127,7 @@ class Remedy:
         return f"{what} ({self.aim.lowest:.2f} to {self.aim.highest:.2f})"
 
 
-def remedies(joint: Joint, promise: Notion, make: Make) -> list[Remedy]:
+def remedies(joint: Joint, promise: Notion, make: Make, late: Late) -> list[Remedy]:
     """What holds at REMEDY of the promise where `joint` does not: larger ε₀, or each column left out.
 
     All is drawn from the published counts, so asking costs nothing.
@@ -133,26 +135,29 @@ def remedies(joint: Joint, promise: Notion, make: Make) -> list[Remedy]:
     noise = joint.noise
     if noise is None:
         return []
-    tried: list[tuple[float | None, str | None, list[Rehearsal]]] = []
+    found: list[Remedy] = []
     for times in LESS_NOISE:
         if times * noise.epsilon <= MOST_EPSILON:
             less = replace(noise, epsilon=times * noise.epsilon)
-            tried.append((less.epsilon, None, rehearsals(joint, less)))
+            aim = rehearsed(rehearsals(joint, less, late), promise, REMEDY, make)
+            found += [Remedy(less.epsilon, None, aim)] if aim is not None else []
     whole = joint.before_gathering or joint
     for name in joint.attributes if len(joint.attributes) > 1 else ():
         fewer = whole.over([other for other in joint.attributes if other != name])
         shape = len(noise.counts), fewer.combinations if noise.codes is None else fewer.n_x
         codes = None if noise.codes is None else fewer.codes
         counted = replace(noise, attributes=fewer.attributes, counts=np.zeros(shape, dtype=np.int64), codes=codes)
-        tried.append((None, name, rehearsals(fewer, counted, noise.faint)))
-    found = [Remedy(e, name, aim) for e, name, tables in tried if (aim := rehearsed(tables, promise, REMEDY, make))]
+        aim = rehearsed(rehearsals(fewer, counted, late, noise.faint), promise, REMEDY, make)
+        found += [Remedy(None, name, aim)] if aim is not None else []
     return [remedy for remedy in found if remedy.aim.holds]
 
 
-def rehearsals(joint: Joint, noise: Noise, faint: Integers | None = None) -> list[Rehearsal]:
+def rehearsals(joint: Joint, noise: Noise, late: Late, faint: Integers | None = None) -> list[Rehearsal]:
     """Tables drawn from the distribution of `joint`, counted with such noise; always the same ones for the same."""
     found, faint = [], noise.faint if faint is None else faint
     for i in range(REHEARSALS):
+        if late():
+            break
         try:
             found.append(_drawn(joint, noise, faint, _seed(noise, i)))
         except PrivacyFunnelError:  # noise may leave nothing to go by

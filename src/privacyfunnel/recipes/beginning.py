@@ -14,6 +14,8 @@ FIRST_EPSILON = 0.5
 """Beliefs change by at most 65%: where the studio begins, too."""
 FIRST_BINS = 8
 """As many ranges as columns of numbers are cut into by themselves."""
+NOT_NAMED = "others were named for release"
+"""Why a column is left out that could be released."""
 RECIPE = """\
 # A recipe: everything that is done to a table, to be read and reviewed before it is run.
 #   funnel run {name} --dry-run      shows the commands that it stands for
@@ -93,7 +95,7 @@ def beginning(
     lines = [f"  {text(column.column)},{_comment(column)}\n" for column in released]
     lines += [] if released else [f"  {text(TO_FILL_IN)},      # none of these columns is suggested\n"]
     left = [column for column in columns if column not in released and column.column != chosen]
-    lines += [f"  # {text(column.column)},{_comment(column)}\n" for column in left]
+    lines += [f"  # {text(column.column)},{_comment(column, attributes is not None)}\n" for column in left]
     said = "".join(f"{key} = {value_text(value)}\n" for key, value in (reading or {}).items())
     return RECIPE.format(
         name=_line(name),
@@ -111,8 +113,9 @@ def beginning(
     )
 
 
-def _comment(column: Suggestion) -> str:
-    return f"      # {_line(column.how)}"
+def _comment(column: Suggestion, not_named: bool = False) -> str:
+    why = f"{NOT_NAMED}; " if not_named and column.part == "release" else ""
+    return f"      # {_line(f'{why}{column.how}')}"
 
 
 def _line(words: str) -> str:

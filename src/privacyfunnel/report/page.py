@@ -12,6 +12,7 @@ from privacyfunnel.protocols.everything import EXACT_COUNTS
 from privacyfunnel.report import charts, risks, words
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.counting import how_to_count
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
 from privacyfunnel.report.measured import FromTable
@@ -69,7 +70,7 @@ def _made(account: Account) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(words.how_to_count(account))]
+    text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(how_to_count(account))]
     if account.public is not None and account.public.own is not None:
         shares = account.public.own.shares_words()
         text.append(paragraph(f"By the published counts: {shares[0].lower()}{shares[1:]}"))
@@ -89,7 +90,7 @@ def aside_part(account: Account) -> str:
 
 def bars_part(account: Account) -> str:
     """How often each value of each column occurs, before and after."""
-    counts, alike = "table" if account.public is None else "published counts", account.countable and not account.merges
+    counts, alike = "published counts" if account.private else "table", account.countable and not account.merges
     shown = [figure(charts.attribute_chart(a, alike, counts)) for a in account.attributes[:MOST_ATTRIBUTES]]
     return '<div class="pair">' + "\n".join(shown) + "</div>"
 
@@ -99,7 +100,9 @@ def columns_part(account: Account) -> str:
     text = [_columns(account)] if account.measured is not None else []
     if all(a.unchanged is not None for a in account.attributes):
         text.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
-    return "\n".join([*text, figure(charts.channel_chart(account.protocol.block))])
+    if account.protocol.step.kind == "channel":
+        text.append(figure(charts.channel_chart(account.protocol.block)))
+    return "\n".join(text)
 
 
 def _columns(account: Account) -> str:
@@ -254,7 +257,7 @@ def _again(account: Account, table_name: str, protocol_name: str) -> str:
     name = Path(table_name).name
     typed = steps(account.protocol, name, protocol_name)
     if account.measured is None:
-        if account.protocol.noise is None:
+        if not account.protocol.carries_counts:
             return paragraph(words.WHO_CHECKS)
         checked = "Anybody who has the file of the protocol can check the promise:"
         return paragraph(checked) + code(in_lines(typed.audit), "Command line")

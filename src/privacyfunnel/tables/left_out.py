@@ -42,7 +42,8 @@ SHORTEST_NAME = 3
 def weighs_rows(name: str, numbers: Vector, counts: Integers) -> str:
     """Why the different numbers of a column, each in this many rows, are survey weights; nothing if they are not."""
     surely = SURELY_WEIGHTS.search(name) is not None
-    if not (surely or PERHAPS_WEIGHTS.search(name)) or len(numbers) <= FEW_NUMBERS or numbers[0] < 0:
+    perhaps = PERHAPS_WEIGHTS.search(name) is not None and numbers[0] >= 0  # replicates may lie below 0
+    if not (surely or perhaps) or len(numbers) <= FEW_NUMBERS:
         return ""
     mean, cumulative = float(np.average(numbers, weights=counts)), np.cumsum(counts)
     median = numbers[np.searchsorted(cumulative, cumulative[-1] / 2)]

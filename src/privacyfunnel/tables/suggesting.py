@@ -75,7 +75,7 @@ class Suggestion:
 
     def without(self, why: str) -> Suggestion:
         """The same, left out."""
-        return replace(self, part="leave out", how=f"{why}; {self.how}")
+        return replace(self, part="leave out", how=f"{why}{'' if why.endswith('?') else ';'} {self.how}")
 
 
 def suggest(source: Source, secret: str | None = None, declared: Sequence[str] | None = None) -> tuple[Suggestion, ...]:
@@ -184,14 +184,15 @@ def _look(source: Source, name: str, rows: int, distinct: int, read: dict[str, C
     elif fitted.identifier or (distinct > NEARLY_ALL * rows and rows > FEW_ROWS and kind != "bins"):
         how, part = "differs in nearly every row: does it name people?", "leave out"
     look = Suggestion(name, values, distinct, how, part, True, kind, hint)
-    why = _of_rows(source, name, kind) if part == "release" and distinct > FEW_ROWS else ""
+    why = _of_rows(source, fitted.column) if part == "release" and distinct > FEW_ROWS else ""
     return look.without(why) if why else look
 
 
-def _of_rows(source: Source, name: str, kind: Kind) -> str:
+def _of_rows(source: Source, column: Column) -> str:
     """Why a column weighs rows, or numbers people; nothing if it does not."""
+    name, kind = column.name, column.kind
     if kind in ("bins", "integer", "number"):
-        numbers, counts = numbers_in(source, name, ())
+        numbers, counts = numbers_in(source, name, column.missing)
         whole = bool((numbers == np.floor(numbers)).all())
         return weighs_rows(name, numbers, counts) or (numbers_people(name, counts) if whole else "")
     return numbers_people(name, _rows_of_each(source, name)) if kind == "text" else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,11 @@ from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import UnseenValues
-from privacyfunnel.protocols.wide.file import from_text, to_text
+from privacyfunnel.protocols.file import from_text, to_text
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.groups import Groups
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import Plan
-from privacyfunnel.tables.sanitiser import Sanitiser, codes_of, places_of, values_as
+from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen, codes_of, places_of, values_as
 from privacyfunnel.typing import Integers
 
 
@@ -97,16 +97,16 @@ class _Several:
         return np.asarray(self._members[np.searchsorted(self._within, place, side="right") - 1])
 
 
-class WideSanitiser(Sanitiser):
+class ModelSanitiser(Sanitiser):
     """As `Sanitiser`: inputs and outputs for each batch, `finish` once, `release` to write numbers as values."""
 
     leaning = True
 
-    def __init__(self, protocol: WideProtocol) -> None:
-        self.protocol, self._wide = cast(Any, protocol), protocol
-        self.unseen = "refuse"
+    def __init__(self, protocol: Protocol, unseen: Unseen = "refuse") -> None:
+        check_unseen(protocol, unseen)
+        self.protocol, self.unseen = protocol, unseen
         self.strangers: Counter[str] = Counter()
-        self._sizes, self._columns = protocol.model.sizes, protocol.columns
+        self._sizes, self._columns = protocol.by_model.model.sizes, protocol.columns
         self._values = {column.name: column.released_values for column in protocol.columns}
 
     def keep_types(self, types: Mapping[str, pa.DataType]) -> None:
@@ -116,7 +116,7 @@ class WideSanitiser(Sanitiser):
 
     @cached_property
     def _redrawing(self) -> Redrawing:
-        return Redrawing(self._wide.plan)
+        return Redrawing(self.protocol.by_model.plan)
 
     @property
     def own_columns(self) -> tuple[Column, ...]:
@@ -163,15 +163,15 @@ class WideSanitiser(Sanitiser):
         return pa.schema([(name, values.type) for name, values in self._values.items()])
 
 
-class WorkersSanitiser(WideSanitiser):
+class WorkersSanitiser(ModelSanitiser):
     """The same for tasks of a cluster: groups are recomputed once in a worker's life, not once in a task's."""
 
     @cached_property
     def _redrawing(self) -> Redrawing:
-        return _redrawing_in(to_text(self._wide))
+        return _redrawing_in(to_text(self.protocol))
 
 
 @lru_cache(maxsize=1)
 def _redrawing_in(text: str) -> Redrawing:
     """Of the protocol in this text."""
-    return Redrawing(from_text(text).plan)
+    return Redrawing(from_text(text).by_model.plan)
