@@ -19,6 +19,7 @@ TOGETHER = 8
 """Tests that pass without a mutation, in one process, which takes longer to start than most of them."""
 
 FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouring_tables_are_alike",)
+CHECKED = "publishing/test_check.py::test_random_broken_and_forged_files_get_the_verdict_of_the_package[seeds0]"
 MUTATIONS = {
     "compiling takes the time of a search": Mutation(
         "_StopTheClock.on_start",
@@ -914,6 +915,60 @@ MUTATIONS = {
         'if (before is not None) != (found.step == "by_history"):',
         "if False:",
         ("protocols/test_follow_up_file.py::test_parts_that_do_not_fit_are_refused_in_a_line",),
+    ),
+    "check.py rounds e^ε up": Mutation(
+        "e_below",
+        "total = total * total >> BITS",
+        "total = (total * total >> BITS) + 2**100",
+        ("publishing/test_check.py::test_the_bound_of_e_to_the_epsilon_is_below_it_and_near",),
+    ),
+    "check.py lets beliefs fall": Mutation(
+        "Clause.ratios",
+        'return lifts if kind == "rise" else [(under, over) for over, under in lifts]',
+        "return lifts",
+        (CHECKED,),
+    ),
+    "check.py forgets who knows columns": Mutation(
+        "known_by",
+        "sizes = range(min(most, len(usable)) + 1)",
+        "sizes = range(1)",
+        (CHECKED,),
+    ),
+    "check.py reads the nearest by another rule": Mutation(
+        "reader.read",
+        "zip(rarity, *(alike[j, code] for j, code in enumerate(x)), strict=True)",
+        "zip([0] * len(rarity), *(alike[j, code] for j, code in enumerate(x)), strict=True)",
+        ("publishing/test_check.py::test_what_is_nearest_is_that_of_the_package",),
+    ),
+    "check.py takes any values": Mutation(
+        "people_of",
+        'need(follow == sorted(map(tuple, step["values"])),',
+        "need(True,",
+        (CHECKED,),
+    ),
+    "check.py takes any draw for values never seen": Mutation(
+        "draw_fits",
+        "return False",
+        "return True",
+        (CHECKED,),
+    ),
+    "check.py takes secrets that noise hides as counted": Mutation(
+        "counted",
+        "if not faint:",
+        "if True:",
+        (CHECKED,),
+    ),
+    "check.py forgets what was released before": Mutation(
+        "drawn",
+        "found.setdefault((*history, y), {})[r] = weight * q",
+        "found.setdefault((*history, y), {})[r] = q",
+        ("publishing/test_check.py::test_random_follow_ups_get_the_verdict_of_the_package[seeds0]",),
+    ),
+    "check.py takes a changed file": Mutation(
+        "releases",
+        """need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}",""",
+        "need(True,",
+        ("publishing/test_check.py::test_a_changed_digit_is_refused",),
     ),
 }
 

@@ -25,6 +25,7 @@ FALSE = [
     ("processing", "M f y != 0 -> belief (given p (filled", "belief (given p (filled"),
     ("certificate", "(rounded_down : a%:R / b%:R <= g)", "(rounded_down : g <= a%:R / b%:R)"),
     ("over_time", "LIP (g1 * g2) p together", "LIP g2 p together"),
+    ("mixtures", "<= H (v y).\n\nTheorem vertices", ">= H (v y).\n\nTheorem vertices"),
     ("budget", "(earlier J y j)) (alone attr Q j)", "(fun=> 1)) (alone attr Q j)"),
     ("everything_published", "alike_given_x h f -> moves_within h^-1 h p f", "moves_within h^-1 h p f"),
     ("everything_published", "moves_within (g * h)^-1 (g * h) p f.\nProof.", "moves_within g^-1 g p f.\nProof."),

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -83,14 +84,24 @@ def test_what_its_page_tells_readers_to_type_works(published, capsys, monkeypatc
     monkeypatch.chdir(folder)
     page = (folder / "README.md").read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
-    assert lines[0] == "funnel audit protocol.json"
-    assert (len(lines) > 1) == (kind != "by_history")
-    for line in lines:
+    assert lines[:2] == ["python3 check.py protocol.json", "funnel audit protocol.json"]
+    assert (len(lines) > 2) == (kind != "by_history")
+    for line in lines[1:]:
         assert run(line.split()[1:]) == 0, capsys.readouterr().err
     code = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "pf.estimate" in block]
     assert len(code) == (kind != "by_history")
     for block in code:
         exec(block, {})  # noqa: S102 - what readers copy
+
+
+def test_its_promise_is_proven_without_any_package_or_what_is_left_is_said(published):
+    kind, _, _, folder = published
+    command = [sys.executable, "-I", "-S", "check.py", "protocol.json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+    first = "NOT DECIDED, no flaw found; left to funnel audit: whether the model" if kind == "by_model" else "KEPT: "
+    assert done.stdout.startswith(first), done.stdout + done.stderr
+    assert done.returncode == (kind == "by_model")
+    assert 'data-protocol="protocol.json"' in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_its_report_says_what_was_proven(published):

@@ -308,8 +308,8 @@ def test_publish_report_and_audit_have_one_verdict_on_a_draw_that_breaks_the_pro
     assert run(["report", str(tmp_path / "forged.json"), "--public", "-o", str(tmp_path / "report.html")]) == 1
     assert "BROKEN" in capsys.readouterr().out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Broken." in page
-    assert "Kept." not in page
+    assert "<strong>Broken." in page
+    assert "<strong>Kept." not in page
     given = [part for name, value in GIVEN.items() for part in (f"--{name}", value)]
     command = ["publish", str(tmp_path / "forged.csv"), "--protocol", str(tmp_path / "forged.json"), *given]
     assert run([*command, "-o", str(tmp_path / "folder")]) == 2

@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 
 
 def text_of(page):
-    return unescape(re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL))
+    return unescape(re.sub(r"<(style|script)>.*?</\1>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL))
 
 
 def funnel(*arguments):

@@ -56,7 +56,7 @@ def protocol(folder, request):
 
 
 def text_of(page):
-    plain = re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL)
+    plain = re.sub(r"<(style|script)>.*?</\1>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL)
     return " ".join(unescape(plain).split())
 
 

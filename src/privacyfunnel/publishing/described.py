@@ -24,6 +24,8 @@ TABLE, PARQUET, PROTOCOL, REPORT = "table.csv", "table.parquet", "protocol.json"
 """The files that everything else is about."""
 R_FILE = "privacyfunnel.R"
 """What R users source."""
+CHECK = "check.py"
+"""With which anybody proves the promise."""
 CROISSANT, CATALOGUE, PAGE, CITE = (
     "croissant.json",
     "dcat.jsonld",
@@ -31,7 +33,7 @@ CROISSANT, CATALOGUE, PAGE, CITE = (
     "CITATION.cff",
 )
 """The files that describe."""
-OWN = frozenset({TABLE, PARQUET, PROTOCOL, REPORT, R_FILE, PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE})
+OWN = frozenset({TABLE, PARQUET, PROTOCOL, REPORT, R_FILE, CHECK, PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE})
 """All that a published folder holds."""
 MEDIA = {
     TABLE: "text/csv",

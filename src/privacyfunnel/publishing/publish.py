@@ -28,6 +28,7 @@ from privacyfunnel.publishing.datapackage import datapackage
 from privacyfunnel.publishing.dcat import dcat
 from privacyfunnel.publishing.described import (
     CATALOGUE,
+    CHECK,
     CITE,
     CROISSANT,
     OWN,
@@ -180,6 +181,7 @@ def _describe(described: Described, part: Path) -> None:
     r_file = r_source() if described.for_r else None
     if r_file is not None:
         (part / R_FILE).write_bytes(r_file)
+    (part / CHECK).write_bytes(files("privacyfunnel.publishing").joinpath(CHECK).read_bytes())
     for name, content in (
         (PACKAGE, datapackage(described)),
         (CROISSANT, croissant(described)),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.croissant import cite_as
-from privacyfunnel.publishing.described import PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
+from privacyfunnel.publishing.described import CHECK, PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
 from privacyfunnel.publishing.details import Party
 from privacyfunnel.tables.published_folder import PACKAGE
 
@@ -37,6 +37,9 @@ def readme(described: Described, with_r: bool) -> str:
         f"**Reading it.** {_plain(described.counting)}",
         "**Mind.**\n\n" + "\n".join(f"- {_plain(one)}" for one in described.mind),
         f"`{REPORT}` says how the promise is proven, and what is not promised.",
+        f"**Check it yourself.** `{CHECK}` {CHECKS[protocol.step.kind]}. It needs Python 3.10 and nothing else; "
+        f"read it first. The button in `{REPORT}` does the same in a browser.",
+        _code("sh", f"python3 {CHECK} {PROTOCOL}"),
         "## The columns",
         _columns(described.fields),
         "## The table in Python",
@@ -115,6 +118,13 @@ def _listed(described: Described, with_r: bool) -> list[str]:
     ]
 
 
+PROVES = "proves the promise in whole numbers"
+CHECKS: dict[Kind, str] = {
+    "channel": PROVES,
+    "by_history": PROVES,
+    "by_model": "checks the form of the protocol, and says what of the proof is left to `funnel audit`",
+}
+"""What readers check without the package, by the step that drew the rows."""
 BY_STEP: dict[Kind, Callable[[Described, bool], list[str]]] = {
     "channel": _listed,
     "by_history": _audit_alone,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from privacyfunnel.attacks.findings import Leakage
 from privacyfunnel.protocols.everything import EXACT_COUNTS
-from privacyfunnel.report import charts, risks, words
+from privacyfunnel.report import charts, checking, risks, words
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.counting import how_to_count
@@ -17,7 +17,7 @@ from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
 from privacyfunnel.report.measured import FromTable
 from privacyfunnel.report.officers import officers_part
-from privacyfunnel.report.promised import glance_part, promise_part, proof_part
+from privacyfunnel.report.promised import checkable, glance_part, promise_part, proof_part
 from privacyfunnel.report.words import percent
 
 MOST_ATTRIBUTES = 24
@@ -36,7 +36,7 @@ def report_page(
     name = table_name or "TABLE.csv"
     parts = [
         ("promise", "The promise", promise_part(account)),
-        ("proof", "The proof", proof_part(account)),
+        ("proof", "The proof", proof_part(account, protocol_name)),
         ("kept", "What was kept and what was lost", kept_part(account)),
         ("columns", "How the columns were read", _encoders(account)),
         *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
@@ -56,7 +56,8 @@ def report_page(
         + "\n".join(section(*part) for part in parts)
         + "\n</main>"
     )
-    return page(f"{title}: {', '.join(account.protocol.attributes)}", body)
+    script = checking.script() if checkable(account) else ""
+    return page(f"{title}: {', '.join(account.protocol.attributes)}", body, script)
 
 
 def _made(account: Account) -> str:

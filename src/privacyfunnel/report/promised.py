@@ -13,7 +13,7 @@ from privacyfunnel.protocols.coarseness import merging_words
 from privacyfunnel.protocols.everything import EXACT_COUNTS
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.protocols.step import Kind
-from privacyfunnel.report import words
+from privacyfunnel.report import checking, words
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.html import definitions, paragraph
 from privacyfunnel.report.measured import FromTable
@@ -113,8 +113,8 @@ def promise_part(account: Account) -> str:
     return paragraph(promise.words(), "lead") + levels + paragraph(instance) + paragraph(exactly, "muted")
 
 
-def proof_part(account: Account) -> str:
-    """The proof: what was checked, on which counts, and what came of it."""
+def proof_part(account: Account, protocol_name: str) -> str:
+    """The proof: what was checked, on which counts, and what came of it; readers can check it on the spot."""
     text = paragraph(PROOFS[account.protocol.step.kind].format(counts=PUBLISHED if account.private else COUNTED))
     digest = [("Fingerprint of the protocol", account.digest)]
     if account.verdict is None:
@@ -127,7 +127,13 @@ def proof_part(account: Account) -> str:
     if account.public is not None:  # a file could merge the secret's values until none is left
         values = f"{account.public.joint.n_s:,} values in these counts"
         facts.insert(0, ("Secret", f"{account.protocol.secret}, with {values}"))
-    return text + definitions([*facts, *digest]) + _exact_counts(account)
+    here = checking.button(account.digest, protocol_name) if checkable(account) else ""
+    return text + definitions([*facts, *digest]) + here + _exact_counts(account)
+
+
+def checkable(account: Account) -> bool:
+    """Whether the page is public, and about a protocol whose file shows that its promise is kept."""
+    return account.private and account.measured is None
 
 
 def _facts(account: Account, certificate: Certificate) -> list[tuple[str, str]]:
