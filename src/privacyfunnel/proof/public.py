@@ -10,13 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import Noise, noisy_joint
+from privacyfunnel.distribution.noise import noisy_joint
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.promises.noisy_bounds import largest_noise
+from privacyfunnel.proof.stated_noise import check_stated_noise
 from privacyfunnel.protocols.protocol import Protocol
-
-IMPLAUSIBLE = 1e-15
-"""Noise that is this unlikely was none."""
 
 
 def published_joint(protocol: Protocol) -> Joint:
@@ -48,20 +45,23 @@ def _of_model(protocol: Protocol) -> Joint:
 
 
 def checked_joint(protocol: Protocol) -> Joint:
-    """The same, refused unless the counts can be noisy ones, and the protocol's values those that follow from them."""
+    """The same, refused unless the counts can be noisy ones, and the protocol's values those that follow from them.
+
+    What a follow-up follows must be what it says by itself, too: its ε₀ is a part of that of everything published.
+    """
+    for before in protocol.earlier:
+        if before.noise is not None:
+            _checked_alone(before)
+    return _checked_alone(protocol)
+
+
+def _checked_alone(protocol: Protocol) -> Joint:
+    """The same, whatever it follows."""
     joint = published_joint(protocol)
-    _check_sum(joint.noise)
+    if joint.noise is not None:
+        check_stated_noise(joint.noise)
     _check_values(protocol, joint)
     return joint
-
-
-def _check_sum(noise: Noise | None) -> None:
-    """Refuse counts that do not add up to the number of people, but for noise."""
-    if noise is None or noise.codes is not None:
-        return
-    most = float(largest_noise(np.array([noise.counts.size]), noise.scale, IMPLAUSIBLE)[0])
-    if abs(int(noise.counts.sum()) - noise.people) > most:
-        raise InvalidProtocol("the noisy counts do not add up to the number of people, noise or not")
 
 
 def _check_values(protocol: Protocol, joint: Joint) -> None:

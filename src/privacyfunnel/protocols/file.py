@@ -210,6 +210,8 @@ def _check_head(file: EnvelopeInFile, notion: Notion, names: Sequence[str]) -> N
         raise InvalidProtocol("an attribute is released twice")
     if (file.noise is None) == (file.fitted == "private counts"):
         raise InvalidProtocol("noisy counts belong to private fits, and to no others")
+    if file.noise is not None and {reading.name for reading in file.secret_readings} & set(names):
+        raise InvalidProtocol("a private fit does not release the secret itself, and this one says that it does")
 
 
 def _check_secrets(notion: Notion, read: list[str]) -> None:
