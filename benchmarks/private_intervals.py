@@ -1,4 +1,4 @@
-"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 17 kinds of tables:
+"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 20 kinds of tables:
 the mean of these, of how many intervals, and the lowest with its standard error.
 
 Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
@@ -58,6 +58,8 @@ LEAST, ONE_PERCENT = 0.94, 2.33
 """What must hold, and the standard errors that chance exceeds in 1% of all cases, to one side."""
 FEWEST = 50
 """Intervals of a question of which the coverage is looked at by itself."""
+EXCEPTIONS = 0.01
+"""The share of people of whom one column says nothing about another that nearly copies it."""
 SECONDS = 20.0
 MOST_TIMES = 1e6
 """A larger ratio is no answer."""
@@ -92,12 +94,15 @@ CASES = {
     "two columns, 2,000, three secrets": Case("dependent", (3, 4), 2_000, secrets=3),
     "values of 1%, 2,000": Case("rare", (3, 4), 2_000),
     "two columns, 10,000, dependent": Case("uneven, dependent", (4, 5), 10_000),
+    "two columns, 200,000, dependent": Case("uneven, dependent", (3, 4), 200_000),
     "20 values, 10,000": Case("uneven", (20, 3), 10_000),
     "values of 1%, 10,000, three secrets": Case("rare", (2, 5), 10_000, 0.5, secrets=3),
     "most cells rare, 10,000": Case("sparse", (5, 6), 10_000),
     "for information, 2,000": Case("uneven, dependent", (3, 4), 2_000, objective="information"),
     "much noise, 2,000": Case("uneven, dependent", (3, 4), 2_000, noise=0.3, insist=True),
     "large counts only, 10,000": Case("uneven, dependent", (3, 4), 10_000, delta=1e-6, insist=True),
+    "nearly a copy, 500": Case("nearly copied", (2, 2), 500),
+    "nearly a copy, 5,000": Case("nearly copied", (3, 3), 5_000),
     "many other people, 500": Case("even", (2, 3), 500, others=20_000),
     "many other people, values of 1%": Case("rare", (3, 4), 2_000, others=50_000),
     "followed up, 2,000": Case("uneven, dependent", (3, 4), 2_000, 0.6, twice=True),
@@ -120,6 +125,8 @@ def population(case: Case, seed: int = 1) -> np.ndarray:
             p = np.multiply.outer(p, own / own.sum())
         if case.population == "uneven, dependent":
             p = p * np.exp(rng.normal(0, 0.7, sizes))
+        if case.population == "nearly copied":
+            p = EXCEPTIONS * p + (1 - EXCEPTIONS) * np.diag(np.diag(p)) / np.trace(p)
     secret = np.exp(rng.normal(0, 1, (case.secrets, *sizes)))
     return p / p.sum() * secret / secret.sum(axis=0)
 

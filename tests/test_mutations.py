@@ -269,7 +269,7 @@ MUTATIONS = {
         ("estimates/test_wide.py::test_other_rows_are_not_told",),
     ),
     "partners drawn as often as not": Mutation(
-        "Redrawing.drawn",
+        "Redrawing.drawn_by",
         ">= self._own[group]",
         ">= self._others[group]",
         ("tables/test_wide.py::test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others",),

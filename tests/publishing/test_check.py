@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -22,7 +23,11 @@ from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.channel import Channel
+from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.file import to_text
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.publishing import check
 from wide_files import wide_protocol
 
@@ -296,6 +301,29 @@ def test_a_robust_promise_that_breaks_on_the_very_counts_is_broken(judged):
     content["chain"][0]["marginal"] = [2**32 - n + 1, *[1] * (n - 1)]
     assert not files.audited(files.sealed(content))
     assert judged(files.sealed(content))[1].out.startswith("BROKEN: a row tells more than is promised.")
+
+
+SECONDS = 20
+"""Of CPU, many times what it takes: seconds, not minutes."""
+
+
+@pytest.mark.long
+def test_a_channel_of_a_thousand_values_takes_seconds(judged):
+    rng = np.random.default_rng(1)
+    joint = files.noise_joint(rng.multinomial(100_000, np.full(2_400, 1 / 2_400)).reshape(2, 10, 10, 12), "abc")
+    n, near = joint.n_x, files.channel_of(rng, joint.n_x, joint.n_x, 0.01)
+    marginal = coarse_marginal(np.full(n, 1 / n), None)
+    block = Block(joint.columns, joint.codes, Channel.from_numerators(near), np.arange(n), marginal, None, True)
+    made = Protocol(
+        pf.LIP(2.0), block, 0.1, 0.2, 1.0, "by chance", "S", (), fitted="private counts", people=100_000,
+        noise=joint.noise,
+    )  # fmt: skip
+    text = to_text(made)
+    begun = time.process_time()
+    code, said = judged(text)
+    assert time.process_time() - begun < SECONDS
+    assert code == 0, said.out
+    assert n > 1_000
 
 
 def of_two_secrets():

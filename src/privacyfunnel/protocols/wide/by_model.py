@@ -54,10 +54,6 @@ class ByModel(Step):
         "the promise of a model is about the published model, and no theorem says what one of its rows tells on exact "
         "counts; what attackers who count learn in a trial release is told with --table alone: leave out --attack"
     )
-    not_again: ClassVar[str] = (
-        "rows of a model are drawn afresh: what several releases of it tell together is not bounded by any theorem of "
-        "ours, so leave out the key (--remember, --person) and release once"
-    )
     published_counts: ClassVar[str] = "On the published model:"
     certified_on_tables: ClassVar[bool] = False
     has_counts: ClassVar[bool] = True

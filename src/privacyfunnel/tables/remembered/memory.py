@@ -59,8 +59,6 @@ class Remember:
             if changed != "keep":
                 raise InvalidInput("changed is for people who are known again: give the key (remember) and the person")
             return None
-        if protocol.step.not_again:
-            raise InvalidInput(protocol.step.not_again)
         if key is None or person is None:
             raise InvalidInput(
                 "to draw people the same again takes both: the key (--remember) and who they are (--person)"
