@@ -1,4 +1,4 @@
-"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 17 kinds of tables:
+"""Intervals of private fits: how often 95% of them hold the population's number, over whole fits of 20 kinds of tables:
 the mean of these, of how many intervals, and the lowest with its standard error.
 
 Each time people are drawn from a known population, a protocol is fitted privately as `funnel fit` does (faithful,
@@ -35,13 +35,14 @@ from privacyfunnel.estimates.cell_shares import cell_shares
 from privacyfunnel.estimates.compare import comparison
 from privacyfunnel.estimates.contrasts import Figure
 from privacyfunnel.estimates.frequencies import Presentation, frequencies
-from privacyfunnel.estimates.meters import Meters, Opened
+from privacyfunnel.estimates.meters import Meters
+from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.questions import Asker
+from privacyfunnel.estimates.read_release import ReadRelease
 from privacyfunnel.estimates.strength import surely_there
 from privacyfunnel.estimates.summaries import summary
 from privacyfunnel.estimates.together import for_estimates, tally_together
 from privacyfunnel.estimates.which_rows import check_contrasts, way_of
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.tables.frequency_threshold import of_noisy
 from privacyfunnel.tables.private_counts import private
 from privacyfunnel.tables.reading_back import Tally
@@ -57,6 +58,8 @@ LEAST, ONE_PERCENT = 0.94, 2.33
 """What must hold, and the standard errors that chance exceeds in 1% of all cases, to one side."""
 FEWEST = 50
 """Intervals of a question of which the coverage is looked at by itself."""
+EXCEPTIONS = 0.01
+"""The share of people of whom one column says nothing about another that nearly copies it."""
 SECONDS = 20.0
 MOST_TIMES = 1e6
 """A larger ratio is no answer."""
@@ -91,12 +94,15 @@ CASES = {
     "two columns, 2,000, three secrets": Case("dependent", (3, 4), 2_000, secrets=3),
     "values of 1%, 2,000": Case("rare", (3, 4), 2_000),
     "two columns, 10,000, dependent": Case("uneven, dependent", (4, 5), 10_000),
+    "two columns, 200,000, dependent": Case("uneven, dependent", (3, 4), 200_000),
     "20 values, 10,000": Case("uneven", (20, 3), 10_000),
     "values of 1%, 10,000, three secrets": Case("rare", (2, 5), 10_000, 0.5, secrets=3),
     "most cells rare, 10,000": Case("sparse", (5, 6), 10_000),
     "for information, 2,000": Case("uneven, dependent", (3, 4), 2_000, objective="information"),
     "much noise, 2,000": Case("uneven, dependent", (3, 4), 2_000, noise=0.3, insist=True),
     "large counts only, 10,000": Case("uneven, dependent", (3, 4), 10_000, delta=1e-6, insist=True),
+    "nearly a copy, 500": Case("nearly copied", (2, 2), 500),
+    "nearly a copy, 5,000": Case("nearly copied", (3, 3), 5_000),
     "many other people, 500": Case("even", (2, 3), 500, others=20_000),
     "many other people, values of 1%": Case("rare", (3, 4), 2_000, others=50_000),
     "followed up, 2,000": Case("uneven, dependent", (3, 4), 2_000, 0.6, twice=True),
@@ -119,6 +125,8 @@ def population(case: Case, seed: int = 1) -> np.ndarray:
             p = np.multiply.outer(p, own / own.sum())
         if case.population == "uneven, dependent":
             p = p * np.exp(rng.normal(0, 0.7, sizes))
+        if case.population == "nearly copied":
+            p = EXCEPTIONS * p + (1 - EXCEPTIONS) * np.diag(np.diag(p)) / np.trace(p)
     secret = np.exp(rng.normal(0, 1, (case.secrets, *sizes)))
     return p / p.sum() * secret / secret.sum(axis=0)
 
@@ -145,7 +153,7 @@ def released(protocol: pf.Protocol, joint: pf.Joint, rng: np.random.Generator) -
     return Tally(np.flatnonzero(counts), counts[counts > 0])
 
 
-def followed_up(protocol: FollowUp, joint: pf.Joint, seed: int) -> Tally:
+def followed_up(protocol: pf.Protocol, joint: pf.Joint, seed: int) -> Tally:
     """The same of both releases together."""
     codes = np.repeat(joint.codes, joint.weights.sum(axis=0).astype(np.int64), axis=0)
     table = pa.table({"id": np.arange(len(codes)), **dict(zip(joint.attributes, codes.T, strict=True))})
@@ -158,7 +166,7 @@ def releases(
     protocol: pf.Protocol, fitted: pf.Joint, others: pf.Joint, rng: np.random.Generator
 ) -> Iterator[tuple[str, Opened]]:
     """Whose rows, and how they are looked at."""
-    if isinstance(protocol, FollowUp):
+    if protocol.before is not None:
         both = for_estimates(protocol)
         for way, joint in ((WORKED_BACK, fitted), (OTHERS, others)):
             yield way, opened(both, followed_up(protocol, joint, int(rng.integers(2**31))), "other")
@@ -174,8 +182,9 @@ def opened(protocol: pf.Protocol, tally: Tally, rows: str) -> Opened:
     """A release that can be asked, whose rows are known to be these."""
     way, why = way_of(protocol, tally, None if protocol.objective == "information" else rows)
     asker = Asker(protocol)
-    meters = Meters(protocol, tally, way, asker)
-    return Opened(tally.rows, way, why, asker, {}, meters, Presentation(model=False))
+    meters, noisy = Meters(protocol, tally, way, asker), protocol.noise is not None
+    read = ReadRelease(tally.rows, way, why, asker, meters, protocol.objective == "faithful", noisy)
+    return Opened(read, {}, Presentation(model=False))
 
 
 @dataclass
@@ -292,7 +301,7 @@ def ask(table: Opened, protocol: pf.Protocol, p: np.ndarray, found: dict, way: s
         own.each[question].append(holds)
         held[kind].append(holds)
 
-    contrasts = () if isinstance(protocol, FollowUp) else (differences, associations)
+    contrasts = () if protocol.before is not None else (differences, associations)
     for question in (shares, groups, means, *contrasts):
         try:
             if question in contrasts and table.way == "channel":

@@ -151,10 +151,10 @@ def by_model(people: People, e0: float | None, delta: float | None = None) -> tu
     protocol = fit_wide(people.joint, pf.LIP(EPSILON), e0, delta=delta)
     used = {"CPU s": time.process_time() - begun, "s": time.perf_counter() - wall}
     cells = np.ravel_multi_index(tuple(people.codes.T), people.sizes)
-    drawn = Redrawing(protocol.plan).drawn(np.asarray(cells), Randomness.secure())
+    drawn = Redrawing(protocol.by_model.plan).drawn(np.asarray(cells), Randomness.secure())
     after = np.stack(np.unravel_index(drawn, people.sizes), axis=1)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    kept = protocol.kept.information / protocol.kept.entropy
+    kept = protocol.by_model.kept.information / protocol.by_model.kept.entropy
     same = {"rows same": float((cells == drawn).mean()), "cells same": float((people.codes == after).mean())}
     return {**used, "GiB so far": most, "kept": kept, **same, "held out": held_out(people, e0, delta)}, after
 

@@ -168,9 +168,11 @@ def measured(name: str, case: Case, fits: int) -> list[Row]:
 
 def released(protocol, joint):
     weights = joint.weights.astype(np.int64).sum(axis=0)
-    x = np.repeat(np.ravel_multi_index(tuple(joint.codes.T), protocol.model.sizes), weights)
-    numbers, counts = np.unique(Redrawing(protocol.plan).drawn(x, Randomness.secure()), return_counts=True)
-    return ReleasedRows(np.stack(np.unravel_index(numbers, protocol.model.sizes), axis=1).astype(np.int64), counts)
+    x = np.repeat(np.ravel_multi_index(tuple(joint.codes.T), protocol.by_model.model.sizes), weights)
+    numbers, counts = np.unique(Redrawing(protocol.by_model.plan).drawn(x, Randomness.secure()), return_counts=True)
+    return ReleasedRows(
+        np.stack(np.unravel_index(numbers, protocol.by_model.model.sizes), axis=1).astype(np.int64), counts
+    )
 
 
 def asked(meters, back, truth, case):

@@ -96,12 +96,12 @@ def measured(frame: pd.DataFrame, secret: str, epsilon: float) -> list[Row]:
     joint = pf.Joint.from_table(frame, secret, attributes, missing=["?"])
     begun = time.process_time()
     wide = fit_wide(joint, notion, 1.0, seconds=0)
-    rows = [{"by": "groups", **by_model(wide, wide.plan, joint), "CPU s": time.process_time() - begun}]
+    rows = [{"by": "groups", **by_model(wide, wide.by_model.plan, joint), "CPU s": time.process_time() - begun}]
     for by, aim in {"list": lists_aim_at, "list at the borders of groups": aimed_at}.items():
         if by != "list" and "borders" not in PARTS:
             continue
         begun, wall = time.process_time(), time.monotonic()
-        plan = listed_for(notion, aim(notion.limits), wide.plan, joint.columns, SECONDS)
+        plan = listed_for(notion, aim(notion.limits), wide.by_model.plan, joint.columns, SECONDS)
         spent = {"CPU s": time.process_time() - begun, "wall s": time.monotonic() - wall}
         rows.append({"by": by, **({} if plan is None else by_model(wide, plan, joint)), **spent})
     if "private" in PARTS:
@@ -116,13 +116,13 @@ def measured(frame: pd.DataFrame, secret: str, epsilon: float) -> list[Row]:
 
 def by_model(wide, plan, joint: pf.Joint) -> Row:
     """What the model says of a plan, and what one release of the table by it is like."""
-    kept, (x, value) = kept_by(plan, wide.model.sizes), rows_of(joint)
-    cells = np.ravel_multi_index(tuple(joint.codes[x].T), wide.model.sizes)
+    kept, (x, value) = kept_by(plan, wide.by_model.model.sizes), rows_of(joint)
+    cells = np.ravel_multi_index(tuple(joint.codes[x].T), wide.by_model.model.sizes)
     drawn = Redrawing(plan).drawn(np.asarray(cells), Randomness.secure())
-    after = np.stack(np.unravel_index(drawn, wide.model.sizes), axis=1)
+    after = np.stack(np.unravel_index(drawn, wide.by_model.model.sizes), axis=1)
     return {
-        "combinations": int(np.prod(wide.model.sizes)),
-        "secrets": wide.model.n_s,
+        "combinations": int(np.prod(wide.by_model.model.sizes)),
+        "secrets": wide.by_model.model.n_s,
         "cells": kept.cells,
         "rows": kept.rows,
         "kept": kept.information / kept.entropy,

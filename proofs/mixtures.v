@@ -212,6 +212,41 @@ Qed.
 
 End Same.
 
+(** ** Vertices are enough
+
+    Every posterior v y is itself a mixture of u k, the vertices of the polytope of the promise, and the cost H (entropy)
+    is concave: H (v y) is at least the mean of H (u k). Then the vertices alone do, at no higher cost. *)
+Section Vertices.
+Variables (R : realFieldType) (X Y K : finType) (px : X -> R).
+Variables (q : Y -> R) (v : Y -> X -> R) (u : K -> X -> R) (share : Y -> K -> R) (H : (X -> R) -> R).
+Hypotheses (mix : mixture px q v) (share_law : forall y, law (share y)) (u_law : forall k, law (u k)).
+Hypothesis mixed_of_vertices : forall y x, \sum_k share y k * u k x = v y x.
+Hypothesis concave : forall y, \sum_k share y k * H (u k) <= H (v y).
+
+Theorem vertices_are_enough : exists q', mixture px q' u /\ \sum_k q' k * H (u k) <= \sum_y q y * H (v y).
+Proof.
+have [q_ge0 _ q_sum] := mix; exists (fun k => \sum_y q y * share y k); split.
+  split=> [k|k _|x]; [|exact: u_law|].
+    by apply: sumr_ge0 => y _; rewrite mulr_ge0 //; case: (share_law y).
+  under eq_bigr => k _ do rewrite mulr_suml.
+  rewrite exchange_big /= -q_sum; apply: eq_bigr => y _; rewrite -mixed_of_vertices mulr_sumr.
+  by apply: eq_bigr => k _; rewrite mulrA.
+under eq_bigr => k _ do rewrite mulr_suml.
+rewrite exchange_big /=; apply: ler_sum => y _; under eq_bigr => k _ do rewrite -mulrA.
+by rewrite -mulr_sumr; apply: ler_wpmul2l.
+Qed.
+
+(** So for every mixture there is one of at most |X| vertices. *)
+Theorem few_vertices_are_enough : exists q',
+  [/\ mixture px q' u, (#|used q'| <= #|X|)%N & \sum_k q' k * H (u k) <= \sum_y q y * H (v y)].
+Proof.
+have [q1 [mix1 cost1]] := vertices_are_enough.
+have [q2 [mix2 few2 _ cost2]] := few_posteriors (fun k => H (u k)) mix1.
+by exists q2; split=> //; exact: le_trans cost2 cost1.
+Qed.
+
+End Vertices.
+
 (** ** Promises are about posteriors, and so about rows up to a factor *)
 Section AboutPosteriors.
 Variables (R : realFieldType) (S X Y : finType) (p : S -> X -> R).
@@ -295,4 +330,23 @@ have px_law : law px by split=> //; rewrite big_bool; vm_compute.
 have v_law y : law (v y) by split=> [[]|] //; rewrite big_bool; vm_compute.
 have [_ /(_ true)] := claim _ _ px px v px_law (fun=> isT) px_law v_law.
 by rewrite big_bool; vm_compute.
+Qed.
+
+(** Without concavity vertices may cost more: the cost of the posterior in the middle is 0, of all others 1. *)
+Theorem not_vertices_without_concavity :
+  ~ (forall (X Y K : finType) (px : X -> rat) (q : Y -> rat) (v : Y -> X -> rat) (u : K -> X -> rat) (share : Y -> K -> rat)
+       (H : (X -> rat) -> rat), mixture px q v -> (forall y, law (share y)) -> (forall k, law (u k)) ->
+       (forall y x, \sum_k share y k * u k x = v y x) ->
+       exists q', mixture px q' u /\ \sum_k q' k * H (u k) <= \sum_y q y * H (v y)).
+Proof.
+move=> claim; pose half (_ : bool) : rat := 1 / 2%:R; pose u (k x : bool) : rat := (k == x)%:R.
+pose H (w : bool -> rat) : rat := (w true != 1 / 2%:R)%:R.
+have half_law : law half by split=> //; rewrite big_bool; vm_compute.
+have u_law k : law (u k) by split=> [x|]; rewrite ?ler0n // big_bool; case: k.
+have mix : mixture half half (fun=> half) by split=> // x; rewrite big_bool; vm_compute.
+have mixed y x : \sum_k half k * u k x = half y by rewrite big_bool; case: x; vm_compute.
+have [q' [[_ _ q'_sum]]] := claim _ _ _ half half (fun=> half) u (fun=> half) H mix (fun=> half_law) u_law
+  (fun _ x => mixed x x).
+have := q'_sum true; have := q'_sum false; rewrite !big_bool /u /= !mulr0 !mulr1 addr0 add0r => -> ->.
+by vm_compute.
 Qed.

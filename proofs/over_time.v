@@ -140,6 +140,29 @@ Proof. by apply: same_belief => t x; rewrite /given /with_again eqxx mulr1. Qed.
 
 End SameDraw.
 
+(** ** Draws by a random function: the word for a message is drawn once, and the same for ever. *)
+Section Keyed.
+Variables (R : realFieldType) (X Y Word Message : finType) (draw : X -> Word -> Y) (input : Message -> X).
+
+(** P(y|x): the share of words that lead to y *)
+Definition by_words y x : R := #|[set w | draw x w == y]|%:R / #|Word|%:R.
+
+(** The share of functions that give the outputs ys to all messages (person, protocol, x) *)
+Definition by_functions (ys : Message -> Y) : R :=
+  #|[set f : {ffun Message -> Word} | [forall m, draw (input m) (f m) == ys m]]|%:R / #|{ffun Message -> Word}|%:R.
+
+(** Different messages are drawn independently, each exactly by the channel. *)
+Theorem keyed_draws_are_independent ys : by_functions ys = \prod_m by_words (ys m) (input m).
+Proof.
+rewrite /by_functions prodf_div prodr_const -natrX; congr (_ / _%:R); last by rewrite card_ffun.
+rewrite -natr_prod; congr _%:R.
+rewrite -[RHS](_ : #|family (fun m => [pred w | draw (input m) w == ys m])| = _); last first.
+  by rewrite card_family foldrE big_map big_enum /=; apply: eq_bigr => m _; rewrite cardsE.
+rewrite cardsE; apply: eq_card => f; rewrite !inE; apply/forallP/familyP => h m; exact: h.
+Qed.
+
+End Keyed.
+
 (** ** False variants, refuted *)
 
 

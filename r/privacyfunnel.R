@@ -31,9 +31,12 @@ PF_MOST_DENSE <- 4e6       # outputs times inputs that are decomposed here
 pf_read <- function(path) {
   # The protocol in a file. Unlike the Python package it does not check the file's digest.
   file <- jsonlite::fromJSON(path, simplifyVector = FALSE)
-  if (!identical(file$schema, "privacyfunnel-protocol/3"))
+  if (!identical(file$schema, "privacyfunnel/1"))
     stop("this is no protocol that this version reads", call. = FALSE)
-  block <- .pf_block(file$blocks[[1]])
+  step <- file$chain[[1]]
+  if (!identical(step$step, "channel"))
+    stop("this protocol does not list its channel (", step$step, "); ask funnel estimate", call. = FALSE)
+  block <- .pf_block(step)
   structure(list(objective = file$objective, people = file$people, noise = file$noise, block = block,
                  attributes = block$attributes), class = "pf_protocol")
 }

@@ -43,7 +43,7 @@ def bisected(
         found, _ = search(joint, plain, gap=gap, time_limit=time_limit, progress=None)
         block = replace(found.block, draw=None)  # its draw was made for the counts alone
         how = f"bisection: {share:.4g} of ε"
-        kept = replace(found, notion=notion, block=block, upper_bound=no_less(joint.entropy), how=how)
+        kept = replace(found, notion=notion, step=block, upper_bound=no_less(joint.entropy), how=how)
         if certify(kept, joint).holds:
             low = share
             if kept.utility > best.utility:

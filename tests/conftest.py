@@ -102,7 +102,8 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
 
     import numpy as np
 
-    from privacyfunnel.drawing.laplace import checked_epsilon, threshold_for
+    from privacyfunnel.distribution.noise import threshold_for
+    from privacyfunnel.drawing.laplace import checked_epsilon
 
     rng = np.random.default_rng(seed)
 

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import kstest
 
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.tables.pairs import PairSanitiser
 from privacyfunnel.tables.sanitiser import Sanitiser
 
@@ -48,10 +47,10 @@ def rows_with(columns, codes):
 
 def law(protocol, rows):
     """{outputs of all releases so far: N[i], P(outputs | row i) in units of 2⁻³² for each draw}, for some rows."""
-    if not isinstance(protocol, FollowUp):
+    if protocol.before is None:
         x = Sanitiser(protocol).inputs(rows)[:, 0]
         return _times({(): np.ones(rows.num_rows, dtype=object)}, x, protocol.block.channel)
-    steps, sanitiser, found = protocol.steps, PairSanitiser(protocol), {}
+    steps, sanitiser, found = protocol.by_history, PairSanitiser(protocol), {}
     for history, reached in law(protocol.before, rows).items():
         there = np.flatnonzero(reached)
         known = rows.take(pa.array(there))

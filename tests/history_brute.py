@@ -9,14 +9,13 @@ from collections import defaultdict
 from fractions import Fraction
 
 import brute
-from privacyfunnel.protocols.follow_up import FollowUp
 
 UNIT = 2**32
 
 
 def draws(protocol, values):
     """{history: P(history|x)} for a person whose attributes have these `values`, by name (one block)."""
-    if isinstance(protocol, FollowUp):
+    if protocol.before is not None:
         return _draws_after(protocol, values)
     block = protocol.block
     own = [values[name] for name in block.attributes]
@@ -27,7 +26,7 @@ def draws(protocol, values):
 
 
 def _draws_after(protocol, values):
-    steps = protocol.steps
+    steps = protocol.by_history
     own = tuple(column.labels.index(values[column.name]) for column in steps.columns)
     x = [tuple(row) for row in steps.codes.tolist()].index(own)
     histories = [tuple(row) for row in steps.histories.tolist()]

@@ -19,6 +19,7 @@ TOGETHER = 8
 """Tests that pass without a mutation, in one process, which takes longer to start than most of them."""
 
 FILES_ALIKE = ("tables/test_privacy_of_the_fit.py::test_some_files_of_neighbouring_tables_are_alike",)
+CHECKED = "publishing/test_check.py::test_random_broken_and_forged_files_get_the_verdict_of_the_package[seeds0]"
 MUTATIONS = {
     "compiling takes the time of a search": Mutation(
         "_StopTheClock.on_start",
@@ -268,7 +269,7 @@ MUTATIONS = {
         ("estimates/test_wide.py::test_other_rows_are_not_told",),
     ),
     "partners drawn as often as not": Mutation(
-        "Redrawing.drawn",
+        "Redrawing.drawn_by",
         ">= self._own[group]",
         ">= self._others[group]",
         ("tables/test_wide.py::test_rows_are_redrawn_with_the_probabilities_of_the_plan_and_not_with_others",),
@@ -293,7 +294,7 @@ MUTATIONS = {
     ),
     "exact fits published": Mutation(
         "check_protocol",
-        'if protocol.fitted == "exact counts":',
+        'if one.fitted == "exact counts":',
         "if False:",
         ("publishing/test_publish.py::test_an_exact_fit_is_refused",),
     ),
@@ -334,9 +335,9 @@ MUTATIONS = {
         ("drawing/test_laplace.py::test_noise_has_the_scale_two_over_epsilon_and_no_other",),
     ),
     "choosing columns for nothing": Mutation(
-        "everything",
-        "sum(each.spent for each in private)",
-        "sum(each.epsilon for each in private)",
+        "Protocol.spent",
+        "Spent(self.noise.spent, self.noise.delta",
+        "Spent(self.noise.epsilon, self.noise.delta",
         ("advice/test_choosing.py::test_a_private_choice_spends_what_it_says_and_the_counts_the_rest",),
     ),
     "a column chosen with less noise than it takes": Mutation(
@@ -361,8 +362,8 @@ MUTATIONS = {
     ),
     "models that forget how rows were drawn": Mutation(
         "_Counted.covariance",
-        "/ min(meter.rows, meter.people) + _drawing(meter, h)",
-        "/ min(meter.rows, meter.people)",
+        "/ self.rows + _drawing(meter, h)",
+        "/ self.rows",
         ("estimates/models/test_regress.py::test_errors_that_forget_the_drawing_are_too_small",),
     ),
     "rare outputs count as often as they were seen": Mutation(
@@ -402,13 +403,13 @@ MUTATIONS = {
         ),
     ),
     "an audit that believes the file": Mutation(
-        "audit_publicly",
-        "return joint, certify(protocol, joint.before_gathering or joint)",
-        "return joint, certify(protocol, joint.before_gathering or joint, protocol.notion.at(50.0))",
+        "_certify_alone",
+        "return certify(protocol, joint.before_gathering or joint, notion)",
+        "return certify(protocol, joint.before_gathering or joint, protocol.notion.at(50.0))",
         ("proof/test_public.py::test_a_channel_that_does_not_follow_from_the_counts_fails",),
     ),
     "an audit that looks at some values only": Mutation(
-        "audit_publicly",
+        "checked_joint",
         "    _check_values(protocol, joint)\n",
         "",
         ("proof/test_public.py::test_a_forged_file_does_not_pass",),
@@ -480,7 +481,7 @@ MUTATIONS = {
         ("promises/test_names.py::test_a_file_that_gives_one_secret_the_promise_of_another_is_refused",),
     ),
     "an exact column that nobody checks in a file": Mutation(
-        "_to_block",
+        "block_in",
         "or not found.stays_exact()",
         "or False",
         ("optimiser/test_exact_columns.py::test_a_file_whose_exact_column_does_not_stay_exact_is_refused",),
@@ -625,9 +626,9 @@ MUTATIONS = {
         ("proof/test_unseen.py::test_a_new_value_would_break_a_promise_about_side_channels_so_it_is_refused",),
     ),
     "utility and entropy published in full": Mutation(
-        "to_text",
-        "    protocol = published(protocol)\n",
-        "",
+        "content_of",
+        "told = published(protocol)",
+        "told = protocol",
         ("protocols/test_file.py::test_utility_bound_and_entropy_are_published_as_precisely_as_the_people_support",),
     ),
     "the same key for every partition": Mutation(
@@ -716,7 +717,7 @@ MUTATIONS = {
     ),
     "a column of the table taken for what was released before": Mutation(
         "check_no_history",
-        "if follow_up.steps.history in columns:",
+        "if follow_up.by_history.history in columns:",
         "if False:",
         ("tables/test_following.py::test_a_column_of_the_table_is_never_taken_for_what_was_released",),
     ),
@@ -909,11 +910,65 @@ MUTATIONS = {
         "if known < 0:",
         ("tables/test_following.py::test_a_history_that_was_not_fitted_is_refused_with_the_number_of_people",),
     ),
-    "a follow-up that carries another protocol than it names": Mutation(
-        "_read",
-        'if found.follows != found.before.get("digest"):',
-        "if found.follows is None:",
+    "a follow-up that follows nothing": Mutation(
+        "_step",
+        'if (before is not None) != (found.step == "by_history"):',
+        "if False:",
         ("protocols/test_follow_up_file.py::test_parts_that_do_not_fit_are_refused_in_a_line",),
+    ),
+    "check.py rounds e^ε up": Mutation(
+        "e_below",
+        "total = total * total >> BITS",
+        "total = (total * total >> BITS) + 2**100",
+        ("publishing/test_check.py::test_the_bound_of_e_to_the_epsilon_is_below_it_and_near",),
+    ),
+    "check.py lets beliefs fall": Mutation(
+        "Clause.ratios",
+        'return lifts if kind == "rise" else [(under, over) for over, under in lifts]',
+        "return lifts",
+        (CHECKED,),
+    ),
+    "check.py forgets who knows columns": Mutation(
+        "known_by",
+        "sizes = range(min(most, len(usable)) + 1)",
+        "sizes = range(1)",
+        (CHECKED,),
+    ),
+    "check.py reads the nearest by another rule": Mutation(
+        "reader.read",
+        "zip(rarity, *(alike[j, code] for j, code in enumerate(x)), strict=True)",
+        "zip([0] * len(rarity), *(alike[j, code] for j, code in enumerate(x)), strict=True)",
+        ("publishing/test_check.py::test_what_is_nearest_is_that_of_the_package",),
+    ),
+    "check.py takes any values": Mutation(
+        "people_of",
+        'need(follow == sorted(map(tuple, step["values"])),',
+        "need(True,",
+        (CHECKED,),
+    ),
+    "check.py takes any draw for values never seen": Mutation(
+        "draw_fits",
+        "return False",
+        "return True",
+        (CHECKED,),
+    ),
+    "check.py takes secrets that noise hides as counted": Mutation(
+        "counted",
+        "if not faint:",
+        "if True:",
+        (CHECKED,),
+    ),
+    "check.py forgets what was released before": Mutation(
+        "drawn",
+        "found.setdefault((*history, y), {})[r] = weight * q",
+        "found.setdefault((*history, y), {})[r] = q",
+        ("publishing/test_check.py::test_random_follow_ups_get_the_verdict_of_the_package[seeds0]",),
+    ),
+    "check.py takes a changed file": Mutation(
+        "releases",
+        """need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}",""",
+        "need(True,",
+        ("publishing/test_check.py::test_a_changed_digit_is_refused",),
     ),
 }
 

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, UnseenValues
-from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.certificate import audit_publicly
 from privacyfunnel.transformer import SECRET
 
 RANDOM = "the draw of a row depends on the rows before it: a released row is random, not a function of the row"

@@ -1,6 +1,7 @@
 """Small model files for tests: people who are made up, noisy tables of them, and what follows from these."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from privacyfunnel.optimiser.wide.listing import listed_for
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
 from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.protocols.json_file import digest_of_content, written
+from privacyfunnel.protocols.wide.by_model import ByModel, plan_by
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.noisy_tables import variances
-from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
+from privacyfunnel.protocols.wide.of_model import of_model
 
 SIZES = (3, 2, 4)
 
@@ -77,9 +79,8 @@ def protocol_of(tables, noise, notion, epsilon=1.0, *, listed=False):
     if better is not None:
         plan, rule = better, ListRule.of(better.listed, secrets, plan.W.size)
     reading = Column(name="ill", kind="integer", labels=tuple(range(secrets))).reading()
-    return WideProtocol(
-        notion, columns, tables, model, rule, "ill", (reading,), epsilon, noise, declared=True, groups=plan.digest()
-    )
+    step = ByModel(columns, tables, model, rule, epsilon, noise, declared=True, groups=plan.digest())
+    return of_model(notion, step, "ill", (reading,))
 
 
 def wide_protocol(noise=None, notion=None, secrets=2, seed=1, *, sizes=SIZES, listed=False):
@@ -88,6 +89,11 @@ def wide_protocol(noise=None, notion=None, secrets=2, seed=1, *, sizes=SIZES, li
     noise = LaplaceNoise() if noise is None else noise
     tables = noisy_tables(rng, people_like(rng, secrets, sizes), noise)
     return protocol_of(tables, noise, notion, listed=listed)
+
+
+def with_step(protocol, **changes):
+    """The protocol with other parts of its model, whatever else it says."""
+    return replace(protocol, step=replace(protocol.by_model, **changes))
 
 
 def resealed(text, **changes):

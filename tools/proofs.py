@@ -27,6 +27,10 @@ class Unproven(Exception):
     """A file that does not compile, or a theorem that rests on something unproven."""
 
 
+EXTRACTION = "extract"
+"""The file that only writes the checker in OCaml."""
+
+
 def files(sources: Path = SOURCES) -> list[str]:
     """The names of the files, each after those that it needs."""
     project = (sources / "_CoqProject").read_text(encoding="utf-8")
@@ -71,6 +75,17 @@ def check(sources: Path = SOURCES, build: Path = BUILD) -> list[str]:
         if what != CLOSED:
             raise Unproven(f"{theorem} rests on something unproven:\n{what}")
     return list(found)
+
+
+def extracted(build: Path = BUILD) -> Path:
+    """The checker as a program in OCaml, made of what Coq proved: proofs/checker.v, read by proofs/read_cases.ml."""
+    compiled(EXTRACTION, (SOURCES / f"{EXTRACTION}.v").read_text(encoding="utf-8"), build)
+    shutil.copy(SOURCES / "read_cases.ml", build)
+    command = ["ocamlfind", "ocamlopt", "-w", "-a", "-o", "checker", "checker.mli", "checker.ml", "read_cases.ml"]
+    run = subprocess.run(command, cwd=build, capture_output=True, text=True, check=False)  # noqa: S603 - our own files
+    if run.returncode:
+        raise Unproven(f"the extracted checker does not compile:\n{run.stderr.strip()}")
+    return build / "checker"
 
 
 def main() -> int:

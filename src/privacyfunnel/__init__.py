@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from privacyfunnel.proof.certificate import certify
     from privacyfunnel.proof.over_population import level_over, population_findings, sharpness
     from privacyfunnel.proof.together import certify_together
-    from privacyfunnel.protocols.follow_up import FollowUp
     from privacyfunnel.protocols.protocol import Protocol
     from privacyfunnel.tables.domain import Domain
     from privacyfunnel.transformer import PrivacyFunnel
@@ -50,7 +49,6 @@ __all__ = [
     "SRLIP",
     "Belief",
     "Domain",
-    "FollowUp",
     "Joint",
     "Model",
     "Notion",
@@ -123,7 +121,6 @@ _HOMES = {
     "promises.notion": ("Notion",),
     "promises.ordered": ("Ordered",),
     "promises.several": ("Promises",),
-    "protocols.follow_up": ("FollowUp",),
     "protocols.protocol": ("Protocol",),
     "promises.robust": ("robust",),
     "attacks.repetition": ("repeated",),

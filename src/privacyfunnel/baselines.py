@@ -25,7 +25,8 @@ from privacyfunnel.proof.certificate import certify, certify_channel
 from privacyfunnel.proof.tally import limits_above
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
+from privacyfunnel.protocols.protocol import Protocol, not_below
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 HALVINGS = 50

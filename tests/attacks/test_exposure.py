@@ -28,7 +28,7 @@ def sides(text):
 
     Returns colour[x] in −1, 1, and the part of the graph that x is in; 0 and −1 where x is in no pair.
     """
-    block = json.loads(text)["blocks"][0]
+    block = json.loads(text)["chain"][0]
     gives = defaultdict(list)
     for x, column in enumerate(block["channel"]):
         for y in column[::2]:

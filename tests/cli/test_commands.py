@@ -510,7 +510,7 @@ def test_a_wrong_call_is_one_line(arguments, says, table, fitted, tmp_path, caps
 def edited(text, what):
     content = json.loads(text)
     if what == "another schema":
-        return text.replace("privacyfunnel-protocol/3", "privacyfunnel-protocol/4")
+        return text.replace("privacyfunnel/1", "privacyfunnel/2")
     if what == "a changed digit":
         return text.replace('"epsilon": 0.1', '"epsilon": 0.2')
     if what == "cut short":
@@ -520,9 +520,9 @@ def edited(text, what):
     if what == "forged ε":
         content["promise"] = {"notion": "lip", "epsilon": 10**400}
     if what == "forged labels":
-        content["blocks"][0]["labels"][0] = 10**30
+        content["chain"][0]["labels"][0] = 10**30
     if what == "forged kind":
-        content["blocks"][0]["columns"][0]["kind"] = "integer"
+        content["chain"][0]["columns"][0]["kind"] = "integer"
     content.pop("digest")
     return protocol_file.written({**content, "digest": protocol_file.digest_of_content(content)})
 

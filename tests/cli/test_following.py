@@ -76,7 +76,7 @@ def test_fit_finds_a_follow_up_that_keeps_its_promise_together_with_the_first(fo
     assert found["levels"][0]["level"] < 0.7
     assert found["everything_published"]["fit"] == 2.0  # both fits told something
     assert found["people_released_before"] == ROWS
-    assert isinstance(pf.Protocol.load(folder / "again.json"), pf.FollowUp)
+    assert isinstance(pf.Protocol.load(folder / "again.json"), pf.Protocol)
 
 
 def test_columns_that_were_released_before_are_read_as_then(folder, capsys):
@@ -186,7 +186,7 @@ def test_fit_refuses_the_past_without_a_protocol(folder, capsys):
 
 def test_other_commands_refuse_a_follow_up_in_a_line(folder, capsys):
     said = refusal(capsys, "report", folder / "second.json", "--table", folder / "people.csv", "-o", folder / "r.html")
-    assert "follows an earlier release" in said
+    assert "this protocol follows another" in said
 
 
 def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_the_ledger(folder, tmp_path, capsys):

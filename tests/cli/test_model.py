@@ -78,7 +78,7 @@ def test_the_delta_that_is_asked_for_is_that_of_the_file(folder, tmp_path, capsy
     assert told["noise"]["kind"] == ("discrete Gaussian" if delta else "discrete Laplace")
     assert run(["audit", str(tmp_path / "wide.json"), "--json"]) == 0
     audited = json.loads(capsys.readouterr().out)
-    assert (audited["delta"], audited["noise"]) == (delta, told["noise"])
+    assert (audited["everything_published"]["delta"], audited["noise"]) == (delta, told["noise"])
     assert run(["audit", str(tmp_path / "wide.json")]) == 0
     assert f"δ₀ = {delta:g})" in " ".join(capsys.readouterr().out.split())
 
@@ -113,7 +113,7 @@ def test_rows_are_released_and_anybody_can_audit(folder, tmp_path, capsys):
     assert told["certificate"]["holds"]
     assert told["certificate"]["level"] <= 0.4
     assert run(["audit", str(folder / "wide.json")]) == 0
-    assert "KEPT, for all 24 combinations" in capsys.readouterr().out
+    assert "Checked: all 24 combinations" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_secret_with_three_values_goes_from_fit_to_audit(folder, tmp_path, cap
     assert run(["audit", str(given[1])]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "with 3 values" in words
-    assert "KEPT, for all 16 combinations" in words
+    assert "Checked: all 16 combinations" in words
     assert "ways to release them that the file lists" in words
     assert fit(*given, "--force", "--time-limit", "0", secret="d", attributes="a,b,c,ill") == 0
     assert run(["audit", str(given[1])]) == 0
@@ -249,8 +249,14 @@ def test_a_fit_predicts_how_far_shares_will_be_off(folder, tmp_path, capsys):
     assert "For you alone: predicted from the table" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_model_is_audited_by_itself(folder):
-    assert run(["audit", str(folder / "wide.json"), "--table", str(folder / "people.csv")]) == 2
+def test_a_model_is_audited_by_itself_and_on_a_table_the_steward_is_told_what_attackers_learn(folder, capsys):
+    assert run(["audit", str(folder / "wide.json"), "--json"]) == 0
+    assert "steward_only" not in json.loads(capsys.readouterr().out)
+    asked = ["audit", str(folder / "wide.json"), "--table", str(folder / "people.csv"), "--json"]
+    assert run(asked) == 0
+    assert {"own_table", "on_the_table", "expected_errors"} <= set(json.loads(capsys.readouterr().out)["steward_only"])
+    assert run([*asked, "--attack"]) == 2
+    assert "no theorem says" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -260,17 +266,10 @@ def test_a_model_is_audited_by_itself(folder):
         (["regress", "{table}", "a ~ b", "--protocol", "{protocol}"], "the secret of this protocol"),
         (
             ["report", "{protocol}", "--table", "{table}", "-o", "{output}"],
-            "only funnel sanitise, audit, estimate and regress take",
+            "the page is made with --public",
         ),
-        (
-            ["report", "{protocol}", "--public", "-o", "{output}"],
-            "only funnel sanitise, audit, estimate and regress take",
-        ),
-        (
-            ["publish", "{table}", "--protocol", "{protocol}", "-o", "{output}", *PUBLISHED],
-            "only funnel sanitise, audit, estimate and regress take",
-        ),
-        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--unseen", "draw"], "--unseen"),
+        (["publish", "{table}", "--protocol", "{protocol}", "-o", "{output}", *PUBLISHED], "called like the secret"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--unseen", "draw"], "cannot draw rows"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--engine", "spark"], ".parquet"),
     ],
     ids=lambda given: given[0] if isinstance(given, list) else "",
@@ -284,7 +283,7 @@ def test_what_does_not_take_models_says_so_in_a_line_and_what_to_do(folder, tmp_
     assert not (tmp_path / "out").exists()
 
 
-def test_a_recipe_with_a_model_is_refused_by_the_name_of_the_key(folder, tmp_path, capsys):
+def test_a_recipe_with_a_model_goes_from_the_table_to_a_published_folder(folder, tmp_path, capsys):
     recipe = tmp_path / "recipe.toml"
     lines = [
         "recipe = 1",
@@ -292,13 +291,24 @@ def test_a_recipe_with_a_model_is_refused_by_the_name_of_the_key(folder, tmp_pat
         'output = "out"',
         "[fit]",
         'secret = "ill"',
+        'columns = ["a", "b", "c", "d"]',
+        "epsilon = 0.4",
         "model = true",
+        "private = 1.0",
+        "time-limit = 0.0",
+        "[report]",
+        "public = true",
+        "[publish]",
+        'title = "People"',
+        'licence = "CC-BY-4.0"',
+        'publisher = "Office"',
+        'contact = "data@example.org"',
     ]
     recipe.write_text("\n".join(lines), encoding="utf-8")
-    assert run(["run", str(recipe)]) == 2
-    error = capsys.readouterr().err
-    assert "model" in error
-    assert len(error.strip().splitlines()) == 1
+    assert run(["run", str(recipe)]) == 0, capsys.readouterr().err
+    published = tmp_path / "out" / "published"
+    assert json.loads((published / "protocol.json").read_text())["chain"][0]["step"] == "by_model"
+    assert run(["audit", str(published / "protocol.json")]) == 0
 
 
 def test_rows_with_values_that_the_protocol_does_not_know_are_refused(folder, tmp_path, capsys):

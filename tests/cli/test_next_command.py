@@ -107,7 +107,7 @@ def test_a_curve_leads_to_a_fit_with_the_epsilon_that_it_proposes(folder, follow
     assert names == ["tradeoff", "fit", "sanitise", "audit", *TO_READERS]
 
 
-def test_a_follow_up_leads_as_far_as_it_can_be_published(folder, following, capsys):
+def test_a_follow_up_leads_to_a_folder(folder, following, capsys):
     people, first, second = folder / "people.csv", folder / "first.json", folder / "second.json"
     kept = ["--person", "name", "--internal", str(folder / "kept.parquet"), "-o", str(folder / "first.csv")]
     asked = [str(people), "--secret", "obese", "--epsilon"]
@@ -116,20 +116,20 @@ def test_a_follow_up_leads_as_far_as_it_can_be_published(folder, following, caps
     more = ["0.5", "--columns", "sex,town,height", *HEIGHT.split(), "--set", f"after={first}"]
     more += ["--set", f'released="{folder / "kept.parquet"}"', "--set", "person=name"]
     names = following("fit", *asked, *more, "-o", second)
-    assert names == ["fit", "sanitise", "audit"]
+    assert names == ["fit", "sanitise", "audit", "publish", "fill in", "publish"]
 
 
-def test_a_model_leads_to_estimates_from_its_rows(folder, following):
+def test_a_model_leads_to_a_folder_and_to_estimates_from_it(folder, following):
     asked = ["--secret", "obese", "--columns", "sex,town,height", *HEIGHT.split(), "--epsilon", "0.5", "--set", "model"]
     names = following("fit", folder / "people.csv", *asked, "-o", folder / "wide.json")
-    assert names == ["fit", "sanitise", "audit", "estimate"]
+    assert names == ["fit", "sanitise", "audit", "publish", "fill in", "publish", "estimate"]
 
 
-def test_a_recipe_of_a_model_leads_to_estimates_from_its_rows(folder, following):
+def test_a_recipe_of_a_model_leads_to_a_folder_and_to_estimates_from_it(folder, following):
     path = folder / "wide.toml"
     fit = "secret = 'obese'\ncolumns = ['sex', 'town']\nepsilon = 0.5\nmodel = true"
     path.write_text(f"recipe = 1\ntable = 'people.csv'\noutput = 'wide'\n[fit]\n{fit}\n", encoding="utf-8")
-    assert following("run", path) == ["run", "estimate"]
+    assert following("run", path) == ["run", "publish", "fill in", "publish", "estimate"]
 
 
 def test_a_fit_without_a_promise_leads_to_one_with_the_epsilon_that_it_proposes(folder, following):

@@ -20,7 +20,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli.app import command, run
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.drawing.laplace import threshold_for
+from privacyfunnel.distribution.noise import threshold_for
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.for_steward import ForSteward

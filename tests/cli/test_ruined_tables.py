@@ -81,7 +81,7 @@ def test_figures_of_the_own_table_stand_under_one_key(table, tmp_path, capsys, r
 
 
 def test_the_public_page_does_not_say_that_nobody_is_read_as_another(rows, table, tmp_path, capsys, repeatable_noise):
-    from privacyfunnel.protocols.any_file import load
+    from privacyfunnel.protocols.file import load
 
     assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
     page = report_page(account(load(tmp_path / "p.json")))
@@ -174,7 +174,7 @@ def test_a_model_says_of_the_own_table_what_counting_one_release_gives():
     own = own_table_of(protocol, joint)
     assert own.with_chance
     assert own.rows_unchanged <= own.cells_unchanged < 1
-    assert own.cells_unchanged == pytest.approx(protocol.kept.cells, abs=0.1)
+    assert own.cells_unchanged == pytest.approx(protocol.by_model.kept.cells, abs=0.1)
     assert own.mean_error <= own.worst_error < 0.1
     assert "with chance" in own.words()
 
@@ -245,7 +245,7 @@ def test_a_table_is_not_ruined_elsewhere_unless_somebody_insists(table, way, rep
 
 
 def test_what_somebody_insisted_on_is_repeated_with_that(table, tmp_path, capsys, repeatable_noise):
-    from privacyfunnel.protocols.any_file import load
+    from privacyfunnel.protocols.file import load
     from privacyfunnel.report.commands import steps
 
     assert fit(table, tmp_path / "p.json", "--set", "insist", "--time-limit", "2") == 0

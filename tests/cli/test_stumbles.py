@@ -76,7 +76,7 @@ def test_an_identifier_that_is_asked_for_is_pointed_out(fit):
 
 
 def labels(path, column):
-    blocks = json.loads(path.read_text())["blocks"]
+    blocks = json.loads(path.read_text())["chain"]
     return next(c["labels"] for block in blocks for c in block["columns"] if c["name"] == column)
 
 

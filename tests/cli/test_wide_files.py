@@ -32,12 +32,12 @@ def test_files_with_either_noise_hold_groups_mixtures_or_a_list(table, tmp_path,
     seconds = "60" if redrawn_by == "program" else "0"
     assert run(["fit", table, *columns, *promise, "--time-limit", seconds, "-o", str(path)]) == 0
     content = json.loads(path.read_text(encoding="utf-8"))
-    assert content["schema"] == "privacyfunnel-wide/4"
+    assert content["schema"] == "privacyfunnel/1"
     kind = "targets" if redrawn_by == "program" else "cuts" if secret == "ill" else "stages"
-    assert kind in content["rule"]
+    assert kind in content["chain"][0]["rule"]
     capsys.readouterr()
     assert run(["audit", str(path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["redrawn_by"], told["delta"]) == (redrawn_by, float(delta))
+    assert (told["redrawn_by"], told["everything_published"]["delta"]) == (redrawn_by, float(delta))
     assert run(["sanitise", table, "--protocol", str(path), "-o", open_rows]) == 0
     assert run(["estimate", open_rows, "--protocol", str(path), "--of", "a"]) == 0

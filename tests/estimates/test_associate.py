@@ -1,6 +1,7 @@
 """Association: right numbers where all is known, intervals that hold, refusals in one line."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.associate import association
+from privacyfunnel.estimates.cell_shares import CellShares
+from privacyfunnel.estimates.strength import away_from_independence, correlated, cramers_v
+from privacyfunnel.estimates.strength import correlation as pearson
 from privacyfunnel.tables.reading_back import Tally
 from released_people import NAMES, WAYS, P, fit, releases, sample, table_of
 
@@ -86,6 +90,42 @@ def test_intervals_of_all_but_perfect_associations_hold():
         found = association(opened(protocol, Tally(seen, counts[seen]), "fitted"), "a", "b")
         held.append([one.low <= r <= one.high for one in (found.cramers_v, found.pearson, found.spearman)])
     assert np.mean(held, axis=0).min() >= LEAST  # V is |r| of two by two
+
+
+class Noisy(CellShares):
+    """The shares of 10⁶ people with noise F z, z standard normal."""
+
+    rows, identified = 10**6, True
+
+    def __init__(self, p, F, rng):
+        self.codes, self.F = np.indices(p.shape).reshape(2, -1).T, F
+        self.values = p.ravel() + F @ rng.normal(size=F.shape[1])
+
+    def covariance(self, rows):
+        return rows @ self.F @ self.F.T @ rows.T
+
+
+def test_a_correlation_that_noise_takes_beyond_1_is_told_and_holds():
+    p, rng, held, beyond = np.array([[0.597, 0.003], [0.003, 0.397]]), np.random.default_rng(0), [], 0
+    score = partial(pearson, np.arange(2), np.arange(2))
+    for _ in range(300):
+        cells = Noisy(p, 0.005 * np.eye(4), rng)
+        beyond += score(cells.grid(p.shape).astype(complex)).real > 1
+        held.append(within(correlated(cells, cells.grid(p.shape), score, 0.025), score(p.astype(complex)).real))
+    assert beyond > 30
+    assert held.count(None) < beyond / 3
+    assert np.mean([one for one in held if one is not None]) >= LEAST
+
+
+def test_cramers_v_holds_where_noise_may_hide_what_lies_in_its_direction():
+    p = np.array([[0.060, 0.157, 0.227], [0.121, 0.031, 0.096], [0.078, 0.123, 0.107]])
+    one = np.array([[-0.0131, 0.0253, -0.0122], [0.0079, -0.0090, 0.0011], [0.0052, -0.0163, 0.0111]])
+    F, rng, held = np.column_stack([0.0005 * np.eye(9), one.ravel()]), np.random.default_rng(1), []
+    true = np.linalg.norm(away_from_independence(p.astype(complex)).real) / np.sqrt(2)
+    for _ in range(200):
+        cells = Noisy(p, F, rng)
+        held.append(within(cramers_v(cells, cells.grid(p.shape), (np.ones(3, dtype=bool),) * 2, 0.025), true))
+    assert np.mean(held) >= LEAST
 
 
 @pytest.mark.parametrize("rows", ["fitted", "other"])

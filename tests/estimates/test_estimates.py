@@ -608,9 +608,9 @@ def test_bad_input_is_refused_in_a_line(protocol, released):
             pf.estimate(rows, protocol, **options)
         assert "SECRET" not in str(caught.value)
         assert "\n" not in str(caught.value)
-    with pytest.raises(InvalidInput, match="needs a Protocol"):
+    with pytest.raises(InvalidInput, match="estimates need a Protocol"):
         pf.estimate(released, "protocol.json")
-    with pytest.raises(InvalidInput, match="needs a Protocol"):
+    with pytest.raises(InvalidInput, match="posterior needs a Protocol"):
         pf.posterior(released, "protocol.json")
 
 

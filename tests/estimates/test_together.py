@@ -29,7 +29,7 @@ def released(seed):
 def test_everything_together_is_the_product_of_both_channels():
     block = together(SECOND).block
     Q = block.channel.dense()
-    steps, labels = SECOND.steps, FIRST.channel
+    steps, labels = SECOND.by_history, FIRST.channel
     for i, (h, y) in enumerate(steps.outcomes.tolist()):
         values, channel = steps.of(h)
         for x in range(3):

@@ -18,8 +18,8 @@ from privacyfunnel.estimates.wide.leaning import leaning
 from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.optimiser.wide.margin import aimed_at
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
+from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.wide.column_counts import column_counts
-from privacyfunnel.protocols.wide.file import to_text
 from privacyfunnel.protocols.wide.mixing_rule import mixed_plan_of
 from privacyfunnel.protocols.wide.moves import expected_shares, moves_of, place_of
 from privacyfunnel.tables.wide import fit
@@ -109,7 +109,7 @@ def plan_of_three_secrets():
 @pytest.fixture(scope="module", params=["pairs", "groups", "list"])
 def plan_and_channel(request, protocol, listed):
     kind = request.param
-    plan = {"pairs": protocol.plan, "groups": plan_of_three_secrets(), "list": listed.plan}[kind]
+    plan = {"pairs": protocol.by_model.plan, "groups": plan_of_three_secrets(), "list": listed.by_model.plan}[kind]
     assert len({"pairs": plan.pairs.m, "groups": plan.groups, "list": plan.listed}[kind]) > 5
     return plan, np.array(channel_of(plan), dtype=np.float64)
 
@@ -141,7 +141,7 @@ def test_a_model_that_changes_nothing_but_one_row_in_thousands_is_counted_with_h
     frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(ill=np.where(x.sum(axis=1) % 2, "yes", "no"))
     joint = pf.Joint.from_table(frame, "ill", ["a", "b", "c"])
     protocol = fit_wide(joint, pf.LIP(0.5), None)
-    assert not len(protocol.plan.pairs.m)
+    assert not len(protocol.by_model.plan.pairs.m)
     assert pf.expected_errors(protocol, joint, of="pairs").counted_typical < 1.01
     found = pf.estimate(protocol.sanitise(frame), protocol, of="a").table("a").estimates[0]
     assert found.error == pytest.approx(0.5 / np.sqrt(3_000), rel=0.02)
@@ -150,7 +150,7 @@ def test_a_model_that_changes_nothing_but_one_row_in_thousands_is_counted_with_h
 def test_columns_with_too_many_combinations_are_refused(protocol, monkeypatch):
     monkeypatch.setattr("privacyfunnel.protocols.wide.moves.MOST_CELLS", 10)
     with pytest.raises(InvalidInput, match="fewer columns"):
-        moves_of(protocol.plan, SIZES, (0, 1))
+        moves_of(protocol.by_model.plan, SIZES, (0, 1))
 
 
 def test_counts_of_a_column_weigh_its_tables_by_their_noise():
@@ -288,7 +288,7 @@ def test_expected_errors_are_those_of_many_releases(protocol, listed, joint, fra
     protocol = protocol if kind == "groups" else listed
     expected = pf.expected_errors(protocol, joint, of=["a", ("a", "b")])
     numbers = np.ravel_multi_index(tuple(frame[name].to_numpy() for name in NAMES), SIZES)
-    drawing = Redrawing(protocol.plan)
+    drawing = Redrawing(protocol.by_model.plan)
     randomness = Randomness.seeded(8)
     releases = [drawing.drawn(numbers, randomness) for _ in range(300)]
     for one in expected.shares[::4]:
@@ -316,7 +316,7 @@ def test_tables_come_back_in_their_own_kind(protocol, frame, tmp_path, kind):
 
 def test_a_model_without_noise_warns_when_it_is_saved(joint, tmp_path):
     exact = fit_wide(joint, pf.LIP(0.3), None)
-    with pytest.warns(ExactFit, match="without noise"):
+    with pytest.warns(ExactFit, match="fitted on exact counts"):
         exact.save(tmp_path / "wide.json")
     assert to_text(pf.Protocol.load(tmp_path / "wide.json")) == to_text(exact)
 
@@ -347,8 +347,8 @@ def test_a_broken_file_is_refused_in_a_line_by_every_command(folder, tmp_path, c
     broken = {
         "cut": text[: len(text) // 2],
         "edited": text.replace('"people": 8000', '"people": 7999'),
-        "later": text.replace("privacyfunnel-wide/4", "privacyfunnel-wide/99"),
-        "earlier": text.replace("privacyfunnel-wide/4", "privacyfunnel-wide/1"),
+        "later": text.replace("privacyfunnel/1", "privacyfunnel/99"),
+        "earlier": text.replace("privacyfunnel/1", "privacyfunnel-wide/4"),
         "count": text.replace('"people": [', '"people": [0.5, ', 1),
         "no counts": text.replace('"tables": [', '"tables": [], "more": ['),
         "empty": "",

@@ -113,6 +113,13 @@ PEOPLE = {
         "regress": "regress open.csv 'height ~ sex' --protocol wide.json",
         "report": "report wide.json --public -o statement.html",
         "publish": f"publish open.csv --protocol wide.json {PUBLISHED}",
+        "estimate what is published": "estimate published/table.csv --protocol published/protocol.json --of town",
+        "audit on the table": "audit wide.json --table people.csv",
+        "attack": "audit wide.json --table people.csv --attack",
+        "report on the table": "report wide.json --table people.csv -o report.html",
+        "sanitise again": f"sanitise people.csv --protocol wide.json {KEY} -o again.csv",
+        "associate": "estimate open.csv --protocol wide.json --of height:sex --association",
+        "follow": f"fit {FEW} --epsilon 0.6 --set after=wide.json -o after.json",
         "laplace": f"fit {SOME} --epsilon 0.5 --set model --set delta=0 -o laplace.json",
         "laplace, audited": "audit laplace.json",
     },
@@ -129,6 +136,15 @@ PEOPLE = {
         " --of sex,town",
         "report": "report second.json --public -o statement.html",
         "publish": f"publish open2.csv --protocol second.json {PUBLISHED}",
+        "audit what is published": "audit published/protocol.json",
+        "attack": "audit second.json --table people.csv --attack",
+        "report on the table": "report second.json --table people.csv -o report.html",
+        "compare": "estimate kept2.parquet --protocol second.json --released kept.parquet --person name"
+        " --of town --compare sex",
+        "associate": "estimate kept2.parquet --protocol second.json --released kept.parquet --person name"
+        " --of town:sex --association",
+        "regress": "regress kept2.parquet 'sex ~ C(town)' --family binomial --protocol second.json"
+        " --released kept.parquet --person name",
     },
     "remembered": {
         "one": "fit last-year.csv --secret obese --columns sex --epsilon 0.2 -o one.json",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import brute
 from privacyfunnel.numeric.information import entropy, mutual_information, plogp
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import information_kept
+from privacyfunnel.protocols.released import information_kept
 from strategies import joints, joints_with_channels, numerators
 
 UNIT = 2**32

@@ -182,7 +182,7 @@ def test_a_file_whose_exact_column_does_not_stay_exact_is_refused(tmp_path):
     protocol = pf.optimise(joint, pf.LIP(1.0), exact=["town"])
     assert from_text(to_text(protocol)).block.exact == ("town",)
     other = pf.optimise(joint, pf.LIP(0.1))
-    other = replace(other, block=replace(other.block, exact=("town",), draw=None))
+    other = replace(other, step=replace(other.block, exact=("town",), draw=None))
     with pytest.raises(InvalidProtocol, match="said to stay exact"):
         from_text(to_text(other))
 
@@ -202,7 +202,7 @@ def forged(rng, protocol):
     numerators[y, x] += moved
     outputs, inputs = np.nonzero(numerators)
     channel = Channel.from_entries(inputs, outputs, numerators[outputs, inputs], shape)
-    return replace(protocol, block=replace(block, channel=channel))
+    return replace(protocol, step=replace(block, channel=channel))
 
 
 def check_forged(wanted, each):
@@ -266,7 +266,7 @@ def test_private_fits_read_rare_combinations_within_their_cell():
     protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful", exact=["town"])
     released = protocol.sanitise(table)
     assert sorted(released["town"]) == sorted(table["town"])
-    from privacyfunnel.proof.public import audit_publicly
+    from privacyfunnel.proof.certificate import audit_publicly
 
     loaded = from_text(to_text(protocol))
     assert audit_publicly(loaded)[1].holds

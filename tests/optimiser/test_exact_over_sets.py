@@ -7,7 +7,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidPromise
-from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.certificate import audit_publicly
 from privacyfunnel.tables.private_counts import private
 
 

@@ -10,7 +10,6 @@ import history_brute
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidPromise
 from privacyfunnel.proof.histories import Past
-from privacyfunnel.protocols.follow_up import FollowUp
 from strategies import UNIT, arrays, joints
 
 pytestmark = pytest.mark.usefixtures("compiled_loops")
@@ -118,7 +117,7 @@ def test_attackers_who_know_a_column_are_covered_by_the_follow_up():
 def test_only_the_histories_that_occurred_have_a_channel():
     first = pf.optimise(JOINT, pf.LIP(0.3))
     second = pf.optimise(JOINT, pf.LIP(0.8), after=first, histories=np.array([[0], [2]]))
-    assert second.steps.histories.tolist() == [[0], [2]]
+    assert second.by_history.histories.tolist() == [[0], [2]]
     assert pf.certify(second, JOINT).holds
 
 
@@ -159,7 +158,7 @@ def test_what_cannot_be_followed_is_refused_in_a_line(what, words):
 
 def test_what_is_about_a_single_release_refuses_a_follow_up_in_a_line():
     second = pf.optimise(JOINT, pf.LIP(0.8), after=pf.optimise(JOINT, pf.LIP(0.3)))
-    assert isinstance(second, FollowUp)
+    assert second.step.kind == "by_history"
     with pytest.raises(InvalidInput, match="follows an earlier release"):
         _ = second.channel
     with pytest.raises(InvalidInput, match="follows an earlier release"):
@@ -225,7 +224,7 @@ def test_histories_that_hardly_anybody_has_are_told_nothing_more_within_the_gap(
     for epsilon in (0.1, 0.15):
         protocol = pf.optimise(joint, pf.LIP(epsilon), after=protocol, gap=1e-4)
         assert pf.certify(protocol, joint).level <= epsilon
-    steps = protocol.steps
+    steps = protocol.by_history
     values, outcomes = np.diff(steps.starts), np.bincount(steps.outcomes[:, 0])
     told_nothing = (values > 1) & (outcomes == 1)
     assert told_nothing.sum() > 20

@@ -40,7 +40,7 @@ def followed(joint, kind, first, more, cover, objective="information"):
 
 def kept_by_hand(joint, protocol):
     """{unchanged: (people, those whose row says what it said)}, enumerated in fractions."""
-    weights, columns = brute.fractions(joint.weights), protocol.steps.columns
+    weights, columns = brute.fractions(joint.weights), protocol.by_history.columns
     found = {True: [Fraction(0), Fraction(0)], False: [Fraction(0), Fraction(0)]}
     block = protocol.before.block
     for x, values in enumerate(history_brute.people(joint)):
@@ -49,7 +49,9 @@ def kept_by_hand(joint, protocol):
         own[0] += people
         for history, probability in history_brute.draws(protocol, values).items():
             (was,) = block.values[block.labels[history[0]]].tolist()
-            row = [column.labels[code] for column, code in zip(columns, protocol.steps.codes[history[1]], strict=True)]
+            row = [
+                column.labels[code] for column, code in zip(columns, protocol.by_history.codes[history[1]], strict=True)
+            ]
             own[1] += people * probability * (row == [was, was])
     return found
 
@@ -131,7 +133,7 @@ def test_a_year_later_the_row_before_is_that_of_the_follow_up():
     rows = RowsBefore.of_follow_up(third)
     assert rows.unchanged.tolist() == [bool(row[1] == row[2]) for row in joint.values.tolist()]
     written = joint.values[rows.row].tolist()
-    before = [second.steps.codes[h[1]].tolist() for h in third.steps.histories.tolist()]
+    before = [second.by_history.codes[h[1]].tolist() for h in third.by_history.histories.tolist()]
     assert [row[:2] for row in written] == before
     assert all(row[1] == row[2] for row in written)
     assert brute.keeps(third.notion, history_brute.lifts(joint, third))

@@ -323,6 +323,8 @@ def test_secrets_may_have_different_attackers():
         (lambda: pf.robust(pf.Belief({"ill": 0.6})), "of the population may have health = ill at 95% confidence"),
         (lambda: pf.robust(pf.Promises(health=pf.Belief({"ill": 0.6}))), "which any release tells"),
         (lambda: pf.Belief({"ill": 0.9}, share=2.0), "above 0 and up to 1"),
+        (lambda: pf.Belief({"ill": 0.9}, places=(-1,)), "whole, from 0 on"),
+        (lambda: pf.Belief({"ill": 0.9}, places=("1",)), "whole, from 0 on"),
         (lambda: pf.Promises(), "needs a promise for each secret"),
         (lambda: pf.Promises(income=pf.LIP(0.1)), "name the same"),
         (lambda: pf.Promises(health=pf.robust(pf.LIP(0.1))), r"robust\(…\) goes around all"),

@@ -10,7 +10,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidPromise, InvalidProtocol
-from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.certificate import audit_publicly
 from privacyfunnel.protocols.file import from_text, to_text
 
 COUNTS = np.array([[40, 10, 3], [10, 40, 5], [20, 5, 30]])

@@ -9,7 +9,8 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.proof.public import audit_publicly, published_joint
+from privacyfunnel.proof.certificate import audit_publicly
+from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols import file as protocol_file
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.tables.counting import count_table
@@ -43,7 +44,7 @@ def test_anybody_can_check_a_private_fit_with_its_file_alone(joint, promise, obj
 def test_a_channel_that_does_not_follow_from_the_counts_fails(joint):
     protocol = pf.optimise(private(joint, 1.0), pf.LIP(0.2))
     leaky = pf.optimise(private(joint, 1.0), pf.LIP(3.0))
-    assert not audit_publicly(replace(protocol, block=leaky.block, noise=leaky.noise))[1]
+    assert not audit_publicly(replace(protocol, step=leaky.block, noise=leaky.noise))[1]
 
 
 def test_a_fit_on_exact_counts_cannot_be_checked_without_its_table(joint):
@@ -112,7 +113,7 @@ def forged(protocol, change):
 
 def identity(content):
     """Every row stays as it is, which no promise of a small ε allows."""
-    (block,) = content["blocks"]
+    (block,) = content["chain"]
     n = len(block["values"])
     block.update(outputs=n, channel=[[x, 2**32] for x in range(n)], labels=list(range(n)), draw=None)
     block["marginal"] = [2**32 // n + (x < 2**32 % n) for x in range(n)]
@@ -131,7 +132,7 @@ FORGERIES = {
     ),
     "columns in another order": lambda c: c["noise"].update(attributes=["town", "sex"]),
     "one value of the secret": lambda c: c["noise"].update(counts=c["noise"]["counts"][:1]),
-    "rare combinations as strangers": lambda c: c["blocks"][0].update(nearest=False),
+    "rare combinations as strangers": lambda c: c["chain"][0].update(nearest=False),
 }
 
 

@@ -16,9 +16,9 @@ from privacyfunnel.proof.exponentials import log_above
 from privacyfunnel.proof.histories import Past
 from privacyfunnel.proof.together import certify_together
 from privacyfunnel.protocols.block import block_of
+from privacyfunnel.protocols.by_history import ByHistory
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.protocols.follow_up import FollowUp, Steps
 from privacyfunnel.protocols.protocol import Protocol
 
 ROUNDS = 300
@@ -124,11 +124,8 @@ def followed(rng, before, joint):
     outcomes = np.unique(np.column_stack([pairs[channel.inputs, 0], channel.outputs]), axis=0)
     marginal = np.zeros(len(outcomes), dtype=np.int64)
     marginal[0] = UNIT
-    steps = Steps(joint.columns, joint.codes, histories, pairs, channel, marginal)
-    return FollowUp(
-        before, steps, notion=pf.LIP(9.0), utility=0.0, upper_bound=9.0, entropy=9.0, how="random", secret="s",
-        secret_readings=(), likeness=None, fitted="exact counts", people=None, at_least=0, noise=None, step=0.0,
-    )  # fmt: skip
+    steps = ByHistory(joint.columns, joint.codes, histories, pairs, channel, marginal)
+    return Protocol(pf.LIP(9.0), steps, 0.0, 9.0, 9.0, "random", "s", before=before)
 
 
 def level_of_tree(joint, first, branches, others):
@@ -231,7 +228,7 @@ def test_too_many_outcomes_and_unknown_values_are_refused(monkeypatch):
     monkeypatch.undo()
     others = replace(protocol.block, codes=protocol.block.codes + 1)
     with pytest.raises(InvalidJoint, match="1 of 3 values of X are unknown"):
-        certify_together([replace(protocol, block=others)], joint, pf.LIP(1.0))
+        certify_together([replace(protocol, step=others)], joint, pf.LIP(1.0))
 
 
 def test_what_is_followed_cannot_be_drawn_twice():

@@ -112,7 +112,7 @@ def test_outside_of_the_room_some_strangers_break_the_promise(notion):
                 draw = protocol.draw.copy()
                 other = int(np.delete(np.arange(len(draw)), y)[np.delete(draw, y).argmax()])
                 draw[y], draw[other] = moved, draw[other] + draw[y] - moved
-                bad = replace(protocol, block=replace(protocol.block, draw=draw))
+                bad = replace(protocol, step=replace(protocol.block, draw=draw))
                 certificate = pf.certify(bad, joint)
                 assert not certificate
                 assert certificate.draws is False

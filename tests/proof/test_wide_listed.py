@@ -21,10 +21,10 @@ from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.optimiser.wide.whole_plan import Listing, whole_plan
 from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.proof.wide import allowed_beliefs, certify_plan
+from privacyfunnel.protocols.wide.by_model import plan_by
 from privacyfunnel.protocols.wide.kept import kept_by
 from privacyfunnel.protocols.wide.listed import Listed
 from privacyfunnel.protocols.wide.partners import Pairs
-from privacyfunnel.protocols.wide.protocol import plan_by
 from privacyfunnel.protocols.wide.rule import Plan, listed_plan
 
 SIZES = (3, 2, 4)

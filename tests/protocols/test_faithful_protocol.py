@@ -47,7 +47,7 @@ def test_the_file_says_what_a_faithful_release_leaves_as_it_was(tmp_path):
 def test_labels_of_a_faithful_protocol_cannot_be_changed():
     content = json.loads(file.to_text(pf.optimise(JOINT, pf.LIP(0.3), objective="faithful")))
     content.pop("digest")
-    content["blocks"][0]["labels"] = [1, 0, 2, 3]
+    content["chain"][0]["labels"] = [1, 0, 2, 3]
     with pytest.raises(InvalidProtocol, match="values themselves"):
         file.from_text(file.written({**content, "digest": file.digest_of_content(content)}))
 

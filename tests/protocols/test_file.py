@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols import json_file
-from privacyfunnel.protocols.any_file import digest_of, from_text, to_text
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.digits import step_for
+from privacyfunnel.protocols.file import digest_of, from_text, to_text
 from privacyfunnel.protocols.published import published
 from privacyfunnel.tables.auditing import audited_joint
 from strategies import joints, notions
@@ -135,11 +135,24 @@ def test_no_value_of_the_secret_no_record_and_no_count_is_in_the_file(protocol):
     content = json.loads(text)
     assert set(content) == {
         *("schema", "guarantee", "promise", "secret", "secret_readings", "utility_nats", "upper_bound_nats"),
-        *("entropy_nats", "how", "blocks", "digest", "fitted", "people", "objective", "likeness", "at_least", "noise"),
+        *("entropy_nats", "how", "chain", "digest", "fitted", "people", "objective", "likeness", "at_least", "noise"),
+        *("precision", "before"),
     }
     assert content["noise"] is None  # the fit was on exact counts
-    parts = {"columns", "values", "outputs", "channel", "labels", "marginal", "draw"}
-    assert set(content["blocks"][0]) - {"nearest"} == parts
+    parts = {
+        "step",
+        "columns",
+        "values",
+        "outputs",
+        "channel",
+        "labels",
+        "marginal",
+        "draw",
+        "nearest",
+        "variants",
+        "exact",
+    }
+    assert set(content["chain"][0]) == parts
     assert all("labels" not in reading for reading in content["secret_readings"])
     joint = pf.Joint.from_table(a_table(), "diagnosis", **_reading())
     numbers = {int(digits) for digits in re.findall(r"\d{4,}", text)}
@@ -242,9 +255,9 @@ def test_the_error_says_that_the_file_was_changed_and_names_it(small, tmp_path):
         (b"null", "not a protocol"),
         (b"{}", "not a protocol"),
         (b'"privacyfunnel-protocol/1"', "not a protocol"),
-        (b'{"schema": "privacyfunnel-protocol/4"}', "schema"),
-        (b'{"schema": "privacyfunnel-protocol/2"}', "this version reads"),
-        (b'{"schema": "privacyfunnel-protocol/3"}', "changed"),
+        (b'{"schema": "privacyfunnel/2"}', "schema"),
+        (b'{"schema": "privacyfunnel-protocol/3"}', "this version reads"),
+        (b'{"schema": "privacyfunnel/1"}', "changed"),
         (b'{"schema": ["privacyfunnel-protocol/1"]}', "not a protocol"),
         (b'{"schema": NaN}', "JSON"),
         (b"\xef\xbb\xbf{}", "JSON"),
@@ -264,7 +277,7 @@ def test_a_file_that_is_no_protocol_is_refused_in_words(content, says, tmp_path)
 @pytest.mark.parametrize("depth", [10, 200, 500, 800, 900, 950, 990, 2_000, 100_000])
 def test_nested_brackets_never_break_the_reader(depth):
     nest = "[" * depth + "]" * depth
-    for text in (nest, f'{{"schema": {nest}}}', f'{{"schema": "privacyfunnel-protocol/3", "x": {nest}}}'):
+    for text in (nest, f'{{"schema": {nest}}}', f'{{"schema": "privacyfunnel/1", "x": {nest}}}'):
         with pytest.raises(InvalidProtocol):
             from_text(text)
 
@@ -307,13 +320,13 @@ def _set(*path, to):
     return change
 
 
-BLOCK = ("blocks", 0)
+BLOCK = ("chain", 0)
 FORGERIES = {
     "extra key": _set("extra", to=1),
-    "extra key in a block": _set(*BLOCK, "extra", to=1),
+    "extra key in a step": _set(*BLOCK, "extra", to=1),
     "extra key in a column": _set(*BLOCK, "columns", 0, "extra", to=1),
-    "no blocks": _set("blocks", to=[]),
-    "block is no object": _set("blocks", to=[1]),
+    "no steps": _set("chain", to=[]),
+    "step is no object": _set("chain", to=[1]),
     "text for a number": _set("utility_nats", to="1"),
     "negative utility": _set("utility_nats", to=-1.0),
     "utility above its bound": _set("utility_nats", to=9.0),
@@ -364,7 +377,7 @@ FORGERIES = {
     "name too long": _set(*BLOCK, "columns", 0, "name", to="x" * 2_000),
     "secret is a number": _set("secret", to=1),
     "half a letter": _set("secret", to="\ud800"),
-    "two blocks with the same attribute": lambda content: content["blocks"].append(content["blocks"][0]),
+    "two steps": lambda content: content["chain"].append(content["chain"][0]),
     "bound missing": lambda content: content.pop("upper_bound_nats"),
 }
 
@@ -388,7 +401,7 @@ def test_a_forged_file_that_lists_a_number_as_1_and_as_1_0_is_refused(numbers):
     """The check would look at the column of the one, and rows be drawn from that of the other."""
     _, protocol = numbers
     content = json.loads(to_text(protocol))
-    block, whole = content["blocks"][0], 2**32
+    block, whole = content["chain"][0], 2**32
     block["columns"][0]["labels"] = [1, 1.0, 2.0]
     block |= {"values": [[0], [1], [2]], "channel": [[1, whole], [0, whole], [0, whole]], "labels": [0, 2]}
     with pytest.raises(InvalidProtocol):
@@ -515,11 +528,11 @@ def test_utility_bound_and_entropy_are_published_as_precisely_as_the_people_supp
 @given(st.integers(1, 10**7), st.floats(0, 20), st.floats(0, 1), st.floats(0, 1))
 def test_what_is_published_never_claims_more(people, entropy, most, kept):
     bound = entropy * most
-    exact = replace(PLAIN, utility=bound * kept, upper_bound=bound, entropy=entropy, step=step_for(people))
+    exact = replace(PLAIN, utility=bound * kept, upper_bound=bound, entropy=entropy, digits=step_for(people))
     told = published(exact)
     assert 0 <= told.utility <= exact.utility
     assert told.upper_bound >= exact.upper_bound
     assert told.entropy >= exact.entropy
     assert told.utility <= told.upper_bound <= told.entropy
-    assert max(exact.utility - told.utility, told.entropy - exact.entropy) <= exact.step * (1 + 1e-9)
+    assert max(exact.utility - told.utility, told.entropy - exact.entropy) <= exact.digits * (1 + 1e-9)
     assert published(told) is told

@@ -10,8 +10,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.errors import ExactFit, InvalidProtocol
 from privacyfunnel.protocols import json_file
-from privacyfunnel.protocols.any_file import digest_of, from_text, to_text
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.file import digest_of, from_text, to_text
 
 JOINT = pf.Joint([[40, 30, 20, 5], [5, 20, 60, 10]], attributes=["town"])
 FIRST = pf.optimise(JOINT, pf.LIP(0.3))
@@ -33,10 +32,10 @@ def test_a_follow_up_comes_back_as_it_was(protocol, tmp_path):
         warnings.simplefilter("ignore", ExactFit)
         protocol.save(tmp_path / "next.json")
     loaded = pf.Protocol.load(tmp_path / "next.json")
-    assert isinstance(loaded, FollowUp)
-    assert np.array_equal(loaded.steps.pairs, protocol.steps.pairs)
-    assert np.array_equal(loaded.steps.channel.numerators, protocol.steps.channel.numerators)
-    assert np.array_equal(loaded.steps.histories, protocol.steps.histories)
+    assert loaded.step.kind == "by_history"
+    assert np.array_equal(loaded.by_history.pairs, protocol.by_history.pairs)
+    assert np.array_equal(loaded.by_history.channel.numerators, protocol.by_history.channel.numerators)
+    assert np.array_equal(loaded.by_history.histories, protocol.by_history.histories)
     assert loaded.releases == protocol.releases
     assert loaded.objective == protocol.objective
     assert pf.certify(loaded, JOINT).level == pf.certify(protocol, JOINT).level
@@ -50,8 +49,8 @@ def test_a_follow_up_fitted_on_exact_counts_warns_when_it_is_saved(tmp_path):
 
 def test_a_follow_up_names_what_it_follows_by_its_digest():
     content = json.loads(to_text(SECOND))
-    assert content["follows"] == digest_of(FIRST) == content["before"]["digest"]
-    assert content["schema"] == "privacyfunnel-follow-up/1"
+    assert digest_of(FIRST) == content["before"]["digest"]
+    assert content["schema"] == "privacyfunnel/1"
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -68,27 +67,30 @@ def test_changed_digits_are_refused(nested):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda c: c.update(follows="sha256:0"), "not what it says it follows"),
+        (lambda c: c.update(before=None), "follows an earlier release"),
         (lambda c: c["before"].update(people=7), "digest does not fit"),
-        (lambda c: c.update(histories=c["histories"][:-1]), "do not fit together"),
-        (lambda c: c.update(histories=[[0]] * len(c["histories"])), "listed twice"),
-        (lambda c: c.update(histories=[[*h, 0] for h in c["histories"]]), "does not fit the releases before"),
-        (lambda c: c["histories"][-1].__setitem__(0, 99), "does not fit the releases before"),
-        (lambda c: c["columns"][0].update(name="height"), "released before is not among its columns"),
+        (lambda c: c["chain"][0].update(histories=c["chain"][0]["histories"][:-1]), "do not fit together"),
+        (lambda c: c["chain"][0].update(histories=[[0]] * len(c["chain"][0]["histories"])), "listed twice"),
         (
-            lambda c: c["columns"][0].update(kind="bins", edges=[0, 1, 2, 3, 4], labels=list("abcd")),
+            lambda c: c["chain"][0].update(histories=[[*h, 0] for h in c["chain"][0]["histories"]]),
+            "does not fit the releases before",
+        ),
+        (lambda c: c["chain"][0]["histories"][-1].__setitem__(0, 99), "does not fit the releases before"),
+        (lambda c: c["chain"][0]["columns"][0].update(name="height"), "released before is not among its columns"),
+        (
+            lambda c: c["chain"][0]["columns"][0].update(kind="bins", edges=[0, 1, 2, 3, 4], labels=list("abcd")),
             "not cut more finely",
         ),
-        (lambda c: c["channel"][0].append(1), "incomplete"),
-        (lambda c: c["channel"][0].__setitem__(1, 5), "sum to exactly 1"),
-        (lambda c: c["inputs"][0].__setitem__(0, 99), "out of range|out of order"),
-        (lambda c: c["marginal"].__setitem__(0, -1), "not a distribution"),
+        (lambda c: c["chain"][0]["channel"][0].append(1), "incomplete"),
+        (lambda c: c["chain"][0]["channel"][0].__setitem__(1, 5), "sum to exactly 1"),
+        (lambda c: c["chain"][0]["inputs"][0].__setitem__(0, 99), "out of range|out of order"),
+        (lambda c: c["chain"][0]["marginal"].__setitem__(0, -1), "not a distribution"),
         (lambda c: c.update(utility_nats=99.0), "above its bound"),
         (lambda c: c.update(objective="faithful"), "do not fit together"),
         (lambda c: c.update(guarantee="nothing"), "not that of the promise"),
         (lambda c: c.update(extra=1), "faults, first in extra"),
-        (lambda c: c.update(schema="privacyfunnel-follow-up/9"), "this version reads"),
-        (lambda c: c.update(values=[[0]] * len(c["values"])), "listed twice"),
+        (lambda c: c.update(schema="privacyfunnel/9"), "this version reads"),
+        (lambda c: c["chain"][0].update(values=[[0]] * len(c["chain"][0]["values"])), "listed twice"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused_in_a_line(change, words):

@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 
 
 def text_of(page):
-    return unescape(re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL))
+    return unescape(re.sub(r"<(style|script)>.*?</\1>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL))
 
 
 def funnel(*arguments):
@@ -237,10 +237,10 @@ def test_the_commands_and_the_python_of_a_report_make_the_protocol_again(folder,
     assert in_lines(typed.fit).replace(" \\\n", "").split() == typed.fit.split()
     assert run(shlex.split(typed.fit)[1:]) == 0
     content = [json.loads((tmp_path / name).read_text()) for name in ("first.json", "second.json")]
-    assert content[0]["blocks"] == content[1]["blocks"]
+    assert content[0]["chain"] == content[1]["chain"]
     assert content[0]["promise"] == content[1]["promise"]
     exec(compile(typed.python.replace("second.json", "third.json"), "report", "exec"), {})  # noqa: S102 - our own lines
-    assert json.loads((tmp_path / "third.json").read_text())["blocks"] == content[0]["blocks"]
+    assert json.loads((tmp_path / "third.json").read_text())["chain"] == content[0]["chain"]
     assert run(shlex.split(typed.sanitise.replace("released.csv", "again.csv"))[1:]) == 0
     assert run(shlex.split(typed.audit)[1:]) == 0
 

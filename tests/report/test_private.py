@@ -15,7 +15,8 @@ import privacyfunnel as pf
 from privacyfunnel.attacks.exposure import exposure
 from privacyfunnel.cli.app import run
 from privacyfunnel.numeric.information import mutual_information
-from privacyfunnel.proof.public import audit_publicly, published_joint
+from privacyfunnel.proof.certificate import audit_publicly
+from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.everything import EXACT_COUNTS, NO_BOUND, everything
 from privacyfunnel.report.account import account
 from privacyfunnel.report.commands import steps
@@ -55,7 +56,7 @@ def protocol(folder, request):
 
 
 def text_of(page):
-    plain = re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL)
+    plain = re.sub(r"<(style|script)>.*?</\1>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.DOTALL)
     return " ".join(unescape(plain).split())
 
 
@@ -105,7 +106,7 @@ def test_the_public_page_of_a_private_fit_proves_the_promise_on_the_published_co
 
 def test_a_file_whose_counts_do_not_bear_its_promise_is_called_broken(protocol, folder, tmp_path):
     leaky = pf.optimise(published_joint(protocol), pf.LIP(5.0), objective=protocol.objective)
-    forged = replace(protocol, block=leaky.block)
+    forged = replace(protocol, step=leaky.block)
     about = account(forged)
     assert not about.verdict.holds
     assert "Broken. Do not release with this protocol." in text_of(report_page(about))

@@ -7,7 +7,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.certificate import audit_publicly
 from privacyfunnel.protocols.everything import NO_BOUND
 from privacyfunnel.tables import private_counts
 

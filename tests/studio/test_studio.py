@@ -10,7 +10,8 @@ import pytest
 import privacyfunnel as pf
 from pages import barriers, listen, too_wide
 from privacyfunnel.attacks.exposure import exposure
-from privacyfunnel.proof.public import audit_publicly, published_joint
+from privacyfunnel.proof.certificate import audit_publicly
+from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.everything import NO_BOUND, everything
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.report.account import account

@@ -24,12 +24,9 @@ from privacyfunnel.proof.certificate import entries_of
 from privacyfunnel.proof.histories import entries_together
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.proof.together import certify_together
-from privacyfunnel.protocols.any_file import load
-from privacyfunnel.protocols.json_file import is_wide
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.file import load
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.changes import as_it_was
-from privacyfunnel.tables.earlier_releases import readable
 from privacyfunnel.tables.reading_back import outputs_of_rows
 from privacyfunnel.tables.sources import open_source
 
@@ -165,7 +162,7 @@ class Made:
     @cached_property
     def protocols(self):
         paths = [self.path(i, ".json") for i in range(self.releases)]
-        return [WideProtocol.load(path) if is_wide(path) else load(path) for path in paths]
+        return [load(path) for path in paths]
 
     @property
     def protocol(self):
@@ -197,9 +194,9 @@ class Made:
 
     def law(self):
         """As which row of the law each row of the table is drawn; and the law, by what is certified for a model."""
-        if isinstance(self.protocol, WideProtocol):
+        if self.protocol.step.kind == "by_model":
             rows = read(open_source(self.path(0, ".csv")), self.protocol.columns)
-            return self.cells(rows), law_of_plan(self.protocol.plan)
+            return self.cells(rows), law_of_plan(self.protocol.by_model.plan)
         joint = self.joints[-1]
         rows = read(self.source, joint.columns)
         x = places(joint, rows)
@@ -215,9 +212,9 @@ class Made:
         """The outputs that each row of a release stands for, and the identifiers of the rows."""
         table, _ = self.tables(release)
         ids, protocol, path = pd.read_csv(table).id.tolist(), self.protocols[release], self.path(release, "-open.csv")
-        if isinstance(protocol, WideProtocol):
+        if protocol.step.kind == "by_model":
             return ids, np.array(self.cells(read(open_source(path), protocol.columns)))[:, None]
-        return ids, outputs_of_rows(readable(protocol), path)[:, None]
+        return ids, outputs_of_rows(protocol, path)[:, None]
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +248,7 @@ def places(joint, rows):
 
 def certified(protocol, joint):
     """How often each row of the channel occurs whose outputs were checked."""
-    entries = entries_together(protocol, joint)[0] if hasattr(protocol, "steps") else entries_of(protocol, joint)
+    entries = entries_together(protocol, joint)[0] if protocol.before is not None else entries_of(protocol, joint)
     found = {}
     for y, x, units in zip(entries.outputs.tolist(), entries.inputs.tolist(), entries.numerators, strict=True):
         found.setdefault(y, np.zeros(joint.n_x, dtype=object))[x] += int(units)
@@ -301,7 +298,7 @@ def test_there_is_one_function_that_says_as_what_a_combination_is_read():
     """Whoever asks for the nearest value asks `read_as`, which looks first whether a combination is listed itself."""
     sources = {path: path.read_text(encoding="utf-8") for path in Path(pf.__file__).parent.rglob("*.py")}
     asking = {path.stem for path, text in sources.items() if re.search(r"\bread_as\b\(", text)}
-    assert asking == {"nearest", "block", "follow_up", "noise"}
+    assert asking == {"nearest", "block", "by_history", "follow_up", "noise"}
     assert [path.stem for path, text in sources.items() if re.search(r"import .*\bnearest\b(?!\.)", text)] == [
         "first_program"
     ]

@@ -11,8 +11,8 @@ from scipy.stats import chi2
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, OutputRefused, UnseenValues
+from privacyfunnel.protocols.by_history import HISTORY
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.follow_up import HISTORY
 from privacyfunnel.tables import release
 from privacyfunnel.tables.earlier_releases import histories_released
 from privacyfunnel.tables.internal_copy import Internal
@@ -51,7 +51,7 @@ def table_of_draws(table, kept, after):
 
 def expected(first, second):
     """P(after|town, before) by names, from the channel's own numerators."""
-    steps, names = second.steps, ["A", "B", "C", "D"]
+    steps, names = second.by_history, ["A", "B", "C", "D"]
     written = [names[first.block.codes[label, 0]] for label in first.block.labels]
     own = [names[code] for code in steps.codes[:, 0]]
     channel = {}
@@ -230,11 +230,11 @@ def test_a_private_follow_up_refuses_values_that_cannot_have_led_to_the_earlier_
     first = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
     kept = first.sanitise(table, keep_order=True, seed=1).assign(id=table["id"])
     second = pf.optimise(joint, pf.LIP(0.8), after=first)
-    possible = {(int(h), int(x)) for h, x in second.steps.pairs}
-    labels = second.steps.columns[0].labels
+    possible = {(int(h), int(x)) for h, x in second.by_history.pairs}
+    labels = second.by_history.columns[0].labels
     written = [labels.index(first.block.columns[0].labels[first.block.codes[i, 0]]) for i in first.block.labels]
-    histories = {written[int(row[0])]: h for h, row in enumerate(second.steps.histories)}
-    codes = second.steps.codes[:, 0].tolist()
+    histories = {written[int(row[0])]: h for h, row in enumerate(second.by_history.histories)}
+    codes = second.by_history.codes[:, 0].tolist()
     never = [
         (labels[codes[x]], labels[code])
         for code, h in histories.items()

@@ -219,3 +219,59 @@ def test_numbers_that_can_only_mean_one_text_are_read_as_it(zones):
     as_texts, as_numbers = pa.array(["1", "2", "1"]), pa.array([1, 2, 1])
     assert column.encode(as_texts).tolist() == column.encode(as_numbers).tolist()
     assert column.encode(pa.array([1.0, 2.0, 1.0])).tolist() == column.encode(as_texts).tolist()
+
+
+def rows_of(released):
+    """Columns of any frame as lists, missing values as None."""
+    if isinstance(released, pa.Table):
+        return released.to_pydict()
+    if hasattr(released, "to_arrow"):
+        return released.to_arrow().to_pydict()
+    missing = pytest.importorskip("pandas").isna
+    return {name: [None if missing(value) else value for value in released[name].tolist()] for name in released}
+
+
+ALL_ALIKE = 400
+"""Rows of one frame, none of which has a value missing, though some are released as one in which it is."""
+
+
+def alike(kind):
+    """The same rows in types of several libraries: some hold no missing value, some no other value than their own."""
+    ones, town, well = [1] * ALL_ALIKE, ["a"] * ALL_ALIKE, [True] * ALL_ALIKE
+    if kind.startswith("polars"):
+        polars = pytest.importorskip("polars")
+        towns = polars.Series(town, dtype=polars.Enum(["a"]) if "enum" in kind else polars.Categorical)
+        return polars.DataFrame({"size": polars.Series(ones, dtype=polars.Int16), "town": towns, "well": well})
+    if kind == "arrow":
+        size, towns = pa.array(ones).dictionary_encode(), pa.array(town).dictionary_encode()
+        return pa.table({"size": size, "town": towns, "well": well})
+    pandas = pytest.importorskip("pandas")
+    size, truth = {"pandas": ("int16", "bool"), "pandas, nullable": ("Int16", "boolean")}[kind]
+    columns = {"size": pandas.array(ones, dtype=size), "well": pandas.array(well, dtype=truth)}
+    return pandas.DataFrame({**columns, "town": pandas.Categorical(town)})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas, nullable", "polars", "polars enum", "arrow"])
+def test_values_drawn_are_those_written_whatever_the_types_of_a_frame_hold(kind):
+    """A missing truth is not released as False, nor a town that a frame has no category for as missing."""
+    draw = np.random.default_rng(4)
+    size, town = draw.choice([1, 2], 2000), draw.choice(["a", "b"], 2000)
+    well = draw.choice(np.array([True, False, None], dtype=object), 2000)
+    ill = draw.random(2000) < 0.2 + 0.2 * (size == 1) + 0.3 * (town == "a") + 0.2 * (well == True)  # noqa: E712
+    fitted = pa.table({"ill": ill.tolist(), "size": size.tolist(), "town": town.tolist(), "well": well.tolist()})
+    joint = pf.Joint.from_table(fitted, "ill", ["size", "town", "well"])
+    protocol = pf.optimise(joint, pf.LIP(0.1), objective="faithful", time_limit=5)
+    plain = {"size": [1] * ALL_ALIKE, "town": ["a"] * ALL_ALIKE, "well": [True] * ALL_ALIKE}
+    expected = protocol.sanitise(pa.table(plain), seed=2).to_pydict()
+    assert None in expected["well"]
+    assert "b" in expected["town"]
+    released = protocol.sanitise(alike(kind), seed=2)
+    assert {name: rows_of(released)[name] for name in expected} == expected
+
+
+def test_types_of_pandas_that_hold_missing_values_come_back(typed):
+    pandas = pytest.importorskip("pandas")
+    frame = TYPED.to_pandas().convert_dtypes()
+    released = typed.sanitise(frame, seed=1)
+    assert released["size"].dtype == frame["size"].dtype == pandas.Int8Dtype()
+    assert released["district"].dtype == frame["district"].dtype

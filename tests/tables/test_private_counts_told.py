@@ -5,9 +5,10 @@ import pyarrow as pa
 import pytest
 
 import privacyfunnel as pf
+from privacyfunnel.distribution.noise import LEAST_TOLD
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.protocols.readers import share_errors
-from privacyfunnel.tables.private_counts import LEAST_TOLD, private
+from privacyfunnel.tables.private_counts import private
 
 
 def table_with(common, rare):

@@ -89,8 +89,8 @@ def test_laplace_noise_is_kept_for_few_columns_and_for_a_delta_of_zero():
 @pytest.mark.parametrize("notion", [pf.LIP(0.4), pf.LDP(0.5), pf.ALIP(0.3, 0.6), pf.PML(0.4)], ids=str)
 def test_every_promise_has_a_file_that_states_a_delta_that_holds(notion):
     protocol = fit_wide(pf.Joint.from_table(frame(), "ill", list("abcd")), notion, 1.0)
-    assert protocol.delta == 1e-6
-    assert protocol.noise.kept(1.0, notion.epsilon)
+    assert protocol.by_model.delta == 1e-6
+    assert protocol.by_model.noise.kept(1.0, notion.epsilon)
     assert fit_wide(pf.Joint.from_table(frame(), "ill", list("abcd")), notion, None).noise is None
 
 

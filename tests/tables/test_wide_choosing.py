@@ -93,15 +93,15 @@ def test_what_was_spent_on_choosing_is_not_spent_again(monkeypatch):
     found, real = [], fit.private_marginals
     monkeypatch.setattr(fit, "private_marginals", lambda joint, epsilon: found.append(epsilon) or real(joint, epsilon))
     protocol = fit_wide(with_secret(pf.Joint(table_from(1, 20_000))), pf.LIP(0.5), 1.0, spent=0.05, delta=0)
-    assert protocol.epsilon == 1.0
-    assert protocol.noise == LaplaceNoise(0.05)
+    assert protocol.by_model.epsilon == 1.0
+    assert protocol.by_model.noise == LaplaceNoise(0.05)
     assert found[0] <= 0.95
     assert found[0] == pytest.approx(0.95)
 
 
 def test_what_was_spent_on_choosing_is_paid_for_by_more_gaussian_noise():
     joint = with_secret(pf.Joint(table_from(1, 20_000)))
-    plain, after = (fit_wide(joint, pf.LIP(0.5), 1.0, spent=spent, delta=1e-6).noise for spent in (0.0, 0.05))
+    plain, after = (fit_wide(joint, pf.LIP(0.5), 1.0, spent=spent, delta=1e-6).by_model.noise for spent in (0.0, 0.05))
     assert after.choosing == 0.05
     assert after.sigma > 1.04 * plain.sigma
     assert after.kept(1.0, 0.5)

@@ -21,21 +21,22 @@ def joint_in_which_two_columns_tell():
 def test_groups_of_a_noisy_model_lie_further_inside_than_is_promised():
     for epsilon, share in ((None, 1.0), (5.0, OF_LOWER)):
         protocol = fit_wide(joint_in_which_two_columns_tell(), pf.LIP(0.4), epsilon, seconds=0)
-        weights = protocol.model.weights()
+        weights = protocol.by_model.model.weights()
         prior = weights[1].sum() / weights.sum()
-        assert protocol.rule.low == pytest.approx(prior * np.exp(-share * 0.4), rel=1e-5)
-        assert protocol.rule.high == pytest.approx(prior * np.exp(0.4), rel=1e-5)
-        assert certify_plan(protocol.plan, pf.LIP(0.4))
-        assert bool(certify_plan(protocol.plan, pf.ALIP(lower=0.4 * OF_LOWER + 1e-4, upper=0.4))) == (share < 1)
+        rule, plan = protocol.by_model.rule, protocol.by_model.plan
+        assert rule.low == pytest.approx(prior * np.exp(-share * 0.4), rel=1e-5)
+        assert rule.high == pytest.approx(prior * np.exp(0.4), rel=1e-5)
+        assert certify_plan(plan, pf.LIP(0.4))
+        assert bool(certify_plan(plan, pf.ALIP(lower=0.4 * OF_LOWER + 1e-4, upper=0.4))) == (share < 1)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize(("epsilon", "share"), [(None, 1.0), (5.0, OF_LOWER_IN_LISTS)])
 def test_lists_of_a_noisy_model_lie_further_inside_than_groups(epsilon, share, delta):
     protocol = fit_wide(joint_in_which_two_columns_tell(), pf.LIP(0.2), epsilon, delta=delta)
-    assert protocol.redrawn_by == "program"
-    assert bool(protocol.delta) is (epsilon is not None and delta != 0)
-    plan, listed = protocol.plan, protocol.plan.listed.by_target()
+    assert protocol.by_model.redrawn_by == "program"
+    assert bool(protocol.by_model.delta) is (epsilon is not None and delta != 0)
+    plan, listed = protocol.by_model.plan, protocol.by_model.plan.listed.by_target()
     prior = plan.weights[1].sum() / plan.W.sum()
     told = np.add.reduceat(listed.mass * (plan.weights[1] / plan.W)[listed.cells], listed.start[:-1]) / listed.total()
     assert np.log(told.min() / prior) == pytest.approx(-share * 0.2, abs=1e-4)

@@ -14,7 +14,7 @@ from privacyfunnel.attacks.by_tables import Told, tell_most
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.protocols.own_table import OwnRows, OwnTable
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.rule import belief
 from privacyfunnel.tables.public_part import secret_numbers
 from privacyfunnel.tables.wide.redrawing import Redrawing
@@ -77,7 +77,7 @@ class Checked:
         return asdict(self)
 
 
-def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
+def checked_on(protocol: Protocol, joint: Joint) -> tuple[Checked, ...]:
     """One trial release of the people of `joint`, and what attackers who count learn from it about a secret's values.
 
     With two values about the second, which tells of the first as well; with more about each.
@@ -88,10 +88,10 @@ def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
     labels = joint.secret_columns[0].labels
     about = [s for s in range(len(labels)) if (value == s).any()]  # of a value that nobody has, nothing can be tried
     before = joint.codes[x]
-    cells = np.ravel_multi_index(tuple(before.T), protocol.model.sizes)
-    drawn = Redrawing(protocol.plan).drawn(np.asarray(cells), Randomness.secure())
-    after = np.stack(np.unravel_index(drawn, protocol.model.sizes), axis=1)
-    singles, pairs = (_off(before, after, protocol.model.sizes, size) for size in (1, 2))
+    cells = np.ravel_multi_index(tuple(before.T), protocol.by_model.model.sizes)
+    drawn = Redrawing(protocol.by_model.plan).drawn(np.asarray(cells), Randomness.secure())
+    after = np.stack(np.unravel_index(drawn, protocol.by_model.model.sizes), axis=1)
+    singles, pairs = (_off(before, after, protocol.by_model.model.sizes, size) for size in (1, 2))
     return tuple(
         Checked(
             _named(labels[s]),
@@ -103,18 +103,18 @@ def checked_on(protocol: WideProtocol, joint: Joint) -> tuple[Checked, ...]:
             float(np.median(np.sqrt(1 + singles**2))),
             tell_most(before, value == s, protocol.attributes),
             tell_most(after, value == s, protocol.attributes),
-            calibration_of(belief(protocol.plan.weights, s)[cells], value == s),
+            calibration_of(belief(protocol.by_model.plan.weights, s)[cells], value == s),
         )
         for s in (about if len(labels) > TWO else about[-1:])
     )
 
 
-def own_table_of(protocol: WideProtocol, joint: Joint) -> OwnTable:
+def own_table_of(protocol: Protocol, joint: Joint) -> OwnTable:
     """What becomes of the people of `joint` in one trial release."""
     x = np.repeat(np.arange(joint.n_x), joint.weights.astype(np.int64).sum(axis=0))
-    before, sizes = joint.codes[x], protocol.model.sizes
+    before, sizes = joint.codes[x], protocol.by_model.model.sizes
     cells = np.ravel_multi_index(tuple(before.T), sizes)
-    drawn = Redrawing(protocol.plan).drawn(np.asarray(cells), Randomness.secure())
+    drawn = Redrawing(protocol.by_model.plan).drawn(np.asarray(cells), Randomness.secure())
     own = OwnRows(protocol.columns)
     own.add(before, np.stack(np.unravel_index(drawn, sizes), axis=1))
     return own.own_table()

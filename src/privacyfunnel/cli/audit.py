@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
 
-from privacyfunnel.attacks.findings import Findings, findings
-from privacyfunnel.cli import following, found_follow_up, next_command, options, show
+from privacyfunnel.cli import following, next_command, options, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
+from privacyfunnel.cli.audited import Audited, audited_alone, audited_on
 from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
-from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.everything import EXACT_COUNTS, everything, not_proven
-from privacyfunnel.protocols.follow_up import FollowUp
-from privacyfunnel.protocols.json_file import is_wide
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.auditing import audit_table
+from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.changes import as_it_was
 from privacyfunnel.tables.sources import open_source
+
+if TYPE_CHECKING:
+    from privacyfunnel.cli.steward_only import StewardOnly
+
+PROVEN_OF_MODEL = (
+    "Proven, by the file alone: the model follows from its noisy tables, these differ from each other as noise of the "
+    "stated size makes them, and noise of that size has the ε₀ and δ₀ that are stated."
+)
+"""Of a model, beside the promise about rows, which the verdict is on."""
 
 
 def audit(
@@ -58,15 +62,46 @@ def audit(
 
     Example: funnel audit protocol.json --table people.csv
     """
-    if is_wide(protocol):
-        from privacyfunnel.cli.wide_audit import audit_wide
-
-        audit_wide(protocol, table, attack, json)
-        return
     with show.working(f"reading {protocol.name}"):
         loaded = load_protocol(protocol)
         following.check_follows(loaded, after)
-    if table is None and loaded.noise is None:
+    _check_asked(loaded, table, attack, was, person, where)
+    layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
+    with show.working("checking the promise in exact arithmetic"):
+        alone = audited_alone(loaded) if loaded.carries_counts else None
+        exact = on_table = None
+        if table is not None:
+            people: Any = table
+            if was:
+                people = open_source(table, **layout, where=where)
+                people, where = as_it_was(people, was, loaded, person, delimiter, encoding)[0], None
+            on_table = audited_joint(loaded, people, **layout, where=where)
+            exact = audited_on(loaded, on_table) if loaded.step.certified_on_tables else None
+    with show.working("attacking it"):
+        attacked = attack_report(loaded, on_table) if attack and on_table is not None else None
+        tried_on = _tried(loaded, on_table) if on_table is not None and exact is None else None
+    promised = cast(Audited, alone or exact)
+    reading = next_command.typed(context, next_command.READING)
+    then = next_command.publish(protocol, loaded, table, reading) if promised.certificate else None
+    if json:
+        show.as_json(_json(loaded, promised, exact, attacked, tried_on) | next_command.data(then))
+    else:
+        _show(loaded, alone, exact, attacked, tried_on)
+        next_command.say(then)
+    if not promised.certificate:
+        raise typer.Exit(BROKEN)
+
+
+def _check_asked(
+    protocol: Protocol,
+    table: Path | None,
+    attack: bool,
+    was: list[Path] | None,
+    person: str | None,
+    where: str | None,
+) -> None:
+    """Refuse what does not go together."""
+    if table is None and not protocol.carries_counts:
         raise InvalidInput(
             "only the original table shows whether a promise is kept that was fitted on exact counts: pass it with "
             "--table. What was promised, without it: funnel report PROTOCOL --public -o statement.html"
@@ -75,153 +110,91 @@ def audit(
         raise InvalidInput("--where says which rows of a table are meant, so it needs --table")
     if table is None and attack:
         raise InvalidInput("an attack is scored on the people of the original table: pass it with --table")
-    if (was or person is not None) and not (isinstance(loaded, FollowUp) and table is not None and was):
+    if attack and protocol.step.kind != "channel":
+        raise InvalidInput(protocol.step.not_attacked)
+    if (was or person is not None) and not (protocol.before is not None and table is not None and was):
         raise InvalidInput("--was and --person are for a follow-up on what people were and are, with today's --table")
-    if isinstance(loaded, FollowUp):
-        with show.working("checking everything that was released in exact arithmetic"):
-            people: Any = table
-            if was:
-                people = open_source(cast(Path, table), delimiter=delimiter, encoding=encoding, where=where)
-                people, where = as_it_was(people, was, loaded, person, delimiter, encoding)[0], None
-            checked = _follow_up_audits(loaded, people, delimiter, encoding, where)
-        _show_follow_up(loaded, checked, json, next_command.publish(protocol, loaded))
-        return
-    exact = None
-    with show.working("checking the promise in exact arithmetic"):
-        public = _Audit.of(loaded, *audit_publicly(loaded)) if loaded.noise is not None else None
-        if table is not None:
-            exact = _Audit.of(loaded, *audit_table(loaded, table, delimiter=delimiter, encoding=encoding, where=where))
-    with show.working("attacking it"):
-        attacked = attack_report(loaded, exact.joint) if attack and exact is not None else None
-    promised = cast(_Audit, public or exact)
-    reading = next_command.typed(context, next_command.READING)
-    then = next_command.publish(protocol, loaded, table, reading) if promised.certificate else None
-    if json:
-        show.as_json(_json(loaded, promised, exact, attacked) | next_command.data(then))
-    else:
-        _show(loaded, public, exact, attacked)
-        next_command.say(then)
-    if not promised.certificate:
-        raise typer.Exit(BROKEN)
 
 
-def _follow_up_audits(
-    follow_up: FollowUp, table: Any, delimiter: str | None, encoding: str, where: str | None
-) -> list[tuple[str, Certificate, tuple[LevelOfHistory, ...]]]:
-    """What is checked on which counts: the published ones first, which the promise is about."""
-    found = []
-    if follow_up.noise is not None:
-        joint, certificate = audit_publicly(follow_up)
-        levels = levels_of_history(follow_up, joint.before_gathering or joint)
-        found.append(("On the published counts:", certificate, levels))
-    if table is not None:
-        joint, certificate = audit_table(follow_up, table, delimiter=delimiter, encoding=encoding, where=where)
-        levels = levels_of_history(follow_up, joint) if certificate.worst is not None else ()
-        found.append((EXACT_COUNTS if found else "", certificate, levels))
-    return found
+def _tried(protocol: Protocol, joint: Joint) -> StewardOnly:
+    """What only the steward may see of a model on a table: one trial release, and what attackers learn from it."""
+    from privacyfunnel.cli.wide_own import tried  # with all that advice needs
+
+    return tried(protocol, joint)
 
 
-def _show_follow_up(
-    follow_up: FollowUp,
-    found: list[tuple[str, Certificate, tuple[LevelOfHistory, ...]]],
-    json: bool,
-    then: next_command.Words | None,
-) -> None:
-    """The verdict on everything together; exit code 1 if the promise is broken."""
-    (_, promised, levels), told = found[0], everything(follow_up)
-    then = then if promised else None
-    if json:
-        content = {
-            "secret": follow_up.secret,
-            "fitted": follow_up.fitted,
-            "release": follow_up.releases,
-            "everything_published": told.as_dict() if told is not None else None,
-            "not_proven": not_proven(follow_up.noise is not None),
-            **found_follow_up.measured(follow_up, promised, levels),
-            "certificate": _data(promised),
-            **next_command.data(then),
-        }
-        if len(found) > 1:
-            content["steward_only"] = {
-                **found_follow_up.measured(follow_up, *found[1][1:]),
-                "certificate": _data(found[1][1]),
-            }
-        show.as_json(content)
-    else:
-        screen = show.console()
-        screen.print(_verdict(promised), style="bold")
-        screen.print(f"Promise, for everything released together: {follow_up.notion.words()}", markup=False)
-        for whose, certificate, own in found:
-            steward = certificate is not promised
-            if whose:
-                screen.print(marked(whose) if steward else whose, style="bold")
-            lines = [*([_beside(certificate)] if steward else []), *found_follow_up.level_lines(own)]
-            for line in lines:
-                screen.print(marked(line) if steward else line, markup=False)
-        for line in ([told.words()] if told is not None else []) + not_proven(follow_up.noise is not None):
-            screen.print(line, markup=False)
-        next_command.say(then)
-    if not promised:
-        raise typer.Exit(BROKEN)
-
-
-@dataclass(frozen=True, eq=False)
-class _Audit:
-    """A distribution, the certificate of a protocol on it, and what it comes to."""
-
-    joint: Joint
-    certificate: Certificate
-    findings: Findings
-
-    @classmethod
-    def of(cls, protocol: Protocol, joint: Joint, certificate: Certificate) -> _Audit:
-        """With what rows tell on this distribution."""
-        return cls(joint, certificate, findings(protocol, joint, certificate))
-
-
-def _json(protocol: Protocol, promised: _Audit, exact: _Audit | None, attacked: AttackReport | None) -> dict[str, Any]:
-    """The audit of the promise; beside a private fit's, that of the exact counts."""
-    told = everything(protocol)
+def _json(
+    protocol: Protocol,
+    promised: Audited,
+    exact: Audited | None,
+    attacked: AttackReport | None,
+    tried_on: StewardOnly | None,
+) -> dict[str, Any]:
+    """The audit of the promise; beside that of a file that carries its counts, that of the exact ones."""
+    told = everything(protocol) if promised.certificate else None
     content = {
         "secret": protocol.secret,
-        "secret_values": promised.joint.n_s,
+        "secret_values": promised.secret_values,
+        "attributes": list(protocol.attributes),
         "fitted": protocol.fitted,
+        "people": protocol.people,
+        "step": protocol.step.kind,
+        "release": protocol.releases,
         "everything_published": told.as_dict() if told is not None else None,
-        "not_proven": not_proven(protocol.noise is not None),
-        **promised.findings.as_dict(),
+        "proven": _proven(protocol, promised),
+        "not_proven": not_proven(protocol.private),
+        **promised.data,
         "certificate": _data(promised.certificate),
     }
     own: dict[str, Any] = {}
     if exact is not None and exact is not promised:
-        own = {**exact.findings.as_dict(), "certificate": _data(exact.certificate)}
+        own = {**exact.data, "certificate": _data(exact.certificate)}
+    if tried_on is not None:
+        own |= tried_on.data or {}
     if attacked is not None:
         own["attack"] = attacked.as_dict()
     return {**content, "steward_only": own} if own else content
 
 
-def _show(protocol: Protocol, public: _Audit | None, exact: _Audit | None, attacked: AttackReport | None) -> None:
-    screen, told = show.console(), everything(protocol)
-    whom = f" {told.whom()}" if told is not None else ""
-    promised = cast(_Audit, public or exact)
-    screen.print(_verdict(promised.certificate), style="bold")
-    screen.print(f"Promise: {protocol.notion.words()}{whom}", markup=False)
-    if public is not None:
-        screen.print(_secret_line(protocol.secret, public.joint.n_s), markup=False)
-        screen.print("On the published counts:", style="bold")
-        _show_audit(screen, public)
-    for line in ([told.words()] if told is not None else []) + not_proven(protocol.noise is not None):
+def _show(
+    protocol: Protocol,
+    alone: Audited | None,
+    exact: Audited | None,
+    attacked: AttackReport | None,
+    tried_on: StewardOnly | None,
+) -> None:
+    screen, promised = show.console(), cast(Audited, alone or exact)
+    told = everything(protocol) if promised.certificate else None
+    whom = f" {told.whom()}" if told is not None and protocol.before is None else ""
+    screen.print(_verdict(promised.certificate), style="bold", markup=False)
+    of_all = ", for everything released together" if protocol.before is not None else ""
+    screen.print(f"Promise{of_all}: {protocol.notion.words()}{whom}", markup=False)
+    if alone is not None:
+        screen.print(_secret_line(protocol.secret, alone.secret_values), markup=False)
+        screen.print(protocol.step.published_counts, style="bold", markup=False)
+        _show_audit(screen, alone)
+    proven = _proven(protocol, promised)
+    for line in ([told.words()] if told is not None else []) + proven + not_proven(protocol.private):
         screen.print(line, markup=False)
     if exact is not None:
-        if public is not None:
+        if alone is not None:
             screen.print(marked(EXACT_COUNTS), style="bold")
             screen.print(marked(_beside(exact.certificate)))
-            for line in show.uncovered_lines(exact.joint, public.joint):
-                screen.print(line, markup=False)
+            if exact.joint is not None and alone.joint is not None:
+                for line in show.uncovered_lines(exact.joint, alone.joint):
+                    screen.print(line, markup=False)
         else:
-            screen.print(_secret_line(protocol.secret, exact.joint.n_s), markup=False)
-        _show_audit(screen, exact, steward=public is not None)
+            screen.print(_secret_line(protocol.secret, exact.secret_values), markup=False)
+        _show_audit(screen, exact, steward=alone is not None)
+    if tried_on is not None:
+        tried_on.say()
     if attacked is not None:
         show_attack(screen, attacked)
+
+
+def _proven(protocol: Protocol, promised: Audited) -> list[str]:
+    """What is shown beside the promise about rows, which the verdict is on."""
+    return [PROVEN_OF_MODEL] if protocol.private and promised.joint is None and promised.certificate else []
 
 
 def _verdict(certificate: Certificate) -> str:
@@ -237,20 +210,17 @@ def _beside(certificate: Certificate) -> str:
     return f"{'Within' if certificate else 'Beyond'} what is promised for the published counts: {certificate.reason}."
 
 
-def _show_audit(screen: Console, audit: _Audit, steward: bool = False) -> None:
+def _show_audit(screen: Console, audit: Audited, steward: bool = False) -> None:
     """What was checked on some counts: those that the promise is about, or the exact ones beside these."""
     certificate = audit.certificate
     several = len(certificate.levels) > 1 or certificate.notion.beliefs_limited
     lines = [f"  {one.words()}" for one in certificate.levels] if several else []
-    lines.append(_draws_line(certificate, steward))
-    if certificate.worst is not None:
-        lift = certificate.worst.lift
-        about = f" ≈ {float(lift):.6g}" if lift is not None else ""
-        lines.append(f"Tightest at output {certificate.worst.output}, where the exact factor is {lift}{about}.")
-    table = show.findings_table(audit.findings)
-    for line in lines + show.about_table(certificate.notion):
+    if audit.table is not None:
+        lines.append(_draws_line(certificate, steward))
+    for line in [*lines, *audit.lines]:
         screen.print(marked(line.strip()) if steward else line, markup=False)
-    screen.print(marked_table(table) if steward else table)
+    if audit.table is not None:
+        screen.print(marked_table(audit.table) if steward else audit.table)
 
 
 def _secret_line(name: str, values: int) -> str:

@@ -7,13 +7,12 @@ from typing import Any
 
 from privacyfunnel.errors import OutputRefused
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.release_note import Release
 
 
 def on_cluster(
     cluster: str,
-    protocol: Protocol | WideProtocol,
+    protocol: Protocol,
     table: Path,
     output: Path,
     delimiter: str | None,

@@ -14,7 +14,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.associate import Association, association
 from privacyfunnel.estimates.compare import Comparison, comparison
 from privacyfunnel.estimates.contrasts import Figure
-from privacyfunnel.estimates.meters import Opened
+from privacyfunnel.estimates.opened import Opened
 
 HEADINGS = ("estimate", "± error", "from", "to")
 UNKNOWN = ("cannot be estimated", "–", "no limit", "no limit")

@@ -25,10 +25,9 @@ from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.population import OBESE, TOWNS, as_csv, people
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.promises.notions import LIP, SRLIP
-from privacyfunnel.proof.certificate import certify
-from privacyfunnel.proof.public import audit_publicly
-from privacyfunnel.protocols.any_file import load as load_protocol
+from privacyfunnel.proof.certificate import audit_publicly, certify
 from privacyfunnel.protocols.everything import everything
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count_table

@@ -20,7 +20,7 @@ from privacyfunnel.estimates.answer import estimate as estimate_table
 from privacyfunnel.estimates.associate import Association
 from privacyfunnel.estimates.compare import Comparison
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies
-from privacyfunnel.estimates.meters import Opened
+from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.summaries import Summary
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
@@ -79,7 +79,7 @@ def estimate(
                 "--compare and --association go with --of and --where, not with each other or with others"
             )
         asked = _asked(of) if of is not None else []
-        source = released, protocol, where, rows, confidence, delimiter, encoding
+        source = released, protocol, where, rows, confidence, delimiter, encoding, earlier or None, person
         _contrasts(source, asked, compare, json)
         return
     fixed = {name: value.split("|") for name, value in options.pairs(where, "--where").items()}
@@ -107,11 +107,12 @@ def estimate(
 
 def _contrasts(source: tuple[Any, ...], asked: list[list[str]], compare: str | None, json: bool) -> None:
     """Comparisons between groups, or associations."""
-    released, protocol, where, rows, confidence, delimiter, encoding = source
+    released, protocol, where, rows, confidence, delimiter, encoding, earlier, person = source
     names = list(dict.fromkeys([*(name for names in asked for name in names), *([compare] if compare else [])]))
     fixed = {name: value.split("|") for name, value in options.pairs(where, "--where").items()}
     with show.working(f"working back what {released.name} tells"):
-        opened = Opened.of(released, Protocol.load(protocol), fixed, rows, confidence, delimiter, encoding, names)
+        loaded = Protocol.load(protocol)
+        opened = Opened.of(released, loaded, fixed, rows, confidence, delimiter, encoding, names, earlier, person)
         found: Sequence[Comparison | Association] = (
             comparisons(opened, asked, compare) if compare else associations(opened, asked)
         )

@@ -17,7 +17,7 @@ from privacyfunnel.cli.counting import safely
 from privacyfunnel.cli.following import Past
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.errors import ExactFit, InvalidInput
-from privacyfunnel.protocols.any_file import load as load_protocol
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.counting import noise_of
 from privacyfunnel.spec.files import files_of

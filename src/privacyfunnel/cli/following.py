@@ -11,9 +11,8 @@ import typer
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.protocols.any_file import digest_of
-from privacyfunnel.protocols.any_file import load as load_protocol
-from privacyfunnel.protocols.follow_up import FollowUp, earlier
+from privacyfunnel.protocols.file import digest_of
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.rows_before import base, later
 from privacyfunnel.spec.spec import Spec
@@ -113,11 +112,10 @@ def check_person(person: str | None) -> None:
         raise InvalidInput("tables are joined by the column that says whose rows they are: name it with --person")
 
 
-def for_readers(protocol: Path, once: bool) -> str:
+def for_readers(protocol: Path) -> str:
     """What readers of a follow-up need."""
-    first = "Publish it once. " if once else ""
     return (
-        f"{first}From this table alone readers count newest rows; who has the earlier tables, too, and a column that "
+        "From this table alone readers count newest rows; who has the earlier tables, too, and a column that "
         "says which rows are one person's, estimates from all of them: "
         f"funnel estimate --protocol {protocol} --released … --person …"
     )
@@ -127,8 +125,8 @@ def check_follows(protocol: Protocol, after: Path | None) -> None:
     """Refuse a protocol that does not follow the one in a file."""
     if after is None:
         return
-    if not isinstance(protocol, FollowUp):
+    if protocol.before is None:
         raise InvalidInput("this protocol follows no earlier release, so it goes without --after")
     given = digest_of(load_protocol(after))
-    if given not in map(digest_of, earlier(protocol)):
+    if given not in map(digest_of, protocol.earlier):
         raise InvalidInput(f"this protocol does not follow {after}: it names another by its digest")

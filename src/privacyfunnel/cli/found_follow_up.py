@@ -17,9 +17,9 @@ from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.level_of_history import LevelOfHistory, levels_of_history
 from privacyfunnel.proof.rows_kept import RowsKept, rows_kept
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.everything import everything
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.file import digest_of
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import Counted
 
 
@@ -28,7 +28,7 @@ class FoundFollowUp:
     """A follow-up, and what was measured of it on the counts that it was fitted on."""
 
     counted: Counted
-    protocol: FollowUp
+    protocol: Protocol
     past: Past
     ending: show.Ending
     certificate: Certificate
@@ -37,7 +37,7 @@ class FoundFollowUp:
     """Whose row stays, if the table has what people were and are."""
 
     @classmethod
-    def of(cls, counted: Counted, protocol: FollowUp, past: Past, ending: show.Ending) -> FoundFollowUp:
+    def of(cls, counted: Counted, protocol: Protocol, past: Past, ending: show.Ending) -> FoundFollowUp:
         """Measure it."""
         people = counted.joint.before_gathering or counted.joint
         certificate = certify(protocol, people)
@@ -71,9 +71,9 @@ def data(found: FoundFollowUp) -> dict[str, Any]:
         "fitted": protocol.fitted,
         "everything_published": told.as_dict() if told is not None else None,
         "objective": protocol.objective,
-        "follows": digest_of(protocol.before),
+        "follows": digest_of(protocol.followed),
         "release": protocol.releases,
-        "histories": len(protocol.steps.histories),
+        "histories": len(protocol.by_history.histories),
         "people_released_before": found.past.people,
         "expected_errors": expected_errors(protocol, found.counted.joint).as_dict()
         if _counted(found.counted.joint)
@@ -86,7 +86,7 @@ def data(found: FoundFollowUp) -> dict[str, Any]:
     }
 
 
-def measured(protocol: FollowUp, certificate: Certificate, levels: tuple[LevelOfHistory, ...]) -> dict[str, Any]:
+def measured(protocol: Protocol, certificate: Certificate, levels: tuple[LevelOfHistory, ...]) -> dict[str, Any]:
     """What everything together comes to, for machines."""
     return {
         "promise": protocol.notion.words(),
@@ -122,7 +122,7 @@ def level_lines(levels: tuple[LevelOfHistory, ...]) -> list[str]:
     return [level.words() for level in levels]
 
 
-def _kept(protocol: FollowUp) -> str:
+def _kept(protocol: Protocol) -> str:
     """How much more it tells."""
     most = f"no follow-up with this promise tells more than {protocol.upper_bound / NATS_PER_BIT:.4g}"
     if protocol.likeness is not None:
@@ -137,7 +137,7 @@ def _kept(protocol: FollowUp) -> str:
 
 def _people(found: FoundFollowUp) -> str:
     """Whom it is for."""
-    histories = len(found.protocol.steps.histories)
+    histories = len(found.protocol.by_history.histories)
     if found.past.people is None:
         return f"It has a channel for all {histories:,} outcomes of what was released before."
     return (

@@ -23,7 +23,6 @@ from privacyfunnel.errors import PrivacyFunnelError
 
 if TYPE_CHECKING:
     from privacyfunnel.protocols.protocol import Protocol
-    from privacyfunnel.protocols.wide.protocol import WideProtocol
     from privacyfunnel.spec.spec import Spec
 
 OPEN, PUBLISHED, DETAILS, PROTOCOL, REPORT = "open.csv", "published", "publish.toml", "protocol.json", "report.html"
@@ -106,9 +105,9 @@ def drawn_with_a_seed(context: typer.Context, table: Path, output: Path) -> Word
     return ["funnel", "sanitise", _named(table), *again, "-o", _free(output)]
 
 
-def audit(path: Path, protocol: Protocol | None, table: Path, options: Sequence[str] = ()) -> Words:
-    """Prove the promise: of a private fit (None for one of a model) by its file, of an exact one on its table."""
-    exact = protocol is not None and protocol.noise is None
+def audit(path: Path, protocol: Protocol, table: Path, options: Sequence[str] = ()) -> Words:
+    """Prove the promise: by the file, if it carries the counts that it is about, and on its table elsewhere."""
+    exact = not protocol.carries_counts
     return ["funnel", "audit", _named(path), *(["--table", str(table), *options] if exact else [])]
 
 
@@ -127,26 +126,20 @@ def publish(
         return estimate(path.parent)
     released = released_beside(path, protocol)
     if released is None:
-        return sanitise(table, path, options) if table is not None else None
+        return sanitise(table, path, options) if table is not None and protocol.before is None else None
     if can_be_published(released, protocol):
         return publish_table(released, path)
-    if protocol.fitted == "exact counts" and table is not None and not reported:
+    if protocol.fitted == "exact counts" and table is not None and not reported and not protocol.step.not_measured:
         report = _free(path.with_name(REPORT))
         return ["funnel", "report", _named(path), "--table", str(table), *options, "-o", report]
     return None
 
 
 def after_audit(path: Path) -> Words | None:
-    """What follows the audit of a protocol in a file, whose rows lie beside it. Those of a model are estimated from."""
-    from privacyfunnel.protocols.any_file import load
-    from privacyfunnel.protocols.json_file import is_wide
+    """What follows the audit of a protocol in a file, whose rows lie beside it."""
+    from privacyfunnel.protocols.file import load
 
-    if not is_wide(path):
-        return publish(path, load(path))
-    from privacyfunnel.protocols.wide.file import load_wide
-
-    released = released_beside(path, load_wide(path))
-    return estimate_from(released, path) if released is not None else None
+    return publish(path, load(path))
 
 
 def publish_table(released: Path, protocol: Path) -> Words:
@@ -166,8 +159,12 @@ def publish_with(
     return ["funnel", "publish", table, "--protocol", by, *options, "--details", str(details), "-o", folder]
 
 
-def estimate(folder: Path) -> Words:
-    """Estimate, as readers of a published folder do."""
+def estimate(folder: Path) -> Words | None:
+    """Estimate, as readers of a published folder do; of a follow-up they need the earlier tables, too."""
+    from privacyfunnel.protocols.file import load
+
+    if load(folder / PROTOCOL).before is not None:
+        return None
     return estimate_from(folder / PUBLISHED_TABLE, folder / PROTOCOL)
 
 
@@ -193,7 +190,7 @@ def can_be_published(released: Path, protocol: Protocol) -> bool:
     return True
 
 
-def released_beside(path: Path, protocol: Protocol | WideProtocol) -> Path | None:
+def released_beside(path: Path, protocol: Protocol) -> Path | None:
     """The newest table beside a protocol, or where we are, that holds what it releases and nothing else."""
     from privacyfunnel.tables.sources import open_source
 

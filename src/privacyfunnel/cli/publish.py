@@ -70,7 +70,7 @@ def publish(
     given |= {"publisher": publisher, "contact": contact}
     told = details_of(details, given, health=health, today=date.today())
     from privacyfunnel.cli import show
-    from privacyfunnel.protocols.any_file import load as load_protocol
+    from privacyfunnel.protocols.file import load as load_protocol
     from privacyfunnel.publishing.publish import publish as publish_folder
 
     with show.working("publishing"):

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import following, options, show
 from privacyfunnel.estimates.models.regress import Regression
 from privacyfunnel.estimates.models.regress import regress as fitted_model
 from privacyfunnel.estimates.which_rows import Rows
@@ -32,6 +32,10 @@ def regress(
         typer.Option(help="Which rows were released: fitted (those of the fitted table) or other (default: find out)."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often intervals hold the truth.")] = 0.95,
+    earlier: following.Released = None,
+    person: Annotated[
+        str | None, typer.Option(help="For a follow-up: the column that says which rows are one person's.")
+    ] = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     json: options.Json = False,
@@ -50,6 +54,8 @@ def regress(
             confidence=confidence,
             delimiter=delimiter,
             encoding=encoding,
+            earlier=earlier or None,
+            person=person,
         )
     if json:
         show.as_json(found.as_dict())

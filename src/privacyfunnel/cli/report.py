@@ -11,7 +11,7 @@ from privacyfunnel.cli import next_command, options, show
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.protocols.any_file import load as load_protocol
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import Comparison, compare, epsilons_with
@@ -49,6 +49,8 @@ def report(
         raise InvalidInput("a report needs --table; a page without it is made with --public")
     check_output(output, force, (protocol, table))
     loaded, joint = load_protocol(protocol), None
+    if table is not None and loaded.step.not_measured:
+        raise InvalidInput(loaded.step.not_measured)
 
     def page_of(joint: Joint | None) -> tuple[Account, str, dict[str, Any]]:
         with show.working("checking the promise in exact arithmetic"):

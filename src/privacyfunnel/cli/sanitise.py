@@ -13,15 +13,13 @@ from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.steward import marked
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.proof.public import published_joint
-from privacyfunnel.protocols.any_file import load as load_protocol
 from privacyfunnel.protocols.emptied import Emptied, emptied
-from privacyfunnel.protocols.follow_up import FollowUp
-from privacyfunnel.protocols.json_file import is_wide
+from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.following import sanitise_following
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.tables.internal_copy import Internal
 from privacyfunnel.tables.release import sanitise as release_table
-from privacyfunnel.tables.release_note import COUNTING, OTHERS, Release
+from privacyfunnel.tables.release_note import OTHERS, Release
 from privacyfunnel.tables.writing import check_output
 
 
@@ -77,37 +75,15 @@ def sanitise(
         raise InvalidInput("--was joins tables on this machine: leave out --engine spark, or join them there")
     known_again = remembering.asked(remember, person, changed, bool(internal or released))
     release: Release
-    if is_wide(protocol):
-        if remember is not None or internal or released or was or person is not None:
-            raise InvalidInput(
-                "a protocol of a model draws afresh: leave out --remember, --person, --released and --was"
-            )
-        rows: dict[str, Any] = {
-            "keep_order": keep_order,
-            "seed": seed,
-            "delimiter": delimiter,
-            "encoding": encoding,
-            "where": where,
-        }
-        from privacyfunnel.cli.wide import sanitise_by_model
-
-        again = next_command.drawn_with_a_seed(context, table, output) if seed is not None else None
-        sanitise_by_model(table, protocol, output, rows, unseen, cluster, force, json, again)
-        return
     if cluster is None:
         check_output(output, force, (table, protocol, remember, internal, *(released or ()), *(was or ())))
         loaded = load_protocol(protocol)
         kept = _kept_inside(internal, person, force, (table, protocol, output, *(released or ()), *(was or ())))
         layout: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "where": where}
         with show.row_progress(None) as progress:
-            if isinstance(loaded, FollowUp):
-                known = {"remember": remember, "changed": changed, "was": was or None}
-                drawing |= {**layout, **known}
-                release = _following(loaded, table, output, released, person, kept, drawing, progress)
-            else:
-                _check_first(released, was)
-                drawing |= {**layout, **known_again}
-                release = release_table(loaded, table, output, **drawing, progress=progress, internal=kept)
+            drawing |= {**layout, **known_again, "person": person, "released": released or None, "was": was or None}
+            _check_following(loaded, drawing)
+            release = release_table(loaded, table, output, **drawing, progress=progress, internal=kept)
     else:
         loaded = load_protocol(protocol)
         release = on_cluster(cluster, loaded, table, output, delimiter, encoding, drawing | known_again)
@@ -143,18 +119,28 @@ def sanitise(
         for line in remembering.words(release.remembered):
             screen.print(marked(line), markup=False)
     screen.print(_counting(loaded, release), markup=False)
-    if isinstance(loaded, FollowUp):
-        screen.print(following.for_readers(protocol, once=release.remembered is None), markup=False)
-    else:
-        once = "Publish it once. " if release.remembered is None else ""
-        needed = (
-            "Readers need" if release.objective == "information" else "For intervals, and for other tables, readers use"
-        )
-        screen.print(
-            f"{once}{needed} {protocol}, too, with funnel estimate: publish it unless fit warned against it.",
-            markup=False,
-        )
+    once = "" if release.remembered is not None else "Publish it once. "
+    screen.print(f"{once}{NEEDED[loaded.step.kind](loaded, protocol)}", markup=False)
     next_command.say(then)
+
+
+def _for_readers(loaded: Protocol, path: Path) -> str:
+    needed = "Readers need" if loaded.objective == "information" else "For intervals, and for other tables, readers use"
+    return f"{needed} {path}, too, with funnel estimate: publish it unless fit warned against it."
+
+
+def _of_model(loaded: Protocol, path: Path) -> str:
+    if not loaded.private:
+        return f"{path} was fitted without noise: keep it to yourself."
+    return f"Readers need {path}, too, with funnel estimate: what it says of everybody is private, publish it."
+
+
+NEEDED: dict[Kind, Callable[[Protocol, Path], str]] = {
+    "channel": _for_readers,
+    "by_history": lambda _, path: following.for_readers(path),
+    "by_model": _of_model,
+}
+"""What readers of the released table need."""
 
 
 def _next(context: typer.Context, table: Path, path: Path, protocol: Protocol, output: Path) -> next_command.Words:
@@ -174,42 +160,25 @@ def _kept_inside(internal: Path | None, person: str | None, force: bool, others:
     return kept
 
 
-def _check_first(released: list[Path] | None, was: list[Path] | None) -> None:
-    if released or was:
-        raise InvalidInput("this protocol follows no earlier release, so it goes without --released and --was")
-
-
-def _following(
-    follow_up: FollowUp,
-    table: Path,
-    output: Path,
-    released: list[Path] | None,
-    person: str | None,
-    kept: Internal | None,
-    drawing: dict[str, Any],
-    progress: Callable[[int], None] | None,
-) -> Release:
-    """A further release of people of whom something was released before."""
-    if not released and drawing["remember"] is None:
+def _check_following(protocol: Protocol, drawing: dict[str, Any]) -> None:
+    """Refuse what a protocol that follows an earlier release, or follows none, cannot be drawn with."""
+    if protocol.before is None:
+        if drawing["released"] or drawing["was"]:
+            raise InvalidInput("this protocol follows no earlier release, so it goes without --released and --was")
+        drawing["person"] = drawing["person"] if drawing.get("remember") is not None else None
+        return
+    if not drawing["released"] and drawing.get("remember") is None:
         raise InvalidInput(
             "this protocol follows an earlier release: give what was released then, with the column that says whose "
             "rows they are (--released kept.parquet --person id), or the key of that release (--remember)"
         )
-    following.check_person(person)
-    if drawing.pop("unseen") == "draw":
+    following.check_person(drawing["person"])
+    if drawing["unseen"] == "draw":
         raise InvalidInput("a follow-up has no draw for values never seen; leave such rows out, or refit with them")
-    drawing.pop("variant")
-    release: Release = sanitise_following(
-        follow_up, table, output, released=released or None, person=str(person), progress=progress,
-        internal=kept.path if kept is not None else None, **drawing,
-    )  # fmt: skip
-    return release
 
 
 def _emptied(protocol: Protocol) -> Emptied:
-    """The columns that say next to nothing; of a follow-up, that is not asked."""
-    if isinstance(protocol, FollowUp):
-        return Emptied({})
+    """The columns that say next to nothing."""
     return emptied(protocol, published_joint(protocol) if protocol.noise and not protocol.likeness else None)
 
 
@@ -221,5 +190,5 @@ def _counting(protocol: Protocol, release: Release) -> str:
             f"These are not the {fitted} that the protocol was fitted on (was that with --where?): counts of released "
             f"rows lean towards those. {OTHERS[0].upper()}{OTHERS[1:]}."
         )
-    words = COUNTING[release.objective]
+    words = release.counting
     return f"{words[0].upper()}{words[1:]}."

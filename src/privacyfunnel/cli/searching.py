@@ -19,7 +19,6 @@ from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.public import published_joint
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.counting import threshold_of
 from privacyfunnel.spec.spec import Spec
@@ -71,7 +70,7 @@ def follow(spec: Spec, counted: Counted, past: Past) -> found_follow_up.FoundFol
         )  # fmt: skip
     ending = show.Ending(time.monotonic() - begun, stopped.is_set())
     with show.working("measuring what was found"):
-        return found_follow_up.FoundFollowUp.of(counted, cast(FollowUp, protocol), past, ending)
+        return found_follow_up.FoundFollowUp.of(counted, protocol, past, ending)
 
 
 def as_fitted(spec: Spec, protocol: Protocol, table: Path) -> Counted:

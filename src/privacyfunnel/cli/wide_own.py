@@ -14,8 +14,8 @@ from privacyfunnel.cli.steward import marked
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.moves import MOST_CELLS
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 
 LEAST_LIFT = 1e-9
 """Stands in for a lift of 0."""
@@ -23,7 +23,7 @@ MISFIT = 0.15
 """ln of the factor beyond the promise's at which a model is called too poor."""
 
 
-def tried(protocol: WideProtocol, exact: Joint) -> StewardOnly:
+def tried(protocol: Protocol, exact: Joint) -> StewardOnly:
     """What only the steward may see: what became of the rows of the table in one trial."""
     own, checked, expected = own_table_of(protocol, exact), checked_on(protocol, exact), _expected(protocol, exact)
 
@@ -35,7 +35,7 @@ def tried(protocol: WideProtocol, exact: Joint) -> StewardOnly:
     return StewardOnly.of({"own_table": own.as_dict(), **measured}, say)
 
 
-def _own(protocol: WideProtocol, checked: tuple[Checked, ...]) -> dict[str, Any]:
+def _own(protocol: Protocol, checked: tuple[Checked, ...]) -> dict[str, Any]:
     """The same for machines."""
     off = max(_off(protocol, one) for one in checked)
     return {
@@ -46,7 +46,7 @@ def _own(protocol: WideProtocol, checked: tuple[Checked, ...]) -> dict[str, Any]
     }
 
 
-def _furthest(protocol: WideProtocol, checked: tuple[Checked, ...]) -> Checked:
+def _furthest(protocol: Protocol, checked: tuple[Checked, ...]) -> Checked:
     """The value of the secret about which a released row tells most, in proportion to what it may."""
 
     def told(one: Checked) -> float:
@@ -57,7 +57,7 @@ def _furthest(protocol: WideProtocol, checked: tuple[Checked, ...]) -> Checked:
     return max(checked, key=told)
 
 
-def _expected(protocol: WideProtocol, joint: Joint) -> dict[str, ExpectedErrors]:
+def _expected(protocol: Protocol, joint: Joint) -> dict[str, ExpectedErrors]:
     """How far shares of single columns and of pairs of them will be off, counted as they stand."""
     sizes = {name: len(column) for name, column in zip(protocol.attributes, protocol.columns, strict=True)}
     pairs = [pair for pair in combinations(sizes, 2) if sizes[pair[0]] * sizes[pair[1]] <= MOST_CELLS]
@@ -89,7 +89,7 @@ def _predicted(expected: dict[str, ExpectedErrors]) -> str:
     return f"Predicted from the table, of rows as they stand against the population: shares {', '.join(parts)}."
 
 
-def _own_lines(protocol: WideProtocol, checked: tuple[Checked, ...], expected: dict[str, ExpectedErrors]) -> list[str]:
+def _own_lines(protocol: Protocol, checked: tuple[Checked, ...], expected: dict[str, ExpectedErrors]) -> list[str]:
     one, worst = _furthest(protocol, checked), max(checked, key=lambda other: _off(protocol, other))
     beyond = next((other for other in (one, *checked) if _beyond(protocol, other)), None)
     lines = [
@@ -108,7 +108,7 @@ def _secret(checked: tuple[Checked, ...], one: Checked) -> str:
     return "the secret" if len(checked) == 1 else f"{one.value!r}"
 
 
-def _calibration(protocol: WideProtocol, checked: Checked, secret: str) -> str:
+def _calibration(protocol: Protocol, checked: Checked, secret: str) -> str:
     """How P(s|x) of the model fits the people, in the group where it fits worst."""
     worst = max(checked.calibration, key=lambda one: abs(one.predicted - one.found))
     text = (
@@ -124,7 +124,7 @@ def _calibration(protocol: WideProtocol, checked: Checked, secret: str) -> str:
     )
 
 
-def _off(protocol: WideProtocol, checked: Checked) -> float:
+def _off(protocol: Protocol, checked: Checked) -> float:
     """The largest factor by which P(s|x) surely is off, among what may be told."""
     least, most = protocol.notion.limits.belief_range(checked.prior)
     return max(one.off((1 - most, least), SURE) for one in checked.calibration)
@@ -148,19 +148,19 @@ def _fits() -> str:
     return f"That is within the promise and a factor {factor}: no three columns show that the model misses them."
 
 
-def _lifts_allowed(protocol: WideProtocol, checked: Checked) -> tuple[float, float]:
+def _lifts_allowed(protocol: Protocol, checked: Checked) -> tuple[float, float]:
     """The least and the largest lift that a model is held to: the promise's, and a factor beyond."""
     least, most = protocol.notion.limits.belief_range(checked.prior)
     return max(LEAST_LIFT, least / checked.prior) * math.exp(-MISFIT), most / checked.prior * math.exp(MISFIT)
 
 
-def _beyond(protocol: WideProtocol, checked: Checked) -> list[Told]:
+def _beyond(protocol: Protocol, checked: Checked) -> list[Told]:
     """What tells more, on the table, than a model is held to, by three standard errors."""
     low, high = _lifts_allowed(protocol, checked)
     return [one for one in checked.released if one.lift + SURE * one.error < low or one.lift - SURE * one.error > high]
 
 
-def _misfit(protocol: WideProtocol, checked: Checked) -> str:
+def _misfit(protocol: Protocol, checked: Checked) -> str:
     """What to say and do where rows tell more, on the table, than the model says."""
     columns = " and ".join(dict.fromkeys(name for one in _beyond(protocol, checked) for name in one.columns))
     return (

@@ -27,6 +27,9 @@ LEAST_EPSILON, MOST_EPSILON = 1e-3, 50.0
 """Of ε₀: below the first, noise drowns any table; above the second, there is none."""
 LEAST_DELTA, MOST_DELTA = 1e-15, 1e-3
 """Of δ₀: thresholds for less come out of the range of float64; more would name one in a thousand people outright."""
+LEAST_TOLD = 0.5
+"""The share of the people who must be left where only large counts are told. All others would be released as one of
+these, and nothing that is said of cells, counts or estimates would be about the table."""
 MOST_PEOPLE = 10**9
 """In all: weights of so many, times the number of cells, fit int64."""
 FAINT = 2.0
@@ -102,6 +105,15 @@ class Noise:
             return self.codes
         sizes = [len(column) for column in columns]
         return np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1).astype(np.int64)
+
+
+def threshold_for(epsilon: float, delta: float) -> int:
+    """About the noisy count that a person alone reaches with probability δ / 2, rounded down: no smaller one is told.
+
+    >>> threshold_for(1.0, 1e-9)
+    40
+    """
+    return max(2, math.floor(1 + 2 / epsilon * math.log(1 / delta)) - 2)
 
 
 def noisy_joint(

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON
+from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, threshold_for
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.typing import Integers
 
@@ -64,11 +64,6 @@ def noised_above(counts: Integers, epsilon: float, delta: float) -> Integers:
     for i, count in told.items():
         found[i] = count
     return found
-
-
-def threshold_for(epsilon: float, delta: float) -> int:
-    """About the noisy count that a person alone reaches with probability δ / 2, rounded down: a place to start."""
-    return max(2, math.floor(1 + CHANGED / epsilon * math.log(1 / delta)) - 2)
 
 
 def checked_epsilon(epsilon: float) -> float:

@@ -11,20 +11,15 @@ from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies, Presentation, frequencies, named
 from privacyfunnel.estimates.intervals import tail
 from privacyfunnel.estimates.measuring import Way
-from privacyfunnel.estimates.meters import Meters, values_kept
+from privacyfunnel.estimates.opened import values_kept
 from privacyfunnel.estimates.questions import Asker
+from privacyfunnel.estimates.read_release import Layout, read_release
 from privacyfunnel.estimates.summaries import Summary, has_mean, summary
-from privacyfunnel.estimates.together import for_estimates, tally_together
-from privacyfunnel.estimates.which_rows import Rows, reading_words, way_of
-from privacyfunnel.estimates.wide.meters import WideMeters
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number, share
 from privacyfunnel.showing.shown import Shown
-from privacyfunnel.tables.reading_back import Tally, as_published, tally
 
-TOGETHER = "All releases together: shares are worked back from how the protocols draw rows, one after the other."
 MOST_GROUPS = 200
 """More lines than this are no answer for people, and each group is measured by itself."""
 
@@ -85,7 +80,7 @@ def _named(found: Frequencies, one: Estimate) -> str:
 
 def estimate(
     released: Any,
-    protocol: Protocol | WideProtocol,
+    protocol: Protocol,
     *,
     of: str | Sequence[str | Sequence[str]] | None = None,
     by: str | Sequence[str] = (),
@@ -127,22 +122,9 @@ def estimate(
     >>> estimate(protocol.sanitise(rows, seed=1), protocol).way
     'counted'
     """
-    if not isinstance(protocol, Protocol | WideProtocol):
-        raise InvalidInput(f"estimate needs a Protocol, not {type(protocol).__name__}")
     tail(confidence)  # refuses what is none
-    read: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
-    meters: Meters | WideMeters
-    if isinstance(protocol, WideProtocol):
-        _check_alone(earlier, person)
-        meters = WideMeters.of(protocol, released, rows, **read)
-        asker, way, why, n = meters.asker, meters.way, meters.why, meters.rows
-    else:
-        protocol, counts = _read(protocol, released, earlier, person, read)
-        asker, n = Asker(protocol), counts.rows
-        way, why = way_of(protocol, counts, rows)
-        meters = Meters(protocol, counts, way, asker)
-        if earlier is not None:
-            why = f"{TOGETHER} {reading_words(protocol)}".rstrip()
+    read = read_release(protocol, released, Layout(rows, False, earlier, person, delimiter, encoding))
+    asker, meters = read.asker, read.meters
     by = [by] if isinstance(by, str) else list(by)
     kept = values_kept(asker, where or {})
     asker.require([*by, *kept])
@@ -163,23 +145,8 @@ def estimate(
         single = [names[0] for names in asked if len(names) == 1]
         numeric = [name for name in single if has_mean(asker.columns[name])]
         summaries += [summary(meters.reader([name], fixed, wish), name) for name in numeric]
-    return Estimates(n, way, why, confidence, simultaneous, tuple(tables), tuple(summaries), tuple(empty))
-
-
-def _read(
-    protocol: Protocol, released: Any, earlier: Any, person: str | None, layout: dict[str, Any]
-) -> tuple[Protocol, Tally]:
-    """The protocol as a table tells its outputs, and how often each occurs; of a follow-up, that of all releases."""
-    if isinstance(protocol, FollowUp):
-        return for_estimates(protocol), tally_together(protocol, released, earlier, person, **layout)
-    _check_alone(earlier, person)
-    protocol = as_published(protocol, released, **layout)
-    return protocol, tally(protocol, released, **layout)
-
-
-def _check_alone(earlier: Any, person: str | None) -> None:
-    if earlier is not None or person is not None:
-        raise InvalidInput("this protocol follows no earlier release, so its rows are read by themselves")
+    found = tuple(tables), tuple(summaries), tuple(empty)
+    return Estimates(read.rows, read.way, read.why, confidence, simultaneous, *found)
 
 
 def _asked(asker: Asker, of: str | Sequence[str | Sequence[str]] | None, taken: set[str]) -> list[list[str]]:

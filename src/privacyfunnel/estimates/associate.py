@@ -15,14 +15,12 @@ from privacyfunnel.estimates.cell_shares import CellShares, cell_shares
 from privacyfunnel.estimates.contrasts import ODDS_RATIO, Figure, contrast
 from privacyfunnel.estimates.frequencies import named
 from privacyfunnel.estimates.measuring import Way
-from privacyfunnel.estimates.meters import Opened
+from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.quotients import NOT_TOLD, allowed, commonest, known, middles, quotient
 from privacyfunnel.estimates.strength import correlated, correlation, cramers_v, rank_correlation, surely_there
 from privacyfunnel.estimates.summaries import ends_of, has_mean
 from privacyfunnel.estimates.which_rows import Rows
-from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Matrix
@@ -83,7 +81,7 @@ class Association(Shown):
 
 def associate(
     released: Any,
-    protocol: Protocol | WideProtocol,
+    protocol: Protocol,
     first: str,
     second: str,
     *,
@@ -92,13 +90,15 @@ def associate(
     confidence: float = 0.95,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    earlier: Any = None,
+    person: str | None = None,
 ) -> Association:
     """Cramér's V, odds ratios and correlations of two attributes in the original table, from the released one.
 
-    Missing is a value of its own, but for correlations, which are of those for whom both are known. `where` and `rows`
-    are those of `estimate`. Errors and intervals hold all that leaves the numbers open: that the original rows are a
-    sample, how rows were drawn, and the noise of a private fit. What the rows do not tell is None, and `notes` say why;
-    if they tell nothing, that is refused.
+    Missing is a value of its own, but for correlations, which are of those for whom both are known. `where`, `rows`,
+    `earlier` and `person` are those of `estimate`. Errors and intervals hold all that leaves the numbers open: that the
+    original rows are a sample, how rows were drawn, and the noise of a private fit. What the rows do not tell is None,
+    and `notes` say why; if they tell nothing, that is refused.
 
     >>> joint = Joint([[[300, 100], [100, 300]], [[100, 40], [40, 120]]], attributes=["sex", "town"])
     >>> protocol = optimise(joint, LIP(0.5), objective="faithful")
@@ -107,16 +107,16 @@ def associate(
     >>> found.cramers_v.low < 0.49 < found.cramers_v.high, found.odds_ratios[0].ratio.low > 1
     (True, True)
     """
-    return association(
-        Opened.of(released, protocol, where, rows, confidence, delimiter, encoding, [first, second]), first, second
-    )
+    names = [first, second]
+    opened = Opened.of(released, protocol, where, rows, confidence, delimiter, encoding, names, earlier, person)
+    return association(opened, first, second)
 
 
 def association(opened: Opened, first: str, second: str) -> Association:
     """That of two attributes of a table that was read."""
     if first == second:
         raise InvalidInput(f"{first} goes together with itself; name another attribute")
-    if isinstance(opened.meters, WideMeters):  # of many cells, each worked back with a large error: measured, it misled
+    if not opened.read.associated:
         raise InvalidTable(
             f"a model's release does not tell for sure how strongly {first} and {second} go together in all; compare "
             "groups (--compare), or fit a model (funnel regress)"

@@ -15,12 +15,11 @@ from privacyfunnel.estimates.cell_shares import CellShares, cell_shares
 from privacyfunnel.estimates.contrasts import DIFFERENCE, RATIO, Figure, contrast
 from privacyfunnel.estimates.frequencies import named
 from privacyfunnel.estimates.measuring import Way
-from privacyfunnel.estimates.meters import Opened
+from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.quotients import Quotient, allowed, commonest, known, middles, quotient
 from privacyfunnel.estimates.summaries import has_mean
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Mark, Sheet, between, in_group, number
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Vector
@@ -90,7 +89,7 @@ class Comparison(Shown):
 
 def compare(
     released: Any,
-    protocol: Protocol | WideProtocol,
+    protocol: Protocol,
     of: str,
     *,
     by: str,
@@ -100,12 +99,14 @@ def compare(
     confidence: float = 0.95,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    earlier: Any = None,
+    person: str | None = None,
 ) -> Comparison:
     """Shares of the values of `of`, and its mean, in each group of `by` against one of these groups.
 
     `against` is the value of `by` that the others are compared with: the commonest, by the protocol, unless told.
-    `where` and `rows` are those of `estimate`. Groups that the released rows do not tell are in `notes`; if they tell
-    none, that is refused.
+    `where`, `rows`, `earlier` and `person` are those of `estimate`. Groups that the released rows do not tell are in
+    `notes`; if they tell none, that is refused.
 
     >>> joint = Joint([[[300, 100], [100, 300]], [[100, 40], [40, 120]]], attributes=["sex", "town"])
     >>> protocol = optimise(joint, LIP(0.5), objective="faithful")
@@ -115,7 +116,7 @@ def compare(
     >>> [(c.value, c.mean, c.difference.low > 0) for c in found.contrasts]
     [(0, False, True), (1, False, False), (None, True, False)]
     """
-    opened = Opened.of(released, protocol, where, rows, confidence, delimiter, encoding, [of, by])
+    opened = Opened.of(released, protocol, where, rows, confidence, delimiter, encoding, [of, by], earlier, person)
     return comparison(opened, of, by, None if against is None else opened.asker.code(by, against))
 
 

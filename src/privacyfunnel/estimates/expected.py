@@ -10,7 +10,7 @@ gᵀQ = ℓᵀ, and have √((Σ_y q_y g_y² − f²)/n).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,9 +27,8 @@ from privacyfunnel.estimates.questions import Asker
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.estimates.together import together
 from privacyfunnel.estimates.wide.expected import counted_errors
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.tables.reading_back import Tally
@@ -127,7 +126,7 @@ class ExpectedErrors(Shown):
 
 
 def expected_errors(
-    protocol: Protocol | WideProtocol, joint: Joint, n: int | None = None, *, of: Readers = "shares"
+    protocol: Protocol, joint: Joint, n: int | None = None, *, of: Readers = "shares"
 ) -> ExpectedErrors:
     """The error of every share of every column in a release of n rows like those of `joint`, before it is made.
 
@@ -139,19 +138,11 @@ def expected_errors(
     >>> found.shares[0].estimated_times > 1
     True
     """
-    if not isinstance(protocol, Protocol | WideProtocol) or not isinstance(joint, Joint):
+    if not isinstance(protocol, Protocol) or not isinstance(joint, Joint):
         raise InvalidInput("expected_errors needs a Protocol and the Joint of the rows that are to be released")
     rows = _rows(joint, n)
-    if isinstance(protocol, WideProtocol):
-        if joint.columns != protocol.columns:
-            raise InvalidInput("the joint has other columns, or other values of them, than the protocol was fitted on")
-        tables = tables_of(joint, of)
-        return ExpectedErrors(rows, tuple(each for names in tables for each in _of_model(protocol, joint, names, rows)))
-    if isinstance(protocol, FollowUp):  # of which readers have the releases before, too
-        protocol = together(protocol)
-    whole = _Whole(protocol, joint)
-    found = [each for names in tables_of(joint, of) for each in whole.table(names, rows)]
-    return ExpectedErrors(rows, tuple(found))
+    table = BY_STEP[protocol.step.kind](protocol, joint)
+    return ExpectedErrors(rows, tuple(each for names in tables_of(joint, of) for each in table(names, rows)))
 
 
 def columns_told(protocol: Protocol, n: int) -> tuple[str, ...]:
@@ -169,12 +160,22 @@ def columns_told(protocol: Protocol, n: int) -> tuple[str, ...]:
     return tuple(name for name in asker.columns if told(name))
 
 
-def _of_model(protocol: WideProtocol, joint: Joint, names: Sequence[str], n: int) -> Iterator[ExpectedError]:
+Table = Callable[[Sequence[str], int], Iterable[ExpectedError]]
+"""The errors of all shares of some columns' combinations, of so many rows."""
+
+
+def _of_model(protocol: Protocol, joint: Joint) -> Table:
     """Of rows as they stand; estimates that hold whatever the table are not told by a model's release."""
-    labels = [protocol.columns[protocol.attributes.index(name)].labels for name in names]
-    for codes, f, original, counted in counted_errors(protocol, joint, names, n):
-        values = tuple(of[code] for of, code in zip(labels, codes, strict=True))
-        yield ExpectedError(tuple(names), values, f, original, counted, None)
+    if joint.columns != protocol.columns:
+        raise InvalidInput("the joint has other columns, or other values of them, than the protocol was fitted on")
+
+    def table(names: Sequence[str], n: int) -> Iterator[ExpectedError]:
+        labels = [protocol.columns[protocol.attributes.index(name)].labels for name in names]
+        for codes, f, original, counted in counted_errors(protocol.by_model, joint, names, n):
+            values = tuple(of[code] for of, code in zip(labels, codes, strict=True))
+            yield ExpectedError(tuple(names), values, f, original, counted, None)
+
+    return table
 
 
 def _rows(joint: Joint, n: int | None) -> int:
@@ -245,3 +246,10 @@ def _times(multiple: float) -> str:
 
 def _finite(multiple: float) -> float | None:
     return multiple if math.isfinite(multiple) else None
+
+
+BY_STEP: dict[Kind, Callable[[Protocol, Joint], Table]] = {
+    "channel": lambda protocol, joint: _Whole(protocol, joint).table,
+    "by_history": lambda protocol, joint: _Whole(together(protocol), joint).table,  # readers have the releases before
+    "by_model": _of_model,
+}

@@ -13,7 +13,7 @@ from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.cell_shares import CellShares
 from privacyfunnel.estimates.contrasts import Figure
 from privacyfunnel.estimates.frequencies import VAGUE, check_group
-from privacyfunnel.estimates.meters import Opened
+from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.summaries import ends_of
 from privacyfunnel.typing import Matrix, Vector
 

@@ -3,12 +3,14 @@
 **Cramér's V.** With shares w, u = (w_ij − w_i·w_·j)/√(w_i·w_·j) and k the smaller number of values, V = |u|/√(k−1).
 What is estimated, û, is off by a random vector with covariance C, so that |û|² is too large by tr C on average, which
 is taken off. Intervals are all V that leave |û|² as it is seen no surprise: it is the square of a normal number with
-mean |u| and variance d = ûᵀCû/|û|², plus a multiple of a χ² with the mean and the variance that are left of tr C and
-2 tr C². So they begin at 0 where the rows do not rule independence out, and never leave [0, 1]. A square that is small
-even for independent attributes does not make the upper end 0: how rare it would be is held against how rare it is with
+mean |u| and variance uᵀCu/|u|², plus a multiple of a χ² with the mean and the variance that are left of tr C and
+2 tr C². Of uᵀCu only ûᵀCû is known: noise may hide what lies in its own direction, and that counts with it. So
+intervals begin at 0 where the rows do not rule independence out, and never leave [0, 1]. A square that is small even
+for independent attributes does not make the upper end 0: how rare it would be is held against how rare it is with
 V = 0 (Read 2002), which widens intervals near 0 a little.
 
-**Correlations** have Fisher's intervals: normal on the scale of artanh.
+**Correlations** have Fisher's intervals, normal on the scale of artanh, or those that are normal on their own scale,
+whichever reach further: near ±1 sampling does less, but noise does not, and takes estimates beyond, too.
 
 **Near 1** both hang on a few people who are exceptions, and there may be more of them than in these rows: where there
 are none, C would be 0. So a few rows more are reckoned with, in which both attributes are independent (as Agresti and
@@ -71,21 +73,19 @@ def correlated(cells: CellShares, grid: Matrix, statistic: Callable[[Tables], Ta
     with np.errstate(all="ignore"):  # of tables that make no sense, nothing is told
         value = complex(statistic(grid.astype(np.complex128)))
         slope = gradients(lambda w: statistic(w)[..., None], grid)
-    if (
-        not math.isfinite(value.real)
-        or value.imag != 0
-        or abs(value.real) > 1 + PERFECT
-        or not np.isfinite(slope).all()
-    ):
+    if not math.isfinite(value.real) or value.imag != 0 or not np.isfinite(slope).all():
         return None
     z, planned = quantile(tail), cells.planned(cells.along(slope))
     if planned is not None and z * math.sqrt(max(0.0, planned.item())) > VAGUE:
         return None
-    r, error = float(np.clip(value.real, -1.0, 1.0)), math.sqrt(max(0.0, _covariance(cells, grid, slope).item()))
-    if 1 - abs(r) <= PERFECT:
-        return Figure(r, error, max(-1.0, r - z * error), min(1.0, r + z * error))
-    middle, reach = math.atanh(r), z * error / (1 - r**2)
-    return Figure(r, error, math.tanh(middle - reach), math.tanh(middle + reach))
+    r, error = value.real, math.sqrt(max(0.0, _covariance(cells, grid, slope).item()))
+    low, high = r - z * error, r + z * error
+    if low > 1 or high < -1:
+        return None
+    if 1 - abs(r) > PERFECT:
+        middle, reach = math.atanh(r), z * error / (1 - r**2)
+        low, high = min(low, math.tanh(middle - reach)), max(high, math.tanh(middle + reach))
+    return Figure(min(max(r, -1.0), 1.0), error, max(low, -1.0), min(high, 1.0))
 
 
 def surely_there(cells: CellShares, grid: Matrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -121,8 +121,9 @@ def cramers_v(
     planned = cells.planned(cells.along(slope))
     if planned is not None and quantile(tail) * math.sqrt(np.trace(planned) / k) > VAGUE:
         return None
-    seen = _Square.of(u, _covariance(cells, grid * np.outer(*there), slope))
-    value, error = math.sqrt(min(1.0, max(0.0, seen.square - seen.total) / k)), math.sqrt(seen.along / k)
+    C = _covariance(cells, grid * np.outer(*there), slope)
+    seen, once = _Square.of(u, C, quantile(tail)), _Square.of(u, C, 1.0)
+    value, error = math.sqrt(min(1.0, max(0.0, seen.square - seen.total) / k)), math.sqrt(once.along / k)
     low, high = (end / math.sqrt(k) for end in seen.between(tail, math.sqrt(k)))
     return Figure(value, error, min(low, value), max(high, value))
 
@@ -146,10 +147,13 @@ class _Square:
         self._weight: Vector = weight / weight.sum()
 
     @classmethod
-    def of(cls, u: Vector, C: Matrix) -> _Square:
-        """From û and C; the direction of u is taken to be that of û."""
+    def of(cls, u: Vector, C: Matrix, z: float) -> _Square:
+        """From û and C. √(uᵀCu) is known through û up to the largest eigenvalue of C; z times that counts with it."""
         square, total, squares = float(u @ u), float(np.trace(C)), float((C**2).sum())
-        along = max(0.0, float(u @ C @ u)) / square if square > 0 else squares / total
+        most = max(0.0, float(np.linalg.eigvalsh(C)[-1]))
+        along = squares / total
+        if square > 0:
+            along = min(most, (max(0.0, float(u @ C @ u)) + (z * most) ** 2) / square)
         left, left_squares = total - along, max(squares - along**2, 0.0)
         thin = left <= ONE_WAY * total or left_squares <= (ONE_WAY * total) ** 2
         return cls(square, total, along, (0.0, 0.0) if thin else (left_squares / left, left**2 / left_squares))

@@ -19,16 +19,15 @@ from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.proof.histories import Past
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.earlier_releases import histories_released, tables_of
 from privacyfunnel.tables.reading_back import FEWEST_ROWS, Tally
 from privacyfunnel.typing import Integers, Vector
 
 
-def together(follow_up: FollowUp) -> Protocol:
+def together(follow_up: Protocol) -> Protocol:
     """Everything that was released as one protocol, with an output for each outcome and one for histories not known."""
-    steps, n = follow_up.steps, len(follow_up.steps.codes)
+    steps, n = follow_up.by_history, len(follow_up.by_history.codes)
     reached = _reached(follow_up)
     channel = steps.channel
     pair, y = channel.inputs, channel.outputs
@@ -51,7 +50,7 @@ def together(follow_up: FollowUp) -> Protocol:
 
 
 def tally_together(
-    follow_up: FollowUp,
+    follow_up: Protocol,
     released: Any,
     earlier: Any,
     person: str | None,
@@ -71,7 +70,7 @@ def tally_together(
         raise InvalidTable(
             f"{counts.sum()} people are in all tables, too few for an estimate; {FEWEST_ROWS} are needed"
         )
-    steps, n = follow_up.steps, len(follow_up.steps.codes)
+    steps, n = follow_up.by_history, len(follow_up.by_history.codes)
     h = np.array([steps.number.get(tuple(row), -1) for row in found[:, :-1].tolist()])
     keys = steps.outcomes[:, 0] * n + steps.outcomes[:, 1]
     place = np.searchsorted(keys, h * n + found[:, -1]).clip(0, len(keys) - 1)
@@ -84,16 +83,16 @@ def tally_together(
     return Tally(place, counts)
 
 
-def for_estimates(follow_up: FollowUp) -> Protocol:
+def for_estimates(follow_up: Protocol) -> Protocol:
     """`together`, with rows that are worked back."""
     return replace(together(follow_up), likeness=None)
 
 
-def _reached(follow_up: FollowUp) -> Vector:
+def _reached(follow_up: Protocol) -> Vector:
     """P(h|x) of every pair; where combinations are read as others, in the mean of the published counts."""
-    steps = follow_up.steps
+    steps = follow_up.by_history
     people = _people(follow_up)
-    past, read = Past(follow_up.before, people), steps.read_in(people)
+    past, read = Past(follow_up.followed, people), steps.read_in(people)
     p, unit = people.p_x, UNIT ** steps.histories.shape[1]
     mass = np.bincount(read.values, weights=p, minlength=len(steps.codes))
     found = np.zeros(len(steps.pairs))
@@ -106,9 +105,9 @@ def _reached(follow_up: FollowUp) -> Vector:
     return np.minimum(found / np.maximum(mass[steps.pairs[:, 1]], np.finfo(float).tiny), 1.0)
 
 
-def _people(follow_up: FollowUp) -> Joint:
+def _people(follow_up: Protocol) -> Joint:
     """The combinations that people have: those of the published counts, or the values of the protocol."""
-    steps, noise = follow_up.steps, follow_up.noise
+    steps, noise = follow_up.by_history, follow_up.noise
     if noise is not None:
         return noisy_joint(noise, steps.columns, follow_up.secret)
     return Joint.from_codes(np.ones((1, len(steps.codes)), dtype=np.int64), steps.codes, steps.columns, "", None)

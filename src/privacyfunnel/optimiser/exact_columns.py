@@ -39,7 +39,8 @@ from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
-from privacyfunnel.protocols.protocol import Objective, Protocol, information_kept, not_below
+from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Integers
 
 NAMED = 3
@@ -193,7 +194,7 @@ class ExactColumns:
         )
         done = finished(protocol, [self.joint])
         # Somebody with a value never seen has a cell of their own, which no draw would tell.
-        return replace(done, block=replace(done.block, draw=None))
+        return replace(done, step=replace(done.block, draw=None))
 
     def _block(self, channel: Channel) -> Block:
         """The block whose outputs are values; with the objective "information", without those never drawn."""

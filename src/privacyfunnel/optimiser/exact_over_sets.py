@@ -39,7 +39,8 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
-from privacyfunnel.protocols.protocol import Protocol, information_kept
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Integers, Vector
 
 

@@ -34,9 +34,9 @@ from privacyfunnel.optimiser.program.task import check_task
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.histories import Past, entries_of_histories
+from privacyfunnel.protocols.by_history import ByHistory, about_the_same
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
-from privacyfunnel.protocols.follow_up import FollowUp, Steps, about_the_same
 from privacyfunnel.protocols.protocol import Objective, Protocol, not_below
 from privacyfunnel.protocols.rows_before import RowsBefore
 from privacyfunnel.typing import Exact, Integers, Vector
@@ -57,7 +57,7 @@ def follow_up(
     progress: Callable[[Progress], None] | None = None,
     keep_rows: bool = False,
     cover: float = math.inf,
-) -> FollowUp:
+) -> Protocol:
     """The follow-up to `after` that keeps the most of X, while everything released keeps the promise together.
 
     `joint` has the columns that were released before, or finer ones, and possibly more. `histories` says which
@@ -241,7 +241,7 @@ class _Task:
         )
         return kept, no_less(bound), entropy
 
-    def protocol(self) -> FollowUp:
+    def protocol(self) -> Protocol:
         """All steps together."""
         joint = self.each.joint
         steps = [self.steps[h] for h in range(len(self.histories))]
@@ -255,11 +255,10 @@ class _Task:
         )
         kept, bound, entropy = self._totals()
         marginal = coarse_marginal(likelihoods(steps, joint.n_x), joint.total if joint.counted else None)
-        parts = Steps(joint.columns, joint.codes, self.histories, pairs, channel, marginal, joint.nearest)
-        return FollowUp(
-            self.each.past.protocol,
+        parts = ByHistory(joint.columns, joint.codes, self.histories, pairs, channel, marginal, joint.nearest)
+        return Protocol(
+            self.each.notion,
             parts,
-            notion=self.each.notion,
             utility=kept,
             upper_bound=not_below(bound, kept),
             entropy=max(entropy, kept),
@@ -267,6 +266,7 @@ class _Task:
             secret=joint.secret,
             secret_readings=joint.secret_readings,
             likeness=likeness_of(steps),
+            before=self.each.past.protocol,
             **origin([joint]),
         )
 

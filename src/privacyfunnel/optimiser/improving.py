@@ -17,7 +17,8 @@ from privacyfunnel.optimiser.program.state import Progress
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol, information_kept
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Vector
 
 AGAIN = "searched again"

@@ -23,7 +23,8 @@ from privacyfunnel.proof.histories import Past, entries_after
 from privacyfunnel.protocols.channel import Channel
 from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.labels import assigned
-from privacyfunnel.protocols.protocol import Objective, information_kept, not_below
+from privacyfunnel.protocols.protocol import Objective, not_below
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.protocols.rows_before import RowsBefore
 from privacyfunnel.typing import Exact, Integers, Vector
 

@@ -89,7 +89,7 @@ def optimise(
     Several joints are several distributions that may be the true one: the promise is kept for each of them, and
     utility is that of their mean. With `robust(notion)` it is kept for all that the counts leave open.
 
-    With `after`, the protocol of an earlier release of the same people, it is the best follow-up, a `FollowUp`: rows
+    With `after`, the protocol of an earlier release of the same people, it is the best follow-up, a `Protocol`: rows
     are drawn from what people have and from what was released of them, everything released keeps the promise together,
     and utility is I(X;Y|H) given that history H. `joint` has the columns that were released before, or finer ones, and
     possibly more. `histories` lists the outcomes that occurred; others then have no channel. With `keep_rows`, the

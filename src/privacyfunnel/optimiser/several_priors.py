@@ -27,7 +27,8 @@ from privacyfunnel.promises.limits import PERFECT_LEVEL, terms_of
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.block import block_of
-from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
+from privacyfunnel.protocols.protocol import Protocol, not_below
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Integers, Vector
 
 

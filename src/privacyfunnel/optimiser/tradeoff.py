@@ -13,7 +13,8 @@ from privacyfunnel.optimiser.optimise import OneAfterAnother, gap_for
 from privacyfunnel.optimiser.program.state import Progress
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
-from privacyfunnel.protocols.protocol import Objective, Protocol, released_joint
+from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.protocols.released import released_joint
 from privacyfunnel.typing import Vector
 
 

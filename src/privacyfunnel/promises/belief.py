@@ -37,6 +37,8 @@ class Belief(Notion):
     def __post_init__(self) -> None:
         object.__setattr__(self, "most", named(self.most, "the most belief", _checked))
         object.__setattr__(self, "places", tuple(self.places))
+        if any(type(place) is not int or place < 0 for place in self.places):
+            raise InvalidPromise("the numbers of the values that beliefs are limited in are whole, from 0 on")
         object.__setattr__(self, "epsilon", max(most for _, most in self._named))
         if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 0 < self.share <= 1:
             raise InvalidPromise(f"a share of a limit on belief is a number above 0 and up to 1; got {self.share!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,15 +22,17 @@ from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.proof.histories import entries_together, marginal_errors
 from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Lifts
+from privacyfunnel.proof.public import checked_joint, published_joint
 from privacyfunnel.proof.tally import Tally
 from privacyfunnel.proof.unseen import Room, room_for
 from privacyfunnel.proof.verdict import Certificate, Worst
+from privacyfunnel.proof.wide_file import certify_model
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.step import Kind
 
 
-def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None = None) -> Certificate:
+def certify(protocol: Protocol | ArrayLike, joint: Joint | None = None, notion: Notion | None = None) -> Certificate:
     """Check in exact arithmetic that `protocol` keeps its promise on `joint`.
 
     Probabilities are integers over 2³² (the channel) and over the total weight (the joint); e^ε is
@@ -37,23 +40,17 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     for values never seen, `draws` says whether its own promise holds with any share of such rows, too; a certificate is
     true if all of this holds.
     Of a follow-up, the promise is checked for everything that was released of somebody together.
-    A bare channel may be given instead of a protocol, with the notion to check it for.
+    Without a joint, it is checked on the noisy counts that the protocol itself carries, as everybody can.
+    A bare channel may be given instead of a protocol, with the joint and the notion to check it for.
     """
+    if joint is None and isinstance(protocol, Protocol):
+        return _certify_alone(protocol, notion)
     if not isinstance(joint, Joint):
         raise InvalidJoint(f"certify needs a Joint, not {type(joint).__name__}")
     if not isinstance(notion, Notion | None):
         raise InvalidPromise(f"certify needs a notion such as LIP(0.5), not {type(notion).__name__}")
-    if isinstance(protocol, FollowUp):
-        return _certify_follow_up(protocol, joint, notion or protocol.notion)
     if isinstance(protocol, Protocol):
-        certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
-        if certificate.worst is None:
-            return certificate
-        if protocol.likeness is not None:
-            error = marginal_error(protocol.block.channel, joint, protocol.block.inputs_of(joint))
-            certificate = replace(certificate, marginal_error=_above(error))
-        own = notion is None or notion == protocol.notion
-        return _with_draws(certificate, protocol, joint) if own else certificate
+        return BY_STEP[protocol.step.kind](protocol, joint, notion)
     if notion is None:
         raise InvalidPromise("certify(channel, joint, notion) needs the notion to check a bare channel for")
     try:
@@ -63,8 +60,43 @@ def certify(protocol: Protocol | ArrayLike, joint: Joint, notion: Notion | None 
     return certify_channel(channel, joint, notion)
 
 
-def _certify_follow_up(follow_up: FollowUp, joint: Joint, notion: Notion) -> Certificate:
+def audit_publicly(protocol: Protocol) -> tuple[Joint, Certificate]:
+    """The distribution that everybody may know, and whether the promise is kept on it."""
+    return published_joint(protocol), _certify_alone(protocol, None)
+
+
+def _certify_alone(protocol: Protocol, notion: Notion | None) -> Certificate:
+    """The promise on what the file carries: on the distribution of its model, which is fitted again, or on that of its
+    noisy counts, for combinations as people have them, read as `sanitise` reads them.
+    """
+    if protocol.step.kind == "by_model":
+        return certify_model(protocol.by_model, notion or protocol.notion)
+    joint = checked_joint(protocol)
+    return certify(protocol, joint.before_gathering or joint, notion)
+
+
+def _certify_model(protocol: Protocol, joint: Joint, notion: Notion | None) -> Certificate:
+    raise InvalidJoint(
+        "the promise of a model is about the distribution that its file carries: certify(protocol), without a joint; "
+        "no theorem bounds what its rows tell on other counts than by how far these are from it"
+    )
+
+
+def _certify_listed(protocol: Protocol, joint: Joint, notion: Notion | None) -> Certificate:
+    """One release by a listed channel, with its rows drawn for values never seen if its own promise is asked about."""
+    certificate = _certify_protocol(protocol, joint, notion or protocol.notion)
+    if certificate.worst is None:
+        return certificate
+    if protocol.likeness is not None:
+        error = marginal_error(protocol.block.channel, joint, protocol.block.inputs_of(joint))
+        certificate = replace(certificate, marginal_error=_above(error))
+    own = notion is None or notion == protocol.notion
+    return _with_draws(certificate, protocol, joint) if own else certificate
+
+
+def _certify_follow_up(follow_up: Protocol, joint: Joint, notion: Notion | None) -> Certificate:
     """Every history that the follow-up knows, with every output after it, as the outputs of one channel."""
+    notion = notion or follow_up.notion
     if notion.confidence is not None:
         return _refused(notion, "follow-ups are certified for one distribution, not for a set of them")
     if set(follow_up.attributes) != set(joint.attributes):
@@ -186,3 +218,11 @@ def _count_belief(tally: Tally, entries: Entries, clause: Clause, part: Possible
 def _refused(notion: Notion, reason: str) -> Certificate:
     """What is not even a channel for this distribution promises nothing."""
     return Certificate(False, notion, math.inf, None, Limits(), reason)
+
+
+BY_STEP: dict[Kind, Callable[[Protocol, Joint, Notion | None], Certificate]] = {
+    "channel": _certify_listed,
+    "by_history": _certify_follow_up,
+    "by_model": _certify_model,
+}
+"""How a promise is proven on a distribution, by the step that draws rows."""

@@ -13,8 +13,8 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidChannel
 from privacyfunnel.proof.lifts import Entries
+from privacyfunnel.protocols.by_history import ByHistory, Read
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, length
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
 
@@ -24,9 +24,9 @@ class Past:
 
     def __init__(self, protocol: Protocol, joint: Joint) -> None:
         self.protocol, self.joint = protocol, joint
-        self._before = Past(protocol.before, joint) if isinstance(protocol, FollowUp) else None
-        if isinstance(protocol, FollowUp):
-            self._read = protocol.steps.read_in(joint)
+        self._before = Past(protocol.before, joint) if protocol.before is not None else None
+        if protocol.before is not None:
+            self._read = protocol.by_history.read_in(joint)
             self._inputs = self._read.values
         else:
             self._inputs = protocol.block.inputs_of(joint)
@@ -49,10 +49,7 @@ class Past:
 
     def last_row(self, history: tuple[int, ...]) -> Exact:
         """2³²·P(y|x, h) of the last output of a history, for all values x of the joint; 0 where it is no input."""
-        follow_up = self.protocol
-        if not isinstance(follow_up, FollowUp):
-            raise InvalidChannel("only a follow-up has a channel for every history")
-        steps = follow_up.steps
+        steps = self.protocol.by_history
         h = steps.number.get(history[:-1])
         if h is None:
             return np.zeros(self.joint.n_x, dtype=object)
@@ -64,26 +61,26 @@ class Past:
 
     def histories(self) -> Integers:
         """All histories that can occur: one output of every release."""
-        if isinstance(self.protocol, FollowUp):
-            steps = self.protocol.steps
+        if self._before is not None:
+            steps = self.protocol.by_history
             return np.column_stack([steps.histories[steps.outcomes[:, 0]], steps.outcomes[:, 1]])
         return np.arange(self.protocol.block.channel.n_outputs)[:, None]
 
     def check(self, histories: Integers) -> Integers:
         """The histories, of the right form and each once."""
-        if histories.ndim != 2 or histories.shape[1] != length(self.protocol) or not len(histories):
-            raise InvalidChannel(f"a history of this protocol has {length(self.protocol)} outputs")
+        if histories.ndim != 2 or histories.shape[1] != self.protocol.releases or not len(histories):
+            raise InvalidChannel(f"a history of this protocol has {self.protocol.releases} outputs")
         return np.unique(histories, axis=0)
 
 
-def entries_together(follow_up: FollowUp, joint: Joint) -> tuple[Entries, int]:
+def entries_together(follow_up: Protocol, joint: Joint) -> tuple[Entries, int]:
     """Everything released, as one channel from the values of X of `joint`: an output is a history and what follows it.
 
     Numerators are in proportion to P(history, y|x) for each output; outputs are numbered in the order of the histories.
     Also how many pairs of a value and a history that can occur have no channel: for them nothing is promised.
     """
-    steps = follow_up.steps
-    past, read = Past(follow_up.before, joint), steps.read_in(joint)
+    steps = follow_up.by_history
+    past, read = Past(follow_up.followed, joint), steps.read_in(joint)
     parts, before, strange = [], 0, 0
     for h, history in enumerate(steps.histories.tolist()):
         inputs = _within(steps, h, steps.inputs(read, h))
@@ -114,10 +111,10 @@ def entries_after(numerators: Exact, step: tuple[Integers, Channel], read: Integ
     return _one_history(numerators, channel, np.where(read >= 0, place[read], -1))[0]
 
 
-def marginal_errors(follow_up: FollowUp, joint: Joint) -> list[Fraction]:
+def marginal_errors(follow_up: Protocol, joint: Joint) -> list[Fraction]:
     """The largest |P(Y = x|h) − P(X = x|h)| for every history h, exactly."""
-    steps = follow_up.steps
-    past, read = Past(follow_up.before, joint), steps.read_in(joint)
+    steps = follow_up.by_history
+    past, read = Past(follow_up.followed, joint), steps.read_in(joint)
     errors, n = [], len(steps.codes)
     people = joint.weights.sum(axis=0).astype(object)
     for h, history in enumerate(steps.histories.tolist()):
@@ -130,7 +127,7 @@ def marginal_errors(follow_up: FollowUp, joint: Joint) -> list[Fraction]:
     return errors
 
 
-def people_by_value(steps: Steps, h: int, read: Read, people: Exact) -> Exact:
+def people_by_value(steps: ByHistory, h: int, read: Read, people: Exact) -> Exact:
     """How many of the people with a history are taken for each value of X; people[i] have the i-th combination."""
     inputs = steps.inputs(read, h)
     known = inputs >= 0
@@ -139,7 +136,7 @@ def people_by_value(steps: Steps, h: int, read: Read, people: Exact) -> Exact:
     return found
 
 
-def _within(steps: Steps, h: int, inputs: Integers) -> Integers:
+def _within(steps: ByHistory, h: int, inputs: Integers) -> Integers:
     """Inputs numbered among those of their history; −1 stays."""
     return np.where(inputs >= 0, inputs - int(steps.starts[h]), -1)
 

@@ -11,7 +11,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.proof.certificate import certify, certify_entries
 from privacyfunnel.proof.histories import Past, entries_of_histories
-from privacyfunnel.protocols.follow_up import FollowUp, earlier, length
+from privacyfunnel.protocols.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class LevelOfHistory:
         return f"{which}: {self.kind} level {self.level:.6g}."
 
 
-def levels_of_history(follow_up: FollowUp, joint: Joint) -> tuple[LevelOfHistory, ...]:
+def levels_of_history(follow_up: Protocol, joint: Joint) -> tuple[LevelOfHistory, ...]:
     """The level on `joint` of the first release, of the first two, and so on, for the histories that are followed."""
     notion, levels = follow_up.notion, []
-    for k, protocol in enumerate(earlier(follow_up), start=1):
-        histories = np.unique(follow_up.steps.histories[:, : length(protocol)], axis=0)
+    for k, protocol in enumerate(follow_up.earlier, start=1):
+        histories = np.unique(follow_up.by_history.histories[:, : protocol.releases], axis=0)
         found = certify_entries(entries_of_histories(Past(protocol, joint), histories), joint, notion)
         levels.append(LevelOfHistory(k, found.level, notion.name))
     together = certify(follow_up, joint)

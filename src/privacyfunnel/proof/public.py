@@ -10,27 +10,23 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import Noise, noisy_joint
+from privacyfunnel.distribution.noise import noisy_joint
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.promises.noisy_bounds import largest_noise
-from privacyfunnel.proof.certificate import certify
-from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.proof.stated_noise import check_stated_noise
 from privacyfunnel.protocols.protocol import Protocol
-
-IMPLAUSIBLE = 1e-15
-"""Noise that is this unlikely was none."""
 
 
 def published_joint(protocol: Protocol) -> Joint:
     """The distribution that follows from the noisy counts in a protocol's file; values of the secret have numbers."""
+    if protocol.step.kind == "by_model" and protocol.private:
+        return _of_model(protocol)
     if protocol.noise is None:
         raise InvalidProtocol(
             "this protocol carries no noisy counts, so only the original table shows whether its promise is kept"
         )
     columns = {column.name: column for column in protocol.columns}
     own = tuple(columns[name] for name in protocol.noise.attributes)
-    exact = () if isinstance(protocol, FollowUp) else protocol.block.exact
+    exact = protocol.step.exact
     joint = noisy_joint(protocol.noise, own, protocol.secret, protocol.at_least, exact=exact)
     for one in (joint, joint.before_gathering):
         if one is not None:
@@ -38,31 +34,40 @@ def published_joint(protocol: Protocol) -> Joint:
     return joint
 
 
-def audit_publicly(protocol: Protocol) -> tuple[Joint, Certificate]:
-    """The distribution that everybody may know, and whether the promise is kept on it.
+def _of_model(protocol: Protocol) -> Joint:
+    """The distribution of a model, for the combinations that have any weight."""
+    step = protocol.by_model
+    weights = step.model.weights()
+    some = np.flatnonzero(weights.sum(axis=0))
+    joint = Joint.from_codes(weights[:, some], step.written(some), step.columns, protocol.secret, None)
+    joint.counted, joint.numbered = False, True
+    return joint
 
-    The values of the protocol must be those that follow from the counts, and the promise is checked on combinations as
-    people have them, read as `sanitise` reads them.
+
+def checked_joint(protocol: Protocol) -> Joint:
+    """The same, refused unless the counts can be noisy ones, and the protocol's values those that follow from them.
+
+    What a follow-up follows must be what it says by itself, too: its ε₀ is a part of that of everything published.
     """
+    for before in protocol.earlier:
+        if before.noise is not None:
+            _checked_alone(before)
+    return _checked_alone(protocol)
+
+
+def _checked_alone(protocol: Protocol) -> Joint:
+    """The same, whatever it follows."""
     joint = published_joint(protocol)
-    _check_sum(joint.noise)
+    if joint.noise is not None:
+        check_stated_noise(joint.noise)
     _check_values(protocol, joint)
-    return joint, certify(protocol, joint.before_gathering or joint)
-
-
-def _check_sum(noise: Noise | None) -> None:
-    """Refuse counts that do not add up to the number of people, but for noise."""
-    if noise is None or noise.codes is not None:
-        return
-    most = float(largest_noise(np.array([noise.counts.size]), noise.scale, IMPLAUSIBLE)[0])
-    if abs(int(noise.counts.sum()) - noise.people) > most:
-        raise InvalidProtocol("the noisy counts do not add up to the number of people, noise or not")
+    return joint
 
 
 def _check_values(protocol: Protocol, joint: Joint) -> None:
     """Refuse values of X that do not follow from the counts: nobody would have checked what is released for them."""
     spoken_of = protocol.notion.domain(joint)
-    own = protocol.steps if isinstance(protocol, FollowUp) else protocol.block
+    own = protocol.by_history if protocol.before is not None else protocol.block
     places = [joint.attributes.index(column.name) for column in own.columns]
     follow = np.unique(spoken_of.codes[:, places], axis=0)
     if not own.nearest or not np.array_equal(np.unique(own.codes, axis=0), follow):

@@ -10,7 +10,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.proof.histories import Past
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.rows_before import RowsBefore
 
 LEAST_SHOWN = Fraction(1, 10_000)
@@ -44,12 +44,12 @@ class RowsKept:
         }
 
 
-def rows_kept(follow_up: FollowUp, joint: Joint) -> RowsKept | None:
+def rows_kept(follow_up: Protocol, joint: Joint) -> RowsKept | None:
     """Who keeps their row, in the mean; None if a follow-up is not on what people were and are."""
     rows = RowsBefore.of_follow_up(follow_up)
     if rows is None:
         return None
-    steps, past, before = follow_up.steps, Past(follow_up, joint), Past(follow_up.before, joint)
+    steps, past, before = follow_up.by_history, Past(follow_up, joint), Past(follow_up.followed, joint)
     weights = joint.weights.sum(axis=0).astype(object)
     people, stay = np.zeros(joint.n_x, dtype=object), np.zeros(joint.n_x, dtype=object)
     for h, history in enumerate(map(tuple, steps.histories.tolist())):

@@ -22,8 +22,8 @@ from privacyfunnel.proof.certificate import certify_entries
 from privacyfunnel.proof.lifts import Entries
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.block import Block
+from privacyfunnel.protocols.by_history import ByHistory, Read
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.protocols.follow_up import FollowUp, Read, Steps, earlier
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
@@ -46,12 +46,12 @@ def certify_together(protocols: Sequence[Protocol], joint: Joint, notion: Notion
     0.298
     """
     whole = _Outcomes(joint)
-    followed = {drawing_digest(one) for protocol in protocols for one in earlier(protocol)}
+    followed = {drawing_digest(one) for protocol in protocols for one in protocol.earlier}
     names = [drawing_digest(protocol) for protocol in protocols]
     if any(names.count(name) > 1 for name in followed):
         raise InvalidInput("a protocol that another follows is drawn once: it cannot be listed twice")
     for protocol in protocols:
-        for one in (*earlier(protocol), protocol):
+        for one in (*protocol.earlier, protocol):
             whole.add(one, drawing_digest(one), once=one is not protocol or drawing_digest(one) in followed)
     return certify_entries(whole.entries, joint, notion)
 
@@ -72,7 +72,7 @@ class _Outcomes:
         """One release more, unless it is there once for all."""
         if once and name in self._draws:
             return
-        if isinstance(protocol, FollowUp):
+        if protocol.before is not None:
             if name in self._draws:
                 raise InvalidInput("a follow-up is drawn once: it cannot be listed twice")
             before = self._draws[drawing_digest(protocol.before)]
@@ -85,9 +85,9 @@ class _Outcomes:
             self._renumber(self.entries.times(own, block.channel.n_outputs), block.channel.n_outputs)
             self._draws[name] = [self._outputs.shape[1] - 1]
 
-    def _follow(self, follow_up: FollowUp, before: list[int]) -> None:
+    def _follow(self, follow_up: Protocol, before: list[int]) -> None:
         """P(y|x, h) for the history h that an outcome holds; outcomes whose history has no channel are out."""
-        steps, entries = follow_up.steps, self.entries
+        steps, entries = follow_up.by_history, self.entries
         number = np.array([steps.number.get(tuple(row), -1) for row in self._outputs[:, before].tolist()])
         n, read, of = len(steps.codes), _read(steps, self._joint), number[entries.outputs]
         place = np.full(len(of), -1)
@@ -113,7 +113,7 @@ class _Outcomes:
         self.entries = Entries(entries.inputs, outputs.ravel(), entries.numerators)
 
 
-def _read(steps: Steps, joint: Joint) -> Read:
+def _read(steps: ByHistory, joint: Joint) -> Read:
     """What a follow-up takes the values of X in `joint` for, by the columns that read a table alike."""
     read = steps.read(_alike(steps.columns, joint))
     _all_known(read.values, joint)

@@ -9,7 +9,6 @@ computed in fractions. No float decides anything that its error leaves open.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.exponentials import e_to
+from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.proof.wide_several import several_reached
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.typing import Vector
@@ -35,19 +35,6 @@ MOST_LISTED_VALUES = 20_000
 TOO_MUCH = "a group of values tells more than is promised"
 MOST_FRACTIONS = 100_000
 """Groups that are checked in fractions; a plan with more that are as close to a limit is refused."""
-
-
-@dataclass(frozen=True)
-class WideCertificate:
-    """Whether a plan keeps a promise on the weights that it was made from."""
-
-    holds: bool
-    level: float
-    """The smallest ε at which it keeps this kind of promise, up to the roundings of float64."""
-    reason: str
-
-    def __bool__(self) -> bool:
-        return self.holds
 
 
 def allowed_beliefs(limits: Limits, prior: Fraction) -> tuple[Fraction, Fraction]:
@@ -71,34 +58,38 @@ def allowed_beliefs(limits: Limits, prior: Fraction) -> tuple[Fraction, Fraction
     return max(least), min(most)
 
 
-def certify_plan(plan: Plan, notion: Notion) -> WideCertificate:
+def certify_plan(plan: Plan, notion: Notion) -> Certificate:
     """Check that the groups divide all weights, and that each of them keeps the promise."""
     weights = plan.weights
     if not notion.simple or notion.confidence is not None or "known" in notion.parameters():
-        return refused("the promise is not one about the values of the secret to those who know nothing beforehand")
+        return refused(
+            notion, "the promise is not one about the values of the secret to those who know nothing beforehand"
+        )
     if len(weights) < TWO or (weights < 0).any() or weights.sum(dtype=np.float64) >= MOST_WEIGHT:
-        return refused("the weights are not those of two secrets or more")
+        return refused(notion, "the weights are not those of two secrets or more")
     totals = [int(row.sum()) for row in weights]
     if min(totals) == 0:
-        return refused("a value of the secret has no weight")
+        return refused(notion, "a value of the secret has no weight")
     flaw = _flaw_in_division(plan)
     if flaw is not None:
-        return refused(flaw)
+        return refused(notion, flaw)
     if len(weights) > TWO or len(plan.listed):
         reached = several_reached(plan, notion.limits.granted(), totals)
-        return refused(TOO_MUCH) if reached is None else _proven(notion, reached)
+        return refused(notion, TOO_MUCH) if reached is None else _proven(notion, reached)
     prior = Fraction(totals[1], sum(totals))
     least, most = allowed_beliefs(notion.limits.granted(), prior)
     tightest = [kind(plan, least, most) for kind in (_pairs, _single_values, _everything)]
     if any(found is None for found in tightest):
-        return refused(TOO_MUCH)
+        return refused(notion, TOO_MUCH)
     beliefs = [float(prior), *(t for found in tightest if found is not None for t in found)]
     return _proven(notion, _reached(min(beliefs), max(beliefs), float(prior)))
 
 
-def _proven(notion: Notion, reached: Limits) -> WideCertificate:
+def _proven(notion: Notion, reached: Limits) -> Certificate:
     level = notion.level_of(reached)
-    return WideCertificate(True, level, f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}")
+    return Certificate(
+        True, notion, level, None, reached, f"{notion.name} level {level:.9g}, promised {notion.epsilon:g}"
+    )
 
 
 def _flaw_in_division(plan: Plan) -> str | None:
@@ -192,6 +183,6 @@ def _reached(least: float, most: float, prior: float) -> Limits:
         return Limits.around(np.log(lifts).T, np.ones((2, 2), dtype=np.bool_))
 
 
-def refused(reason: str) -> WideCertificate:
+def refused(notion: Notion, reason: str) -> Certificate:
     """Nothing is proven, and why not."""
-    return WideCertificate(False, math.inf, reason)
+    return Certificate(False, notion, math.inf, None, Limits(), reason)

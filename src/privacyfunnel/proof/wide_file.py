@@ -14,9 +14,11 @@ import numpy as np
 from privacyfunnel.distribution.fitting import fitted_model
 from privacyfunnel.distribution.laplace_split import LaplaceNoise
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.table_noise import flaw_in_noise
-from privacyfunnel.proof.wide import WideCertificate, certify_plan, refused
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.proof.verdict import Certificate
+from privacyfunnel.proof.wide import certify_plan, refused
+from privacyfunnel.protocols.wide.by_model import ByModel
 
 ROUNDED = 2
 """Parts in 2³⁰ of a table's largest factor, by which one may be rounded otherwise, and …"""
@@ -26,17 +28,17 @@ alike, and three by up to 2·10⁻⁷, where noise is larger than the people are
 OTHER_MODEL = "the model does not follow from the noisy tables"
 
 
-def certify_wide(protocol: WideProtocol) -> WideCertificate:
+def certify_model(step: ByModel, notion: Notion) -> Certificate:
     """Everything that a model's file shows by itself, without the table that it was fitted on."""
-    flaw = flaw_in_noise(protocol.tables, isinstance(protocol.noise, LaplaceNoise)) or _flaw_in_model(protocol)
-    return certify_plan(protocol.plan, protocol.notion) if flaw is None else refused(flaw)
+    flaw = flaw_in_noise(step.tables, isinstance(step.noise, LaplaceNoise)) or _flaw_in_model(step)
+    return certify_plan(step.plan, notion) if flaw is None else refused(notion, flaw)
 
 
-def _flaw_in_model(protocol: WideProtocol) -> str | None:
+def _flaw_in_model(step: ByModel) -> str | None:
     """Whether another model than the file's follows from its noisy tables, or none."""
-    own = protocol.model
+    own = step.model
     try:
-        again = fitted_model(protocol.tables)
+        again = fitted_model(step.tables)
     except InvalidInput as impossible:
         return f"no model follows from the noisy tables: {impossible}"
     if (own.sizes, own.sets, own.exponent) != (again.sizes, again.sets, again.exponent):

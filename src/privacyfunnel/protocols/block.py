@@ -1,10 +1,10 @@
-"""Block: an exact channel for the attributes, with what its inputs and outputs stand for."""
+"""Block, the step "channel": an exact channel for the attributes, with what its inputs and outputs stand for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,15 @@ from privacyfunnel.distribution.refinement import codes_in
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.labels import assigned, likeliest, numbered
-from privacyfunnel.typing import Integers
+from privacyfunnel.protocols.step import Kind, Step
+from privacyfunnel.typing import Integers, Vector
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Block(Step):
     """A channel for the attributes: its input x stands for the values numbered codes[x, :]."""
 
+    kind: ClassVar[Kind] = "channel"
     columns: tuple[Column, ...]
     codes: Integers
     channel: Channel
@@ -40,9 +42,41 @@ class Block:
     """Columns whose released value is always the true one."""
 
     @property
-    def attributes(self) -> tuple[str, ...]:
-        """The names of the attributes this block releases."""
-        return tuple(column.name for column in self.columns)
+    def block(self) -> Block:
+        """Itself."""
+        return self
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs the channel has."""
+        return self.channel.n_outputs
+
+    def written(self, outputs: Integers) -> Integers:
+        """codes[i, j]: the numbers of the values that outputs are written as."""
+        return np.asarray(self.codes[self.labels[outputs]])
+
+    def read_back(self, codes: Integers) -> Integers:
+        """The output with this label, and this variant of it."""
+        return rows_in(codes, self._written)
+
+    @cached_property
+    def _written(self) -> dict[tuple[int, ...], int]:
+        written = self.codes[self.labels]
+        if self.variants is not None:
+            written = np.column_stack([written, self.variants])
+        return {tuple(row): y for y, row in enumerate(written.tolist())}
+
+    def shares(self) -> Vector:
+        """Its published marginal."""
+        return np.asarray(self.marginal / UNIT)
+
+    def drawing(self) -> list[Any]:
+        """Columns, inputs, channel and labels, and what there is of draws and variants."""
+        return [[plain_drawing(self)]]
+
+    def size_words(self) -> str:
+        """Inputs and outputs."""
+        return f"{len(self.codes):,} inputs, {self.n_outputs:,} outputs"
 
     @cached_property
     def values(self) -> NDArray[Any]:
@@ -64,6 +98,31 @@ class Block:
         places = [j for j, name in enumerate(self.attributes) if name in self.exact]
         own, told = self.codes[:, places], self.codes[self.labels][:, places]
         return bool((own[self.channel.inputs] == told[self.channel.outputs]).all())
+
+
+def rows_in(codes: Integers, known: dict[tuple[int, ...], int]) -> Integers:
+    """The number of each row codes[i, :] among known ones; −1 if it is none."""
+    different, place = np.unique(codes, axis=0, return_inverse=True)
+    found = np.array([known.get(row, -1) for row in map(tuple, different.tolist())], dtype=np.int64)
+    return found[place.ravel()]
+
+
+def plain_drawing(block: Block) -> dict[str, Any]:
+    """How a listed channel draws, as plain data."""
+    channel = block.channel
+    content: dict[str, Any] = {
+        "columns": [column.model_dump(mode="json", exclude_defaults=True) for column in block.columns],
+        "values": block.codes.tolist(),
+        "starts": channel.starts.tolist(),
+        "outputs": np.stack([channel.outputs, channel.numerators], axis=1).tolist(),
+        "labels": block.labels.tolist(),
+        "nearest": bool(block.nearest),
+    }
+    if block.draw is not None:
+        content["draw"] = block.draw.tolist()
+    if block.variants is not None:
+        content["variants"] = block.variants.tolist()
+    return content
 
 
 def block_of(joint: Joint, channel: Channel, shared: bool = False) -> Block:

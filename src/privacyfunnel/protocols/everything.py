@@ -7,14 +7,17 @@ both together by e^(ε+ε₀) (docs/theory.md). A fit on exact counts bounds not
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.promises.notion import factor
-from privacyfunnel.protocols.follow_up import earlier
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.step import Kind
+
+CHANCES = 100
+"""At most so many times δ₀ is the chance of a lift that is 2% beyond a factor: 1/(1 − 1/1.02) = 51 (docs/wide.md)."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,50 @@ class Everything:
         return self.faint > 0 and not self.robust
 
 
+@dataclass(frozen=True)
+class EverythingOfModel(Everything):
+    """The same of a release by a model, where what is published about everyone is the model."""
+
+    whatever: float | None = None
+    """ε₁: by the tables with Gaussian noise, whatever was expected of this person before."""
+
+    def words(self) -> str:
+        """The level "everything published" in a few sentences."""
+        if self.fit is None:
+            return NO_BOUND
+        together, alone = factor(self.one_row + self.fit), factor(self.fit)
+        who = "if they expect of this person what the published model says of everyone"
+        if self.whatever is not None:
+            who = (
+                "if what they expected of this person was fixed before the model was made, and is a distribution for "
+                f"which the promise about rows holds; by at most a factor {factor(self.one_row + self.whatever)} "
+                f"(e^(ε+ε₁), ε₁ = {self.whatever:.3g}), {who}"
+            )
+        text = (
+            "Everything that is published, this protocol and all released rows together: somebody who knows everybody "
+            f"else's record changes their belief about this person's secret by at most a factor {together} (e^(ε+ε₀), "
+            f"ε₀ = {self.fit:g}, δ₀ = {self.delta:g}), {who}; and by at most a factor {alone} (e^ε₀), if they "
+            f"know all other columns of this person. {NOT_BOUNDED}"
+        )
+        text = f"{text} {self._chance()}" if self.delta else text
+        return text if self.declared else f"{text} {NOT_DECLARED}"
+
+    def _chance(self) -> str:
+        """What δ₀ means."""
+        return (
+            f"δ₀ is by how much this may fail: a belief moves by more than 2% beyond these factors with a chance of at "
+            f"most {CHANCES * self.delta:g}."
+        )
+
+    def whom(self) -> str:
+        """For whom the promise about a row holds."""
+        return (
+            "It holds against anyone who knows only the published model of how columns go with the secret. Anybody can "
+            "check that with the protocol alone (funnel audit). Somebody who knows more than the model, from other "
+            "data, may learn more from a row."
+        )
+
+
 EXACT_COUNTS = (
     "For you alone: on the exact counts of this table, which nobody else knows and the promise is not about. They "
     "depend on single people's secrets."
@@ -158,12 +205,12 @@ def everything(protocol: Protocol) -> Everything | None:
     if protocol.fitted == "given probabilities":
         return None
     noise, limits = protocol.noise, protocol.notion.limits
-    fits = [one.noise for one in (*earlier(protocol), protocol)]  # each of them told something of everybody
+    fits = [one.spent for one in protocol.chain]  # each of them told something of everybody
     private = [each for each in fits if each is not None]
     bounded = len(private) == len(fits)
-    return Everything(
+    told = Everything(
         one_row=protocol.notion.epsilon,
-        fit=sum(each.spent for each in private) if bounded else None,
+        fit=sum(each.epsilon for each in private) if bounded else None,
         delta=sum(each.delta for each in private) if bounded else 0.0,
         declared=bounded and all(each.declared for each in private),
         falls=math.isfinite(limits.lower) or math.isfinite(limits.spread),
@@ -172,6 +219,18 @@ def everything(protocol: Protocol) -> Everything | None:
         secrets=len(noise.counts) if noise is not None else 0,
         limits=() if protocol.notion.simple else tuple(" ".join(part) for part in protocol.notion.parts()),
     )
+    return KINDS_OF[protocol.step.kind](protocol, told)
+
+
+def _of_model(protocol: Protocol, told: Everything) -> Everything:
+    return EverythingOfModel(**vars(told), whatever=protocol.step.by_model.whatever_expected)
+
+
+KINDS_OF: dict[Kind, Callable[[Protocol, Everything], Everything]] = {
+    "channel": lambda _, told: told,
+    "by_history": lambda _, told: told,
+    "by_model": _of_model,
+}
 
 
 def uncovered_words(noise: Noise | None, secrets: Sequence[Hashable]) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 from pydantic import ConfigDict, ValidationError
@@ -14,14 +14,10 @@ from pydantic import ConfigDict, ValidationError
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.typing import Integers
 
-WIDE_FAMILY = "privacyfunnel-wide/"
-"""What the schemas of protocols of a model begin with."""
-FAMILIES = ("privacyfunnel-protocol/", "privacyfunnel-follow-up/", WIDE_FAMILY)
-"""What the schemas of our files begin with."""
+SCHEMA = "privacyfunnel/1"
+"""Of every protocol file."""
 MOST_BYTES = 256 * 2**20
 """Far above what a protocol takes, far below what would exhaust the memory while it is parsed."""
-PEEK = 200
-"""Bytes of a file that tell what it is."""
 SHOWN = 60
 """Letters of a foreign schema that a message quotes."""
 DEEP = 4
@@ -54,24 +50,18 @@ def text_in(path: str | Path) -> str:
         raise InvalidProtocol(f"{path} is not text, so it is no protocol") from None
 
 
-def is_wide(path: str | Path) -> bool:
-    """Whether a file says of itself that it is a protocol of a model."""
-    try:
-        with Path(path).open("rb") as file:
-            return f'"schema": "{WIDE_FAMILY}'.encode() in file.read(PEEK)
-    except OSError:
-        return False
-
-
 def parsed(text: str, name: str) -> dict[str, Any]:
     """The content of a protocol's file, which nobody has checked yet."""
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise InvalidProtocol(f"{name} is not complete JSON; was it cut short?") from None
-    if not isinstance(content, dict) or not str(content.get("schema", "")).startswith(FAMILIES):
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("privacyfunnel"):
         raise InvalidProtocol(f"{name} is JSON, but not a protocol of privacyfunnel")
-    return content
+    if schema != SCHEMA:
+        raise InvalidProtocol(f"{name} has the schema {schema[:SHOWN]!r}; this version reads {SCHEMA!r}: fit again")
+    return cast(dict[str, Any], content)
 
 
 def check_unchanged(content: dict[str, Any], text: str, name: str) -> None:

@@ -1,58 +1,95 @@
-"""Noisy counts in protocol files, of one release or of one that follows others."""
+"""Noise in protocol files: noisy counts of combinations, or what noise the tables of a model have."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
 
 from privacyfunnel.distribution.column import Column
-from privacyfunnel.distribution.noise import LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
+from privacyfunnel.distribution.gaussian import LEAST_SIGMA, MOST_SIGMA, MOST_TABLES
+from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE, Noise
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols.json_file import MOST_COLUMNS, MOST_VALUES, STRICT, integers
-from privacyfunnel.protocols.protocol import Fitted
 
 
-class NoiseInFile(BaseModel):
-    """Noisy counts."""
+class GaussianInFile(BaseModel):
+    """Discrete Gaussian noise on tables."""
 
     model_config = STRICT
 
+    kind: Literal["discrete Gaussian"]
+    sigma: float = Field(ge=LEAST_SIGMA, le=MOST_SIGMA)
+    tables: int = Field(ge=1, le=MOST_TABLES)
+    delta: float = Field(ge=LEAST_DELTA, le=MOST_DELTA)
+    choosing: float = Field(ge=0, le=MOST_EPSILON)
+
+
+class LaplaceInFile(BaseModel):
+    """Discrete Laplace noise on tables."""
+
+    model_config = STRICT
+
+    kind: Literal["discrete Laplace"]
+    choosing: float = Field(ge=0, le=MOST_EPSILON)
+
+
+class NoisyCells(BaseModel):
+    """Noisy counts of combinations of values."""
+
+    model_config = STRICT
+
+    of: Literal["cells"]
     epsilon: float = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
     delta: float = Field(ge=0, le=MOST_DELTA)
     people: int = Field(ge=1, le=MOST_PEOPLE)
     declared: bool
-    choosing: float = Field(ge=0, le=MOST_EPSILON, default=0.0)
+    choosing: float = Field(ge=0, le=MOST_EPSILON)
     attributes: tuple[str, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     combinations: tuple[tuple[int, ...], ...] | None = Field(min_length=1, max_length=MOST_VALUES)
     counts: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
     """For every value of the secret, the noisy counts of the combinations; all of them in C order if none are listed"""
 
 
+class NoisyTables(BaseModel):
+    """Of the tables of a model, which its step carries."""
+
+    model_config = STRICT
+
+    of: Literal["tables"]
+    epsilon: float = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
+    declared: bool
+    drawn: Annotated[GaussianInFile | LaplaceInFile, Field(discriminator="kind")]
+
+
+NoiseInFile = Annotated[NoisyCells | NoisyTables, Field(discriminator="of")]
+
+
 def plain_noise(noise: Noise) -> dict[str, Any]:
     """Noisy counts as plain data."""
     return {
+        "of": "cells",
         "epsilon": noise.epsilon,
         "delta": noise.delta,
         "people": noise.people,
         "declared": noise.declared,
-        **({"choosing": noise.choosing} if noise.choosing else {}),
+        "choosing": noise.choosing,
         "attributes": list(noise.attributes),
         "combinations": noise.codes.tolist() if noise.codes is not None else None,
         "counts": noise.counts.tolist(),
     }
 
 
-def noise_in(found: NoiseInFile | None, fitted: Fitted, people: int | None, columns: Sequence[Column]) -> Noise | None:
+def noise_in(found: NoisyCells | NoisyTables | None, people: int | None, columns: Sequence[Column]) -> Noise | None:
     """The noisy counts of `columns`, in their order."""
     by_name = {column.name: column for column in columns}
-    if (found is None) == (fitted == "private counts"):
-        raise InvalidProtocol("noisy counts belong to private fits, and to no others")
     if found is None:
         return None
+    if isinstance(found, NoisyTables):
+        raise InvalidProtocol("noisy tables belong to models, and to no others")
     if set(found.attributes) != set(by_name) or len(found.attributes) != len(by_name):
         raise InvalidProtocol("the noisy counts are not of the columns that are released")
     if found.people != people:

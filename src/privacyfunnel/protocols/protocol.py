@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import Noise
-from privacyfunnel.errors import ExactFit, InvalidChannel, NotCertified
+from privacyfunnel.errors import ExactFit, InvalidChannel, InvalidInput, NotCertified
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.protocols.block import Block
-from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness, Precision
+from privacyfunnel.protocols.step import Spent, Step
 from privacyfunnel.showing.sheet import Mark, Sheet, share
 from privacyfunnel.showing.shown import Shown
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.typing import Integers, Matrix
+
+if TYPE_CHECKING:
+    from privacyfunnel.protocols.block import Block
+    from privacyfunnel.protocols.by_history import ByHistory
+    from privacyfunnel.protocols.wide.by_model import ByModel
 
 INFORMATION_ERROR = 1e-10
 """Nats by which I(X;Y) of a protocol may be off in float64: a sum of up to a million terms of a few nats in all."""
@@ -39,7 +41,8 @@ class Protocol(Shown):
     """What is certified, saved, sampled and published: one object, exact to the last bit."""
 
     notion: Notion
-    block: Block
+    step: Step
+    """How rows are drawn, given what was released `before`."""
     utility: float
     """I(X;Y) of this very channel, in nats."""
     upper_bound: float
@@ -54,7 +57,7 @@ class Protocol(Shown):
     """How the secret was read, if it was read from a table."""
     fitted: Fitted = "exact counts"
     """From exact counts, the numbers in the file depend on single people where few share a value: see `exposure`."""
-    step: float = 0.0
+    digits: float = 0.0
     """The file tells utility, bound and entropy in multiples of so many nats; 0 if they are such already."""
     likeness: Likeness | None = None
     """Of a faithful release: its rows can be counted as they stand."""
@@ -66,6 +69,67 @@ class Protocol(Shown):
     """Of a private fit: the noisy counts from which everything here follows, and with which anybody can check it."""
     precision: Precision | None = None
     """Of a protocol for readers of any table: how sharp their estimates are."""
+    before: Protocol | None = None
+    """The protocol of the release before, of the same people; then what is kept is counted given what it released."""
+
+    def __post_init__(self) -> None:
+        self.step.check(self)
+
+    @property
+    def earlier(self) -> tuple[Protocol, ...]:
+        """The protocols of the releases before, the first one first."""
+        return () if self.before is None else self.before.chain
+
+    @property
+    def chain(self) -> tuple[Protocol, ...]:
+        """The same, and this one: the chain of steps, each with its own promise and provenance."""
+        return (*self.earlier, self)
+
+    @property
+    def releases(self) -> int:
+        """How many releases there are with this one; as many numbers say what was released of somebody."""
+        return len(self.chain)
+
+    @property
+    def followed(self) -> Protocol:
+        """The protocol of the release before; refused where there is none."""
+        if self.before is None:
+            raise InvalidInput("this protocol follows no earlier release")
+        return self.before
+
+    @property
+    def block(self) -> Block:
+        """The listed channel; refused where there is none from X alone."""
+        return self.step.block
+
+    @property
+    def by_history(self) -> ByHistory:
+        """The channels for every history; refused where there are none."""
+        return self.step.by_history
+
+    @property
+    def by_model(self) -> ByModel:
+        """The model and its rule; refused where there is none."""
+        return self.step.by_model
+
+    def with_block(self, block: Block) -> Protocol:
+        """The same with a listed channel that stands for its own, to draw with or to read back."""
+        return replace(self, step=block, before=None)
+
+    @property
+    def private(self) -> bool:
+        """Whether the file may be published: it follows from noisy counts that it carries."""
+        return self.fitted == "private counts"
+
+    @property
+    def carries_counts(self) -> bool:
+        """Whether the file holds the counts that its promise is about, so that the promise can be proven by itself."""
+        return self.noise is not None or self.step.has_counts
+
+    @property
+    def spent(self) -> Spent | None:
+        """The privacy of this fit, without those that it follows; None where it bounds nothing."""
+        return self.step.spent if self.noise is None else Spent(self.noise.spent, self.noise.delta, self.noise.declared)
 
     @property
     def channel(self) -> Matrix:
@@ -82,12 +146,12 @@ class Protocol(Shown):
     @property
     def columns(self) -> tuple[Column, ...]:
         """The released columns, and how they are read."""
-        return self.block.columns
+        return self.step.columns
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """The names of the released attributes."""
-        return tuple(column.name for column in self.columns)
+        return self.step.attributes
 
     @property
     def variant(self) -> str | None:
@@ -95,7 +159,7 @@ class Protocol(Shown):
 
         It is called variant, with as many underscores after it as no attribute and no secret has.
         """
-        if self.block.variants is None:
+        if self.step.variants is None:
             return None
         name, taken = "variant", {*self.attributes, *(reading.name for reading in self.secret_readings)}
         while name in taken:
@@ -110,7 +174,7 @@ class Protocol(Shown):
     @property
     def draw(self) -> Integers | None:
         """2³²·r(y): how rows with a value never seen may be drawn; None if no draw is known to keep the promise."""
-        return self.block.draw
+        return self.step.draw
 
     @property
     def objective(self) -> Objective:
@@ -139,7 +203,7 @@ class Protocol(Shown):
         file can tell the secret of people whose combination of values few share: such a file is not for publication,
         which a warning says. One fitted on private counts (`Joint.from_table(…, private=1.0)`) is.
         """
-        from privacyfunnel.protocols.any_file import to_text
+        from privacyfunnel.protocols.file import to_text
         from privacyfunnel.tables.writing import check_output, whole_file
 
         if self.fitted == "exact counts":
@@ -150,14 +214,11 @@ class Protocol(Shown):
             file.write(to_text(self).encode("utf-8"))
 
     @classmethod
-    def load(cls, path: str | Path) -> Protocol | Any:
-        """Read a file written by `save`; an edited, broken or foreign one is refused.
+    def load(cls, path: str | Path) -> Protocol:
+        """Read a file written by `save`; an edited, broken or foreign one is refused."""
+        from privacyfunnel.protocols.file import load
 
-        That of `fit` with `model` is a `WideProtocol`, which sanitises and is estimated from in the same way.
-        """
-        from privacyfunnel.protocols.any_file import load_any
-
-        return load_any(path)
+        return load(path)
 
     def sanitise(
         self,
@@ -172,6 +233,9 @@ class Protocol(Shown):
         remember: str | Path | None = None,
         person: str | None = None,
         changed: Literal["keep", "drop"] = "keep",
+        released: Any = None,
+        internal: str | Path | None = None,
+        was: Any = None,
     ) -> Any:
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
@@ -186,8 +250,18 @@ class Protocol(Shown):
         With `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are
         about, somebody who was released by this protocol before has the same row again. What becomes of people whose
         values have `changed` since is in docs/over-time.md.
+
+        A follow-up draws a further row, given what was `released` of the same `person` before: the earlier released
+        table, or a list of them from the first on, each with the column `person`; or, with `remember`, given what the
+        key draws again: new people then take the first steps, too. People of whom nothing was released, or something
+        that it does not know, are refused with their number. `internal` is where a copy with the column `person` is
+        written, for the next follow-up. If it was fitted on what people were and what they are ("town", "town now"),
+        `was` is the table of then, or a list of them, the first one first, and `table` today's.
         """
+        from privacyfunnel.tables.internal_copy import Internal
         from privacyfunnel.tables.release import sanitise
+
+        kept = None if internal is None else Internal.asked(internal, person, force, output)
 
         return sanitise(
             self,
@@ -201,6 +275,9 @@ class Protocol(Shown):
             remember=remember,
             person=person,
             changed=changed,
+            released=released,
+            internal=kept,
+            was=was,
         )
 
     def sanitise_spark(
@@ -249,28 +326,18 @@ class Protocol(Shown):
             kept = [("cells", self.likeness.fidelity, self.likeness.fidelity_bound, 1.0), *kept[:1]]
         rows = [[name, share(value / whole), share(most / whole)] for name, value, most, whole in kept if whole]
         marks = [Mark(value / whole, limit=min(most / whole, 1.0)) for _, value, most, whole in kept if whole]
-        exact = "Fitted on exact counts: not for publication." if self.fitted == "exact counts" else ""
-        sizes = f"{len(self.block.codes):,} inputs, {self.block.channel.n_outputs:,} outputs"
+        exact = "" if self.fitted != "exact counts" else "Fitted on exact counts: not for publication."
         lines = [
             self.notion.words(),
-            f"{' × '.join(self.attributes)}: {sizes}.",
+            f"{' × '.join(self.attributes)}: {self.step.size_words()}.",
             f"Fitted on {self.fitted}. {self.how}",
             exact,
         ]
         return Sheet(f"Protocol for {self.secret}", lines, ("of", "kept", "at most"), rows, marks)
 
     def __repr__(self) -> str:
-        shape = f"({self.block.channel.n_outputs}, {self.block.channel.n_inputs})"
-        return f"<Protocol {self.notion} channel {shape}, {self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}>"
-
-
-def information_kept(channel: Channel, p_x: Vector) -> float:
-    """I(X;Y) = Σ p(x)Q(y|x) ln(Q(y|x) / q(y)) in nats, from the channel's entries and the p of its inputs."""
-    Q = channel.numerators / UNIT
-    mass = Q * p_x[channel.inputs]
-    q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs)
-    seen = mass > 0
-    return max(0.0, float((mass[seen] * np.log(Q[seen] / q[channel.outputs[seen]])).sum()))
+        kept = f"{self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}"
+        return f"<Protocol {self.notion} release {self.releases}, {self.step.size_words()}, {kept}>"
 
 
 def not_below(upper_bound: float, utility: float) -> float:
@@ -281,10 +348,3 @@ def not_below(upper_bound: float, utility: float) -> float:
             "one of them is wrong; please report this"
         )
     return max(upper_bound, utility)
-
-
-def released_joint(channel: Channel, p: Matrix) -> Matrix:
-    """P(s, y) at [s, y], from the channel's entries and p[s, x] of its inputs."""
-    Q = channel.numerators / UNIT
-    rows = [np.bincount(channel.outputs, weights=Q * row[channel.inputs], minlength=channel.n_outputs) for row in p]
-    return np.stack(rows).astype(np.float64)

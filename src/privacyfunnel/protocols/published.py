@@ -15,24 +15,26 @@ def published(protocol: Protocol) -> Protocol:
     In full precision these could be solved for counts. Utility is rounded down, what it is compared with up, so that
     0 ≤ utility ≤ bound still holds, and no more is claimed than is true.
     """
-    if not protocol.step:
+    if not protocol.digits:
         return protocol
-    utility = multiple_of(protocol.utility, protocol.step, up=False)
-    bound, entropy = (multiple_of(value, protocol.step, up=True) for value in (protocol.upper_bound, protocol.entropy))
+    utility = multiple_of(protocol.utility, protocol.digits, up=False)
+    bound, entropy = (
+        multiple_of(value, protocol.digits, up=True) for value in (protocol.upper_bound, protocol.entropy)
+    )
     likeness = protocol.likeness
     if likeness is not None:
         shares = likeness.fidelity, likeness.cells_unchanged, likeness.rows_unchanged
-        kept, cells, rows = (multiple_of(share, protocol.step, up=False) for share in shares)
-        most = min(1.0, multiple_of(likeness.fidelity_bound, protocol.step, up=True))
+        kept, cells, rows = (multiple_of(share, protocol.digits, up=False) for share in shares)
+        most = min(1.0, multiple_of(likeness.fidelity_bound, protocol.digits, up=True))
         likeness = Likeness(kept, most, cells, rows, likeness.weights)
     return replace(
         protocol,
         utility=utility,
         upper_bound=bound,
         entropy=entropy,
-        step=0.0,
+        digits=0.0,
         likeness=likeness,
-        precision=_coarse(protocol.precision, protocol.step),
+        precision=_coarse(protocol.precision, protocol.digits),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.protocols.protocol import Protocol, information_kept, released_joint
-from privacyfunnel.typing import Matrix
+from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.typing import Matrix, Vector
 
 
 def released(protocol: Protocol, joint: Joint) -> Matrix:
@@ -22,3 +23,19 @@ def kept(protocol: Protocol, joint: Joint) -> float:
     block = protocol.block
     p_x = np.bincount(block.inputs_of(joint), weights=joint.p_x, minlength=block.channel.n_inputs)
     return information_kept(block.channel, p_x.astype(np.float64))
+
+
+def information_kept(channel: Channel, p_x: Vector) -> float:
+    """I(X;Y) = Σ p(x)Q(y|x) ln(Q(y|x) / q(y)) in nats, from the channel's entries and the p of its inputs."""
+    Q = channel.numerators / UNIT
+    mass = Q * p_x[channel.inputs]
+    q = np.bincount(channel.outputs, weights=mass, minlength=channel.n_outputs)
+    seen = mass > 0
+    return max(0.0, float((mass[seen] * np.log(Q[seen] / q[channel.outputs[seen]])).sum()))
+
+
+def released_joint(channel: Channel, p: Matrix) -> Matrix:
+    """P(s, y) at [s, y], from the channel's entries and p[s, x] of its inputs."""
+    Q = channel.numerators / UNIT
+    rows = [np.bincount(channel.outputs, weights=Q * row[channel.inputs], minlength=channel.n_outputs) for row in p]
+    return np.stack(rows).astype(np.float64)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
 
@@ -111,11 +110,13 @@ class RowsBefore:
         return _same(self.pairs, columns, codes)
 
     @classmethod
-    def of_follow_up(cls, follow_up: FollowUp) -> RowsBefore | None:
-        """Of a follow-up; None if its columns are not what people were and are."""
-        steps = follow_up.steps
+    def of_follow_up(cls, protocol: Protocol) -> RowsBefore | None:
+        """Of a follow-up; None if its columns are not what people were and are, or it follows nothing."""
+        if protocol.before is None:
+            return None
+        own = protocol.by_history
         try:
-            return cls.of(follow_up.before, steps.columns, steps.codes, steps.histories)
+            return cls.of(protocol.before, own.columns, own.codes, own.histories)
         except InvalidInput:
             return None
 
@@ -144,6 +145,5 @@ def _pair(was: Column, today: Column) -> Pair:
 
 def _written(before: Protocol, histories: Integers) -> dict[str, Integers]:
     """For every history, the codes by which the last release's row was written, by column."""
-    last = histories[:, -1]
-    rows = before.steps.codes[last] if isinstance(before, FollowUp) else before.block.codes[before.block.labels[last]]
+    rows = before.step.written(histories[:, -1])
     return {column.name: rows[:, j] for j, column in enumerate(before.columns)}

@@ -19,7 +19,7 @@ def without_variants(protocol: Protocol) -> Protocol:
     """
     if protocol.variant is None:
         return protocol
-    return replace(protocol, block=_merged(protocol.block))
+    return replace(protocol, step=_merged(protocol.block))
 
 
 def _merged(block: Block) -> Block:

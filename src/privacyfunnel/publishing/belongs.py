@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidProtocol, InvalidTable, NotCertified
 from privacyfunnel.protocols.file import digest_of
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account
 from privacyfunnel.tables.reading_back import as_published
@@ -29,23 +28,19 @@ GIVEN = (
 
 MOST_SPENT = 10
 """ε₀ of a published protocol: at 10, 99 of 100 counts are exact already."""
-FOLLOWS = (
-    "this protocol is a follow-up, and a folder describes a single release: publish its table and its file beside the "
-    "folder of the first release, and see docs/over-time.md for what readers need"
-)
 
 
 def check_protocol(protocol: Protocol) -> None:
     """Refuse a protocol that is not for publication, or that releases its own secret."""
-    if isinstance(protocol, FollowUp):
-        raise InvalidProtocol(FOLLOWS)
-    if protocol.fitted == "exact counts":
-        raise InvalidProtocol(EXACT)
-    if protocol.noise is None:
-        raise InvalidProtocol(GIVEN)
-    if protocol.noise.spent > MOST_SPENT:
+    for one in protocol.chain:
+        if one.fitted == "exact counts":
+            raise InvalidProtocol(EXACT)
+        if one.spent is None:
+            raise InvalidProtocol(GIVEN)
+    spent = sum(one.spent.epsilon for one in protocol.chain if one.spent is not None)
+    if spent > MOST_SPENT:
         raise InvalidProtocol(
-            f"the counts in this protocol have noise of ε₀ = {protocol.noise.spent:g}, which leaves most exact: "
+            f"the counts in this protocol have noise of ε₀ = {spent:g}, which leaves most exact: "
             f"it is not for publication; fit with --private {MOST_SPENT:g} or less, such as 1"
         )
     secrets = {alike(reading.name): reading.name for reading in protocol.secret_readings}

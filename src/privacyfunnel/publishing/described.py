@@ -12,17 +12,20 @@ import pyarrow as pa
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.distribution.similarity import ORDERED_KINDS
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.details import Details
 from privacyfunnel.report.account import Account, encoder_of
-from privacyfunnel.report.words import how_to_count
+from privacyfunnel.report.counting import how_to_count
 from privacyfunnel.tables.published_folder import PACKAGE, sha256_of
-from privacyfunnel.tables.release_note import MIND, VARIANT
+from privacyfunnel.tables.release_note import VARIANT, mind_of
 
 Type = Literal["string", "integer", "number", "boolean"]
 TABLE, PARQUET, PROTOCOL, REPORT = "table.csv", "table.parquet", "protocol.json", "report.html"
 """The files that everything else is about."""
 R_FILE = "privacyfunnel.R"
 """What R users source."""
+CHECK = "check.py"
+"""With which anybody proves the promise."""
 CROISSANT, CATALOGUE, PAGE, CITE = (
     "croissant.json",
     "dcat.jsonld",
@@ -30,7 +33,7 @@ CROISSANT, CATALOGUE, PAGE, CITE = (
     "CITATION.cff",
 )
 """The files that describe."""
-OWN = frozenset({TABLE, PARQUET, PROTOCOL, REPORT, R_FILE, PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE})
+OWN = frozenset({TABLE, PARQUET, PROTOCOL, REPORT, R_FILE, CHECK, PACKAGE, CROISSANT, CATALOGUE, PAGE, CITE})
 """All that a published folder holds."""
 MEDIA = {
     TABLE: "text/csv",
@@ -45,6 +48,19 @@ WHAT = {
     REPORT: "What is promised, how it is proven, and what is not promised.",
 }
 """What each of them is."""
+
+
+WORKED_BACK: dict[Kind, str] = {
+    "by_history": (
+        "Who has the earlier tables, too, with a column that says which rows are one person's, estimates from all of "
+        "them: funnel estimate --released."
+    ),
+    "by_model": (
+        "Rows that a model redraws lean towards it, and the file tells how far for the fitted rows only: shares of "
+        "other rows are not told."
+    ),
+}
+"""What readers learn from rows that are not counted, where no channel is listed."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +147,8 @@ class Described:
     @property
     def _worked_back(self) -> str:
         """Of which columns funnel estimate tells shares."""
+        if self.protocol.step.kind != "channel":
+            return WORKED_BACK[self.protocol.step.kind]
         others = [name for name in self.protocol.attributes if name not in self.told]
         if not others:
             return "funnel estimate works back the shares of every column, with intervals."
@@ -144,7 +162,12 @@ class Described:
     @property
     def mind(self) -> tuple[str, ...]:
         """What must not be done."""
-        return MIND
+        return mind_of(self.protocol.before is not None)
+
+    @property
+    def for_r(self) -> bool:
+        """Whether the file for R reads the protocol: it does if this lists its channel."""
+        return self.protocol.step.kind == "channel"
 
     @property
     def personal(self) -> str:
@@ -162,8 +185,8 @@ def fields_of(protocol: Protocol) -> Iterator[Field]:
         values = tuple(column.released_values.to_pylist())
         words = encoder_of(column).how
         yield Field(column.name, _type(column), values, None in column.labels, _ordered(column), words)
-    if protocol.variant is not None and protocol.block.variants is not None:
-        most = int(protocol.block.variants.max())
+    if protocol.variant is not None and protocol.step.variants is not None:
+        most = int(protocol.step.variants.max())
         words = VARIANT.format(protocol.variant)
         yield Field(protocol.variant, "integer", tuple(range(most + 1)), False, False, words)
 

@@ -17,8 +17,10 @@ from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.estimates.expected import columns_told
 from privacyfunnel.estimates.which_rows import Rows, can_be_fitted, check_rows
+from privacyfunnel.estimates.wide.meters import WideMeters
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.belongs import belonging, check_promise, check_protocol
 from privacyfunnel.publishing.citation import citation
 from privacyfunnel.publishing.croissant import croissant
@@ -26,6 +28,7 @@ from privacyfunnel.publishing.datapackage import datapackage
 from privacyfunnel.publishing.dcat import dcat
 from privacyfunnel.publishing.described import (
     CATALOGUE,
+    CHECK,
     CITE,
     CROISSANT,
     OWN,
@@ -42,11 +45,11 @@ from privacyfunnel.publishing.described import (
 from privacyfunnel.publishing.details import Details
 from privacyfunnel.publishing.readme import readme
 from privacyfunnel.report.account import account
+from privacyfunnel.tables.by_step import sanitiser_of
 from privacyfunnel.tables.published_folder import PACKAGE
 from privacyfunnel.tables.reading_back import outputs_in_batches, tally
 from privacyfunnel.tables.release import shuffled
-from privacyfunnel.tables.release_note import COUNTING, MIND, VARIANT
-from privacyfunnel.tables.sanitiser import Sanitiser
+from privacyfunnel.tables.release_note import COUNTING, LEANING, VARIANT, mind_of
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.tables.whole_folder import check_folder, whole_folder
 from privacyfunnel.tables.writing import table_writer
@@ -110,7 +113,7 @@ def publish(
         told = tuple(File.of(part / name) for name in (TABLE, PARQUET, PROTOCOL, REPORT))
         fields = tuple(fields_of(as_told))
         fitted = _fitted(as_told, part / PARQUET, rows)
-        shares = () if fitted else columns_told(as_told, written)
+        shares = () if fitted or protocol.step.kind != "channel" else columns_told(as_told, written)
         described = Described(details, protocol, about, written, fields, told, version("privacyfunnel"), fitted, shares)
         _describe(described, part)
         inside = tuple(File.of(path) for path in sorted(part.iterdir()))
@@ -122,15 +125,33 @@ def _fitted(protocol: Protocol, table: Path, rows: Rows | None) -> bool:
     check_rows(rows)
     if protocol.objective != "faithful":
         return False
-    return can_be_fitted(protocol, tally(protocol, table)) if rows is None else rows == "fitted"
+    return CAN_BE_FITTED[protocol.step.kind](protocol, table) if rows is None else rows == "fitted"
+
+
+def _by_model(protocol: Protocol, table: Path) -> bool:
+    """Whether rows are as many as a model was fitted on, with counts of single columns that its noise explains."""
+    try:
+        WideMeters.of(protocol, table, None, delimiter=None, encoding="utf-8")
+    except InvalidTable:
+        return False
+    return True
+
+
+CAN_BE_FITTED: dict[Kind, Callable[[Protocol, Path], bool]] = {
+    "channel": lambda protocol, table: can_be_fitted(protocol, tally(protocol, table)),
+    "by_history": lambda protocol, table: tally(protocol, table).rows == protocol.people,
+    "by_model": _by_model,
+}
+"""Whether rows can be those that a protocol was fitted on, by the step that draws them."""
 
 
 def _write_table(protocol: Protocol, source: Source, part: Path) -> int:
     """Write the rows anew, as the protocol writes its outputs, in an order of their own: nothing but outputs gets
     through, and a table in the order of the original one, which may go by the secret, tells no more than others.
     """
-    sanitiser, rows = Sanitiser(protocol), 0
-    metadata = {"software": "privacyfunnel", "counting": COUNTING[protocol.objective], "mind": list(MIND)}
+    sanitiser, rows = sanitiser_of(protocol), 0
+    counting = LEANING if sanitiser.leaning else COUNTING[protocol.objective]
+    metadata = {"software": "privacyfunnel", "counting": counting, "mind": list(mind_of(sanitiser.following))}
     if protocol.variant is not None:
         metadata["variant_column"] = VARIANT.format(protocol.variant)
     schema = sanitiser.schema()
@@ -157,9 +178,10 @@ def _outputs(protocol: Protocol, source: Source) -> Iterator[NDArray[np.int32]]:
 
 def _describe(described: Described, part: Path) -> None:
     """The files that say what the others are."""
-    r_file = r_source()
+    r_file = r_source() if described.for_r else None
     if r_file is not None:
         (part / R_FILE).write_bytes(r_file)
+    (part / CHECK).write_bytes(files("privacyfunnel.publishing").joinpath(CHECK).read_bytes())
     for name, content in (
         (PACKAGE, datapackage(described)),
         (CROISSANT, croissant(described)),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.croissant import cite_as
-from privacyfunnel.publishing.described import PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
+from privacyfunnel.publishing.described import CHECK, PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
 from privacyfunnel.publishing.details import Party
 from privacyfunnel.tables.published_folder import PACKAGE
 
@@ -35,6 +37,9 @@ def readme(described: Described, with_r: bool) -> str:
         f"**Reading it.** {_plain(described.counting)}",
         "**Mind.**\n\n" + "\n".join(f"- {_plain(one)}" for one in described.mind),
         f"`{REPORT}` says how the promise is proven, and what is not promised.",
+        f"**Check it yourself.** `{CHECK}` {CHECKS[protocol.step.kind]}. It needs Python 3.10 and nothing else; "
+        f"read it first. The button in `{REPORT}` does the same in a browser.",
+        _code("sh", f"python3 {CHECK} {PROTOCOL}"),
         "## The columns",
         _columns(described.fields),
         "## The table in Python",
@@ -68,15 +73,42 @@ def _linked(address: str) -> str:
 
 
 def _estimates(described: Described, with_r: bool) -> list[str]:
-    """Shares with honest errors, in the shell and in R."""
+    """Shares with honest errors."""
+    return [
+        "## Shares with honest errors",
+        "The errors of counted rows leave out how rows were drawn. The Python package privacyfunnel (version "
+        f"{described.version}) has commands that hold it, and proves the promise from the protocol alone:",
+        *BY_STEP[described.protocol.step.kind](described, with_r),
+    ]
+
+
+def _audit_alone(described: Described, with_r: bool) -> list[str]:
+    """Of a follow-up, readers need the earlier tables, joined by person."""
+    return [
+        _code("sh", f"funnel audit {PROTOCOL}"),
+        "This table follows earlier ones of the same people. Newest rows are counted as they stand where that is said "
+        "above. Who also has the earlier tables, with a column that says which rows are one person's, estimates from "
+        "all of them: `funnel estimate TABLE --protocol protocol.json --released EARLIER --person COLUMN`.",
+    ]
+
+
+def _by_model(described: Described, with_r: bool) -> list[str]:
+    """Of a model: its channel is recomputed, which the file for R does not do."""
+    counted = described.fitted
+    ask = f"\nfunnel estimate {TABLE} --protocol {PROTOCOL}" if counted else ""
+    return [
+        _code("sh", f"funnel audit {PROTOCOL}{ask}"),
+        *([_code("python", _in_python(described.protocol.attributes[0]))] if counted else []),
+    ]
+
+
+def _listed(described: Described, with_r: bool) -> list[str]:
+    """Of a listed channel, in the shell, in Python and in R."""
     first = described.protocol.attributes[0]
     rows = "fitted" if described.fitted else "other"
     ask = f"print(pf_shares({_text(TABLE)}, protocol, of = {_text(first)}, rows = {_text(rows)}))"
     where = "" if with_r else f" `{R_FILE}` comes with the source of privacyfunnel {described.version}."
     return [
-        "## Shares with honest errors",
-        "The errors of counted rows leave out how rows were drawn. The Python package privacyfunnel (version "
-        f"{described.version}) has commands that hold it, and proves the promise from the protocol alone:",
         _code("sh", f"funnel audit {PROTOCOL}\nfunnel estimate {TABLE} --protocol {PROTOCOL}"),
         f"They read in `{PACKAGE}` whether these are the rows that the protocol was fitted on. Of a data frame, and in "
         f"R, you say it: {_text(rows)}.",
@@ -84,6 +116,21 @@ def _estimates(described: Described, with_r: bool) -> list[str]:
         f"The same in R, with the packages jsonlite and Matrix.{where}",
         _code("r", f"source({_text(R_FILE)})\nprotocol <- pf_read({_text(PROTOCOL)})\n{ask}"),
     ]
+
+
+PROVES = "proves the promise in whole numbers"
+CHECKS: dict[Kind, str] = {
+    "channel": PROVES,
+    "by_history": PROVES,
+    "by_model": "checks the form of the protocol, and says what of the proof is left to `funnel audit`",
+}
+"""What readers check without the package, by the step that drew the rows."""
+BY_STEP: dict[Kind, Callable[[Described, bool], list[str]]] = {
+    "channel": _listed,
+    "by_history": _audit_alone,
+    "by_model": _by_model,
+}
+"""How shares are asked for, by the step that drew the rows."""
 
 
 def _in_python(name: str) -> str:

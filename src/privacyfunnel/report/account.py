@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,18 +11,21 @@ import numpy as np
 
 from privacyfunnel.distribution.column import UNSEEN, Column, Group
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
 from privacyfunnel.numeric.plain import finite
+from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.proof.over_population import PopulationFindings
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.everything import Everything, everything
+from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.published import published
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.report.measured import FromFile, FromTable, measure, measure_publicly, text_of
 from privacyfunnel.tables.frequency_threshold import Threshold
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -81,12 +84,21 @@ class Account:
     attributes: tuple[Attribute, ...]
     measured: FromTable | None = None
     public: FromFile | None = None
+    proven: Certificate | None = None
+    """Of a follow-up or a model: the promise on what the file carries, of which no attacker's figures are computed."""
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise is about published counts, so that anybody can check it."""
+        return self.public is not None or (self.proven is not None and self.protocol.private)
 
     @property
     def verdict(self) -> Certificate | None:
         """Whether the promise is kept, on the counts that it is about; None if these are not at hand."""
         if self.public is not None:
             return self.public.certificate
+        if self.proven is not None:
+            return self.proven
         return self.measured.certificate if self.measured is not None else None
 
     @property
@@ -140,7 +152,7 @@ class Account:
     def countable(self) -> bool:
         """Whether released rows can be counted as they stand: those of the table at hand, or of the fitted one."""
         if self.measured is None:
-            return self.objective == "faithful" and (self.public is not None or not self.merges)
+            return self.objective == "faithful" and (self.private or not self.merges)
         error = self.measured.certificate.marginal_error
         return not self.merges and error is not None and error <= MARGINAL_ERROR
 
@@ -192,6 +204,8 @@ class Account:
         }
         if self.public is not None:
             content |= self.public.as_dict()
+        if self.proven is not None:
+            content |= {"level": self.proven.level, "holds": bool(self.proven), "reason": self.proven.reason}
         if self.measured is None:
             return content
         return {**content, **self.measured.as_dict(), "attributes": self._attributes()}
@@ -208,6 +222,10 @@ class Account:
 
 def account(protocol: Protocol, joint: Joint | None = None, certificate: Certificate | None = None) -> Account:
     """Tell all there is to tell. Without the distribution of the table, only what the protocol file says."""
+    return BY_STEP[protocol.step.kind](protocol, joint, certificate)
+
+
+def _of_channel(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
     public = measure_publicly(protocol)
     measured = measure(protocol, joint, certificate) if joint is not None else None
     protocol = protocol if measured is not None else published(protocol)
@@ -217,6 +235,28 @@ def account(protocol: Protocol, joint: Joint | None = None, certificate: Certifi
     attributes = tuple(_attribute(block, j, joint, faithful, counts) for j in range(len(block.columns)))
     encoders = tuple(encoder_of(column) for column in protocol.columns)
     return Account(protocol, digest_of(protocol), encoders, attributes, measured, public)
+
+
+def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
+    """Of a follow-up or a model: what the file says, and whether the promise holds on the counts that it carries."""
+    if joint is not None:
+        raise InvalidInput(protocol.step.not_measured)
+    proven = certify(protocol) if protocol.carries_counts else None
+    protocol = published(protocol)
+    unchanged = protocol.step.unchanged()
+    attributes = tuple(
+        Attribute(column.name, tuple(map(text_of, column.labels)), shares, unchanged=same)
+        for column, shares, same in zip(protocol.columns, protocol.step.column_shares(), unchanged, strict=True)
+    )
+    encoders = tuple(encoder_of(column) for column in protocol.columns)
+    return Account(protocol, digest_of(protocol), encoders, attributes, proven=proven)
+
+
+BY_STEP: dict[Kind, Callable[[Protocol, Joint | None, Certificate | None], Account]] = {
+    "channel": _of_channel,
+    "by_history": _of_file,
+    "by_model": _of_file,
+}
 
 
 def _attribute(block: Block, j: int, joint: Joint | None, faithful: bool, counts: Joint | None) -> Attribute:

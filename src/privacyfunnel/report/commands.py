@@ -44,7 +44,7 @@ def steps(protocol: Protocol, table: str, file: str = "protocol.json", released:
     return Steps(
         _fit(protocol, table, file),
         shlex.join(["funnel", "sanitise", table, "--protocol", file, "-o", released]),
-        shlex.join(audit if protocol.noise is not None else [*audit, "--table", table]),
+        shlex.join(audit if protocol.carries_counts else [*audit, "--table", table]),
         _python(protocol, table, file, released),
     )
 
@@ -84,14 +84,16 @@ def _call(protocol: Protocol) -> str:
     given = ["joint", _expression(protocol.notion)]
     if protocol.objective != "information":
         given.append(f"objective={protocol.objective!r}")
-    if protocol.block.exact:
-        given.append(f"exact={list(protocol.block.exact)!r}")
+    if protocol.step.exact:
+        given.append(f"exact={list(protocol.step.exact)!r}")
     if weights_of(protocol):
         given.append(f"weights={weights_of(protocol)!r}")
     return f"pf.optimise({', '.join(given)})"
 
 
 def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
+    if protocol.step.kind != "channel":
+        return "# a model or a follow-up is made on the command line, as above\n"
     secrets, counts = secrets_of(protocol), counts_of(protocol)
     secret: object = secrets[0] if len(secrets) == 1 else secrets
     asked: dict[str, Any] = {"secret": secret, "attributes": list(protocol.attributes)}

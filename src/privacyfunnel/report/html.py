@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
@@ -10,6 +12,8 @@ from privacyfunnel.report.pictures import Picture
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What a page may load: nothing but itself."""
+RUNS = "; script-src 'sha256-{digest}'; connect-src 'self'"
+"""What a page with a script may do besides: run this very script, which may read files beside the page."""
 
 
 def style() -> str:
@@ -72,13 +76,15 @@ def code(text: str, label: str) -> str:
     )
 
 
-def page(title: str, body: str) -> str:
-    """A whole page that needs nothing else: no script, no font, no network."""
+def page(title: str, body: str, script: str = "") -> str:
+    """A whole page that needs nothing else: no font, no network, and no script but its own."""
+    runs = f"<script>{script}</script>\n" if script else ""
+    policy = POLICY + (RUNS.format(digest=b64encode(sha256(script.encode()).digest()).decode()) if script else "")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<link rel="icon" href="data:,">\n<title>{escape(title)}</title>\n<style>\n{style()}</style>\n</head>\n'
-        f"<body>\n{body}\n</body>\n</html>\n"
+        f"<body>\n{body}\n{runs}</body>\n</html>\n"
     )

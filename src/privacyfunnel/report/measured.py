@@ -14,9 +14,8 @@ from privacyfunnel.attacks.repetition import Repeated, repeated
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.certificate import audit_publicly, certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
-from privacyfunnel.proof.public import audit_publicly
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.own_table import OwnTable, own_table
 from privacyfunnel.protocols.protocol import Protocol

@@ -9,14 +9,15 @@ from pathlib import Path
 
 from privacyfunnel.attacks.findings import Leakage
 from privacyfunnel.protocols.everything import EXACT_COUNTS
-from privacyfunnel.report import charts, risks, words
+from privacyfunnel.report import charts, checking, risks, words
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.counting import how_to_count
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
 from privacyfunnel.report.measured import FromTable
 from privacyfunnel.report.officers import officers_part
-from privacyfunnel.report.promised import glance_part, promise_part, proof_part
+from privacyfunnel.report.promised import checkable, glance_part, promise_part, proof_part
 from privacyfunnel.report.words import percent
 
 MOST_ATTRIBUTES = 24
@@ -35,7 +36,7 @@ def report_page(
     name = table_name or "TABLE.csv"
     parts = [
         ("promise", "The promise", promise_part(account)),
-        ("proof", "The proof", proof_part(account)),
+        ("proof", "The proof", proof_part(account, protocol_name)),
         ("kept", "What was kept and what was lost", kept_part(account)),
         ("columns", "How the columns were read", _encoders(account)),
         *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
@@ -55,7 +56,8 @@ def report_page(
         + "\n".join(section(*part) for part in parts)
         + "\n</main>"
     )
-    return page(f"{title}: {', '.join(account.protocol.attributes)}", body)
+    script = checking.script() if checkable(account) else ""
+    return page(f"{title}: {', '.join(account.protocol.attributes)}", body, script)
 
 
 def _made(account: Account) -> str:
@@ -69,7 +71,7 @@ def _made(account: Account) -> str:
 
 def kept_part(account: Account) -> str:
     """What was kept and lost, in all and for each column."""
-    text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(words.how_to_count(account))]
+    text = [aside_part(account), paragraph(words.kept_words(account)), paragraph(how_to_count(account))]
     if account.public is not None and account.public.own is not None:
         shares = account.public.own.shares_words()
         text.append(paragraph(f"By the published counts: {shares[0].lower()}{shares[1:]}"))
@@ -89,7 +91,7 @@ def aside_part(account: Account) -> str:
 
 def bars_part(account: Account) -> str:
     """How often each value of each column occurs, before and after."""
-    counts, alike = "table" if account.public is None else "published counts", account.countable and not account.merges
+    counts, alike = "published counts" if account.private else "table", account.countable and not account.merges
     shown = [figure(charts.attribute_chart(a, alike, counts)) for a in account.attributes[:MOST_ATTRIBUTES]]
     return '<div class="pair">' + "\n".join(shown) + "</div>"
 
@@ -99,7 +101,9 @@ def columns_part(account: Account) -> str:
     text = [_columns(account)] if account.measured is not None else []
     if all(a.unchanged is not None for a in account.attributes):
         text.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
-    return "\n".join([*text, figure(charts.channel_chart(account.protocol.block))])
+    if account.protocol.step.kind == "channel":
+        text.append(figure(charts.channel_chart(account.protocol.block)))
+    return "\n".join(text)
 
 
 def _columns(account: Account) -> str:
@@ -254,7 +258,7 @@ def _again(account: Account, table_name: str, protocol_name: str) -> str:
     name = Path(table_name).name
     typed = steps(account.protocol, name, protocol_name)
     if account.measured is None:
-        if account.protocol.noise is None:
+        if not account.protocol.carries_counts:
             return paragraph(words.WHO_CHECKS)
         checked = "Anybody who has the file of the protocol can check the promise:"
         return paragraph(checked) + code(in_lines(typed.audit), "Command line")

@@ -12,7 +12,8 @@ from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.coarseness import merging_words
 from privacyfunnel.protocols.everything import EXACT_COUNTS
 from privacyfunnel.protocols.readers import points
-from privacyfunnel.report import words
+from privacyfunnel.protocols.step import Kind
+from privacyfunnel.report import checking, words
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.html import definitions, paragraph
 from privacyfunnel.report.measured import FromTable
@@ -25,6 +26,19 @@ PROOF = (
 )
 COUNTED = "the people in the table are counted"
 PUBLISHED = "everybody who has the protocol computes the same weights from its noisy counts, in whole numbers"
+
+
+PROOFS: dict[Kind, str] = {
+    "channel": PROOF,
+    "by_history": PROOF + " An output is everything that was released of somebody, one output of every release.",
+    "by_model": (
+        "The model is made again from the noisy tables in the file, and from the model the groups of values within "
+        "which rows are redrawn, in whole numbers. Every group keeps the promise on the distribution of the model, and "
+        "so does every mixture of groups, which is all that a released row can tell. Where a sum of floats is near a "
+        "limit, it was checked in fractions: no rounding can hide a breach."
+    ),
+}
+"""What was checked, by the step that draws rows."""
 
 
 def glance_part(account: Account) -> str:
@@ -49,7 +63,7 @@ def _verdict(account: Account) -> str:
         return ""
     if not account.verdict:
         kind, said, more = "broken", "Broken.", "Do not release with this protocol."
-    elif account.public is not None:
+    elif account.private:
         kind, said = "kept", "Kept."
         more = "Proven in exact arithmetic on the published counts; anybody can check it with the protocol alone."
     else:
@@ -74,7 +88,7 @@ _CASES = ", in the cases that the promise names"
 
 def _kept_numbers(account: Account) -> list[tuple[str, str]]:
     """What readers get, as numbers with a word each."""
-    by = ", by the published counts" if account.public is not None else ""
+    by = ", by the published counts" if account.private else ""
     if account.objective == "information":
         return [(percent(account.kept_share), f"of the information kept{by}")]
     cells = (percent(account.cells_unchanged or 0.0), f"of all cells stay as they are{by}")
@@ -99,20 +113,27 @@ def promise_part(account: Account) -> str:
     return paragraph(promise.words(), "lead") + levels + paragraph(instance) + paragraph(exactly, "muted")
 
 
-def proof_part(account: Account) -> str:
-    """The proof: what was checked, on which counts, and what came of it."""
-    text = paragraph(PROOF.format(counts=COUNTED if account.public is None else PUBLISHED))
+def proof_part(account: Account, protocol_name: str) -> str:
+    """The proof: what was checked, on which counts, and what came of it; readers can check it on the spot."""
+    text = paragraph(PROOFS[account.protocol.step.kind].format(counts=PUBLISHED if account.private else COUNTED))
     digest = [("Fingerprint of the protocol", account.digest)]
     if account.verdict is None:
         return text + paragraph(words.WHO_CHECKS) + definitions(digest)
     facts = _facts(account, account.verdict)
     if account.population is not None:
         facts += _population_facts(account.population)
-    if account.public is not None:  # a file could merge the secret's values until none is left
+    if account.private:
         text += paragraph(words.CHECKED_BY_ANYBODY)
+    if account.public is not None:  # a file could merge the secret's values until none is left
         values = f"{account.public.joint.n_s:,} values in these counts"
         facts.insert(0, ("Secret", f"{account.protocol.secret}, with {values}"))
-    return text + definitions([*facts, *digest]) + _exact_counts(account)
+    here = checking.button(account.digest, protocol_name) if checkable(account) else ""
+    return text + definitions([*facts, *digest]) + here + _exact_counts(account)
+
+
+def checkable(account: Account) -> bool:
+    """Whether the page is public, and about a protocol whose file shows that its promise is kept."""
+    return account.private and account.measured is None
 
 
 def _facts(account: Account, certificate: Certificate) -> list[tuple[str, str]]:

@@ -74,13 +74,12 @@ def _alone(protocol: Protocol) -> tuple[float | None, float | None, float | None
     """
     if protocol.people is None:
         return None, None, None
-    block, n = protocol.block, protocol.people
-    p = block.marginal / UNIT
+    p, n = protocol.step.shares(), protocol.people
     single = p * (1 - p) ** (n - 1)
     rarest = float(n * p[p > 0].min())
-    if protocol.likeness is None:
+    if protocol.likeness is None or protocol.step.kind != "channel":
         return float(single.sum()), None, rarest
-    entries = block.channel
+    entries = protocol.block.channel
     stays = np.zeros(len(p))
     same = entries.inputs == entries.outputs
     stays[entries.outputs[same]] = entries.numerators[same] / UNIT

@@ -16,7 +16,6 @@ from privacyfunnel.protocols.kept import Likeness
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.measured import MISSING, Belief
-from privacyfunnel.tables.release_note import OTHERS
 
 COMMON = 0.01
 """An example speaks of the rarest value of the secret that is not rarer than this."""
@@ -73,7 +72,7 @@ FITTED_ON_PEOPLE = (
 
 def limit_words(account: Account) -> list[tuple[str, str]]:
     """What the guarantee does not cover, with what the protocol file gives away."""
-    usual = _usual_limits(private=account.public is not None)
+    usual = _usual_limits(private=account.private)
     if account.protocol.fitted != "exact counts":
         return usual
     exposed = account.measured.exposed if account.measured is not None else None
@@ -128,7 +127,7 @@ def threshold_words(account: Account) -> str | None:
 
 def exact_words(account: Account) -> str | None:
     """Which columns are released as they are, if any are."""
-    names = account.protocol.block.exact
+    names = account.protocol.step.exact
     return f"Released exactly as they are: {', '.join(names)}." if names else None
 
 
@@ -143,59 +142,12 @@ def aside_words(account: Account) -> str | None:
 def again_words(account: Account) -> str:
     """What cannot be made again."""
     text = "The release itself is drawn with the operating system's randomness and cannot be drawn again."
-    if account.public is None:
+    if not account.private:
         return text
     return (
         "The noise of a private fit is drawn afresh, so that these commands make another protocol, not this one digit "
         f"by digit. Fitting again and publishing both costs ε₀ twice: publish one. {text}"
     )
-
-
-COUNTABLE = (
-    "Released rows are random draws with the distribution of the original rows, all columns together. Use them like "
-    "the original ones: every share, table and model of them is right on average. Standard errors computed as if these "
-    "were the original rows are too small, by a factor of √2 at most."
-)
-COUNTABLE_BUT_FOR_NOISE = (
-    "Released rows are random draws. Use them like the original ones: on average they have the shares that the "
-    "published counts give, which are those of the table up to noise and rare combinations that are read as "
-    "others. Standard errors computed as if these were the original rows leave out both, and the drawing."
-)
-COUNTABLE_BUT_FOR_RARE = (
-    "Released rows are random draws. Use them like the original ones: on average they have the shares of the table but "
-    "for rare combinations, which are read as others.{points}"
-)
-OFF_BY = " Shares of single values are off by up to {} points on average by that."
-LEANING = (
-    "Released rows are random draws, made to be counted as they stand where the rows are those that the protocol was "
-    "fitted on. The rows at hand are others, and counts lean towards the fitted ones: shares of single values are off "
-    "by up to {points} points on average; " + OTHERS + "."
-)
-MISCOUNTED = "Released rows are random draws. Counting them does not give the original shares{off}; " + OTHERS + "."
-
-
-def how_to_count(account: Account) -> str:
-    """Whether released rows can be counted as they stand, and how far off counts are."""
-    worst = max((a.miscounted for a in account.attributes if a.miscounted is not None), default=None)
-    if account.public is not None:
-        return _how_to_count_privately(account, worst)
-    if account.countable:
-        errors = account.measured.errors if account.measured is not None else None
-        near = f" By drawing alone, {errors.words()}." if errors is not None else ""
-        return COUNTABLE + near
-    if account.objective == "faithful" and account.merges:
-        return COUNTABLE_BUT_FOR_RARE.format(points=OFF_BY.format(points(worst)) if worst is not None else "")
-    if account.objective == "faithful":
-        return LEANING.format(points=points(worst or 0.0))
-    return MISCOUNTED.format(off=f" (single ones are off by up to {points(worst)} points)" if worst else "")
-
-
-def _how_to_count_privately(account: Account, worst: float | None) -> str:
-    """The same for a private fit; how far the exact shares are off is for the table's owner."""
-    text = COUNTABLE_BUT_FOR_NOISE if account.objective == "faithful" else MISCOUNTED.format(off="")
-    if worst is None:
-        return text
-    return f"{text} For you alone: in this table, single shares are off by up to {points(worst)} points on average."
 
 
 def points_off(share: float) -> str:

@@ -8,6 +8,7 @@ from privacyfunnel.spec.key import AtLeastZero, Between, Key, Name, Names, Numbe
 from privacyfunnel.spec.of_promise import OfPromise
 
 USUAL_SECONDS = 60.0
+"""Of a search, where nobody says how long it may take."""
 USUAL_OBJECTIVE: Literal["faithful"] = "faithful"
 USUAL_NOTION = "lip"
 """The kind of promise that is meant where none is named."""

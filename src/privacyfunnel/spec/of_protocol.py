@@ -32,7 +32,7 @@ def spec_of(protocol: Protocol, table: str) -> Spec | None:
         "table": table,
         "secret": [[name] for name in secrets] if isinstance(plain, Promises) else [secrets],
     }
-    asked |= {"columns": protocol.attributes, "keep_exact": tuple(protocol.block.exact), **said, **counts_of(protocol)}
+    asked |= {"columns": protocol.attributes, "keep_exact": tuple(protocol.step.exact), **said, **counts_of(protocol)}
     asked |= {"objective": None if protocol.objective == USUAL_OBJECTIVE else protocol.objective}
     asked |= {"weight": weights_of(protocol), "group": groups_of(protocol)}
     asked |= {"domain": DOMAIN} if is_declared(protocol) else reading_of(protocol)
@@ -49,7 +49,7 @@ def secrets_of(protocol: Protocol) -> list[str]:
 
 def is_declared(protocol: Protocol) -> bool:
     """Whether a domain says how columns are read, so that nothing else may."""
-    return protocol.noise is not None and protocol.noise.declared
+    return protocol.spent is not None and protocol.spent.declared
 
 
 def reading_of(protocol: Protocol) -> dict[str, Any]:
@@ -89,7 +89,10 @@ def weights_of(protocol: Protocol) -> dict[str, float]:
 
 def counts_of(protocol: Protocol) -> dict[str, Any]:
     """What it was computed from."""
-    noise, least = protocol.noise, protocol.at_least
+    noise, least, spent = protocol.noise, protocol.at_least, protocol.step.spent
+    if protocol.step.kind == "by_model":
+        private = {"exact_fit": True} if spent is None else {"private": spent.epsilon, "delta": spent.delta}
+        return {"model": True, **private}
     if noise is None:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
     usual = usual_threshold(type(protocol.notion), protocol.notion.confidence)

@@ -13,11 +13,12 @@ from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.account import Account
 from privacyfunnel.report.commands import in_lines, steps
+from privacyfunnel.report.counting import how_to_count
 from privacyfunnel.report.html import code, paragraph
 from privacyfunnel.report.measured import text_of
 from privacyfunnel.report.page import aside_part, attack_part, columns_part, side_channels_part
 from privacyfunnel.report.promised import glance_part, promise_part
-from privacyfunnel.report.words import again_words, exact_words, how_to_count, kept_words, percent, threshold_words
+from privacyfunnel.report.words import again_words, exact_words, kept_words, percent, threshold_words
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
 from privacyfunnel.tables.for_steward import NOT_MEASURED
 from privacyfunnel.tables.preview import Preview

@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.rows_before import base, generation_of, later
 from privacyfunnel.tables.database import as_text, clear_errors, hearing
@@ -129,7 +128,7 @@ def as_it_was(
     now: Source, was: Any, protocol: Protocol, person: str | None, delimiter: str | None, encoding: str
 ) -> tuple[Source, Changes]:
     """Today's table beside what its people were, in the columns that a follow-up's earlier releases had."""
-    if not isinstance(protocol, FollowUp) or person is None:
+    if protocol.before is None or person is None:
         raise InvalidInput("was is for a follow-up on what people were and are, and for people who are named (person)")
     then = [open_source(one, delimiter=delimiter, encoding=encoding) for one in tables_of(was)]
     return joined(now, then, person, protocol.before.attributes)
@@ -148,7 +147,7 @@ def check_all_known(source: Source) -> None:
 
 def check_joined(source: Source, protocol: Protocol) -> None:
     """Refuse today's table by itself where a protocol is about what people were, too."""
-    if not isinstance(protocol, FollowUp):
+    if protocol.before is None:
         return
     todays = {later(name) for name in protocol.before.attributes} - set(protocol.before.attributes)
     lacking = [name for name in protocol.attributes if name in todays and name not in source.columns]

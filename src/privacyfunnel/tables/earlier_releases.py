@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.protocols.any_file import digest_of
-from privacyfunnel.protocols.follow_up import FollowUp, earlier
+from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.database import as_text, clear_errors, connect, hearing
 from privacyfunnel.tables.reading_back import released_outputs
@@ -64,9 +63,8 @@ class Earlier:
         """One release as a table of persons and outputs, each person once."""
         _check_drawn_by(protocol, table)
         self.execute(f"CREATE OR REPLACE TEMP TABLE {part} (person VARCHAR, {name} BIGINT)")
-        for persons, y in released_outputs(
-            readable(protocol), table, self.person, delimiter=self.delimiter, encoding=self.encoding
-        ):
+        layout: dict[str, Any] = {"delimiter": self.delimiter, "encoding": self.encoding}
+        for persons, y in released_outputs(protocol, table, self.person, **layout):
             self.connection.register(CHUNK, pa.table({"person": persons, name: y[:, 0]}))
             self.execute(f"INSERT INTO {part} SELECT nullif(person, ''), {name} FROM {CHUNK}")
             self.connection.unregister(CHUNK)
@@ -97,11 +95,6 @@ def _check_drawn_by(protocol: Protocol, table: Any) -> None:
         raise InvalidTable(f"{table} was drawn by another protocol than the one that is followed; give the right one")
 
 
-def readable(protocol: Protocol) -> Protocol:
-    """The protocol whose outputs released rows stand for."""
-    return protocol.with_block(protocol.steps.written_block()) if isinstance(protocol, FollowUp) else protocol
-
-
 def tables_of(released: Any) -> list[Any]:
     """The earlier released tables, the first one first."""
     return list(released) if isinstance(released, list | tuple) else [released]
@@ -112,7 +105,7 @@ def histories_released(
 ) -> tuple[Integers, Integers]:
     """histories[i], what was released of people up to the release of `after`, each once, and of how many people."""
     earlier_ones = Earlier(connect(), "the released table", person, delimiter, encoding)
-    names = ", ".join(earlier_ones.read((*earlier(after), after), released))
+    names = ", ".join(earlier_ones.read((*after.earlier, after), released))
     counted = f"SELECT {names}, count(*) FROM {EARLIER} GROUP BY {names} ORDER BY {names}"
     found = np.array(earlier_ones.connection.execute(counted).fetchall(), dtype=np.int64)
     if not len(found):
@@ -121,7 +114,7 @@ def histories_released(
 
 
 def with_histories(
-    source: Source, follow_up: FollowUp, released: Sequence[Any], person: str, delimiter: str | None, encoding: str
+    source: Source, follow_up: Protocol, released: Sequence[Any], person: str, delimiter: str | None, encoding: str
 ) -> Source:
     """The source with one column more: the number of each person's history among those of the follow-up.
 
@@ -130,7 +123,7 @@ def with_histories(
     source.require([person])
     check_no_history(source.columns, follow_up)
     read = Earlier(source.connection, source.name, person, delimiter, encoding)
-    names, steps = read.read(tuple(earlier(follow_up)), released), follow_up.steps
+    names, steps = read.read(tuple(follow_up.earlier), released), follow_up.by_history
     known = {name: steps.histories[:, j] for j, name in enumerate(names)}
     source.connection.register(KNOWN, pa.table({**known, "h": np.arange(len(steps.histories))}))
     own, number = f"c{source.columns.index(person)}", f"c{len(source.columns)}"
@@ -146,10 +139,10 @@ def with_histories(
     return replace(source, columns=(*source.columns, steps.history), view=JOINED, _held=set())
 
 
-def check_no_history(columns: Sequence[str], follow_up: FollowUp) -> None:
+def check_no_history(columns: Sequence[str], follow_up: Protocol) -> None:
     """Refuse a table with a column that would be taken for people's histories."""
-    if follow_up.steps.history in columns:
-        raise InvalidTable(f"the table has a column {follow_up.steps.history!r}, a name of ours; rename it")
+    if follow_up.by_history.history in columns:
+        raise InvalidTable(f"the table has a column {follow_up.by_history.history!r}, a name of ours; rename it")
 
 
 def _check_people(source: Source, own: str, number: str) -> None:

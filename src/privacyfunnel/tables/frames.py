@@ -7,7 +7,7 @@ as that, once.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -96,16 +96,54 @@ def like(table: Any, released: pa.Table) -> Any:
 
 
 def _typed_alike(found: Any, frame: Any, released: pa.Table) -> Any:
-    """The rows with the very types of `frame`: a library may have several for one of Arrow, such as categories."""
-    from narwhals.exceptions import NarwhalsError
+    """The rows with the very types of `frame`: a library may have several for one of Arrow, such as categories.
 
+    A type that holds no missing value is not asked to: a cast would put another value in its place.
+    """
     for name in released.column_names:
-        own = frame.get_column(name) if name in frame.columns else None
-        if own is None or own.dtype == found.schema[name] or not _same_values(own.to_arrow().type, released[name].type):
+        own, drawn = frame.get_column(name) if name in frame.columns else None, released[name]
+        if own is None or not _same_values(own.to_arrow().type, drawn.type):
             continue
-        with suppress(NarwhalsError, TypeError, ValueError):
-            found = found.with_columns(found.get_column(name).cast(own.dtype))
+        for cast in (_to_its_type, _to_its_kind):
+            column = _held(cast, own, drawn)
+            if column is not None:
+                found = found.with_columns(column.alias(name))
+                break
     return found
+
+
+def _held(cast: Callable[[Any, pa.ChunkedArray], Any], own: Any, drawn: pa.ChunkedArray) -> Any:
+    """The drawn column, cast; None if what was drawn has no place in that type."""
+    try:
+        column = cast(own, drawn)
+    except MemoryError:
+        raise
+    except Exception:  # of whichever library it is; its words may quote a value
+        return None
+    return column if column.null_count() == drawn.null_count else None
+
+
+def _to_its_type(own: Any, drawn: pa.ChunkedArray) -> Any:
+    """Drawn values in the native type of a column: pandas and Arrow have types that narwhals has no name for."""
+    import narwhals
+
+    if own.implementation.is_pandas():
+        pandas = own.implementation.to_native_namespace()
+        values = pandas.Series(pandas.arrays.ArrowExtensionArray(drawn)).astype(own.to_native().dtype)
+    elif own.implementation.is_pyarrow():
+        kind = own.to_native().type
+        values = (drawn.dictionary_encode() if pa.types.is_dictionary(kind) else drawn).cast(kind)
+    else:
+        return _to_its_kind(own, drawn)
+    return narwhals.from_native(values, series_only=True)
+
+
+def _to_its_kind(own: Any, drawn: pa.ChunkedArray) -> Any:
+    """The same in what narwhals knows of that type: categories, say, whichever they are."""
+    import narwhals
+
+    frame = narwhals.from_arrow(pa.table({"drawn": drawn}), backend=own.implementation)
+    return frame.get_column("drawn").cast(own.dtype)
 
 
 def _same_values(kind: pa.DataType, other: pa.DataType) -> bool:

@@ -44,6 +44,15 @@ class Internal:
     person: str
     force: bool = False
 
+    @classmethod
+    def asked(cls, path: str | Path, person: str | None, force: bool, output: str | Path | None) -> Internal:
+        """Refused if nothing says whose rows they are, or if it cannot be written."""
+        if person is None:
+            raise InvalidInput("an internal copy says whose rows they are: name the column (person)")
+        kept = cls(Path(path), person, force)
+        kept.check(Path(output) if output is not None else None)
+        return kept
+
     def check(self, *others: Path | None) -> None:
         """Refuse what cannot be written, before anything is drawn."""
         format_of(self.path)

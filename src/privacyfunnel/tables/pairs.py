@@ -9,18 +9,20 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import UnseenValues
 from privacyfunnel.numeric.rows import unique_rows
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, Unseen
+from privacyfunnel.tables.sanitiser import COMBINATION, Sanitiser, Unseen, check_unseen
 from privacyfunnel.typing import Integers
 
 
 class PairSanitiser(Sanitiser):
     """Draws from pairs of a value and a history, whose number is one column more of every batch."""
 
-    def __init__(self, follow_up: FollowUp) -> None:
-        super().__init__(follow_up.with_block(follow_up.steps.pairs_block()))
-        self._steps = follow_up.steps
+    def __init__(self, follow_up: Protocol, unseen: Unseen = "refuse") -> None:
+        check_unseen(follow_up, unseen)
+        super().__init__(follow_up.with_block(follow_up.by_history.pairs_block()))
+        self._steps = follow_up.by_history
+
+    following = True
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -70,8 +72,3 @@ class PairSanitiser(Sanitiser):
         """The schema of released tables."""
         whole = super().schema()
         return pa.schema([whole.field(name) for name in self.attributes])
-
-
-def sanitiser_of(protocol: Protocol, unseen: Unseen = "refuse") -> Sanitiser:
-    """What draws rows by a protocol; by a follow-up, from batches with the numbers of histories."""
-    return PairSanitiser(protocol) if isinstance(protocol, FollowUp) else Sanitiser(protocol, unseen)

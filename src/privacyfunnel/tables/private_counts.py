@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import MOST_PEOPLE, Noise, noisy_joint
+from privacyfunnel.distribution.noise import LEAST_TOLD, MOST_PEOPLE, Noise, noisy_joint
 from privacyfunnel.drawing.laplace import noised, noised_above
 from privacyfunnel.errors import InvalidInput, InvalidJoint
 from privacyfunnel.tables.public_part import PublicPart, secret_numbers, secret_values
@@ -16,9 +16,6 @@ MOST_CELLS = 2_000_000
 """Cells that get noise one by one, some 7 µs each; of a larger domain only the large counts are told."""
 USUAL_EPSILON = 1.0
 """ε₀ unless somebody chooses otherwise: what everybody else's record and the file tell of a secret is a factor e."""
-LEAST_TOLD = 0.5
-"""The share of the people who must be left where only large counts are told. All others would be released as one of
-these, and nothing that is said of cells, counts or estimates would be about the table."""
 USUAL_DELTA = 1e-9
 """δ₀ where the domain is too large to go through it: far below one in the number of people of any table."""
 

@@ -11,11 +11,9 @@ import pyarrow as pa
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import InvalidTable
-from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.published_folder import Said, rows_said
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
@@ -108,7 +106,7 @@ def released_outputs(
     refuse_strange(source, reader.strange)
 
 
-def opened_release(protocol: Protocol | WideProtocol, table: Any, delimiter: str | None, encoding: str) -> Source:
+def opened_release(protocol: Protocol, table: Any, delimiter: str | None, encoding: str) -> Source:
     """A table that is to be read back, if it has the columns of a release, and not the secret."""
     source = open_source(table, delimiter=delimiter, encoding=encoding)
     columns = protocol.released_columns
@@ -151,15 +149,13 @@ class _Reader:
         self.strange: dict[str, int] = {}
         """Rows with values, or combinations of values, that are never released; by column."""
         self._names = " and ".join(map(repr, protocol.attributes))
-        self._readers, self._known = _readers(protocol), _outputs(protocol.block)
+        self._readers, self._step = _readers(protocol), protocol.step
 
     def outputs(self, columns: dict[str, Any], counts: Integers) -> Integers:
         codes = [reader.encode(one_array(columns[reader.name])) for reader in self._readers]
         for reader, code in zip(self._readers, codes, strict=True):
             self._note(repr(reader.name), int(counts[code == UNSEEN].sum()))
-        different, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-        found = np.array([self._known.get(row, UNSEEN) for row in map(tuple, different.tolist())], dtype=np.int64)
-        y = found[place.ravel()]
+        y = self._step.read_back(np.stack(codes, axis=1))
         whole = np.all([code != UNSEEN for code in codes], axis=0)
         many = "the combination of " if len(self._readers) > 1 else ""
         self._note(many + self._names, int(counts[whole & (y == UNSEEN)].sum()))
@@ -180,18 +176,11 @@ def as_released(column: Column) -> Column:
 
 def _readers(protocol: Protocol) -> list[Column]:
     """How the columns that tell the outputs are read back."""
-    readers, variants = [as_released(column) for column in protocol.columns], protocol.block.variants
+    readers, variants = [as_released(column) for column in protocol.columns], protocol.step.variants
     if variants is not None and protocol.variant is not None:
         numbers = tuple(range(int(variants.max()) + 1))
         readers.append(Column(name=protocol.variant, kind="integer", labels=numbers))
     return readers
-
-
-def _outputs(block: Block) -> dict[tuple[int, ...], int]:
-    written = block.codes[block.labels]
-    if block.variants is not None:
-        written = np.column_stack([written, block.variants])
-    return {tuple(row): y for y, row in enumerate(written.tolist())}
 
 
 def one_array(array: Any) -> pa.Array:

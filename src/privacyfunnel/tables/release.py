@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.protocols.any_file import digest_of
-from privacyfunnel.protocols.follow_up import FollowUp
+from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.own_table import OwnRows
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
-from privacyfunnel.tables.changes import as_it_was, check_joined
+from privacyfunnel.tables.by_step import sanitiser_of
+from privacyfunnel.tables.changes import as_it_was, check_all_known, check_joined
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
+from privacyfunnel.tables.earlier_releases import tables_of, with_histories
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, Kept, kept_inside
-from privacyfunnel.tables.pairs import PairSanitiser, sanitiser_of
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
@@ -37,6 +37,10 @@ SHUFFLE_ROWS = 32_000_000
 """Rows shuffled in memory at a time; larger tables are dealt into that many rows' worth of piles first."""
 PILES = 256
 """A byte is then a fair die."""
+GIVE_ONE = (
+    "a follow-up is drawn from what was released before, which is read from the tables that were kept (released), or "
+    "drawn again with the key (remember): give one of them"
+)
 
 
 def sanitise(
@@ -58,6 +62,7 @@ def sanitise(
     person: str | None = None,
     changed: str = "keep",
     was: Any = None,
+    released: Any = None,
 ) -> Any:
     """Draw a released row for every row of `table`, or for those `where` a condition is met.
 
@@ -66,13 +71,13 @@ def sanitise(
     the house, in which rows have the column that says whose they are: a follow-up is drawn from it.
 
     With `remember`, the file of a key, and `person`, the column that says who rows are about, people who were released
-    before keep their row. The ledger beside the key is asked first, and written before the release is there. `was` is
-    for a follow-up on what people were and are: the table of then, or a list of them, the first one first.
+    before keep their row. The ledger beside the key is asked first, and written before the release is there.
+    A follow-up takes what was `released` of the same `person` before, a table or a list of them from the first on, or
+    the key. `was` is for one on what people were and are: the table of then, or a list of them, the first one first.
     """
     check_unseen(protocol, unseen)
-    asked = Remember.asked(remember, person, changed, protocol)
-    if asked is None and isinstance(protocol, FollowUp):
-        raise InvalidInput("a follow-up needs what was released before: give it (released), or the key (remember)")
+    beside = remember is None and internal is not None and protocol.before is None  # who rows are about is kept, only
+    asked = _asked(protocol, released, remember, None if beside else person, changed)
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
     digest = digest_of(protocol) if output is not None or internal is not None else None
@@ -90,12 +95,36 @@ def sanitise(
         gone = changes.gone
     check_joined(source, protocol)
     source.require(protocol.attributes)
+    if released is not None:
+        joined = with_histories(source, protocol, tables_of(released), str(person), delimiter, encoding)
+        if was is not None:
+            check_all_known(source)
+        source = joined
     sanitiser, draws = sanitiser_of(shown, unseen), None
     if asked is not None:
         memory = people_of_table(protocol, asked, source, unseen, in_batches(source))
         memory.summary = replace(memory.summary, gone=gone)
         draws = FromMemory(memory, shown)
     return release_rows(sanitiser, source, table, output, keep_order, seed, force, progress, internal, digest, draws)
+
+
+def _asked(
+    protocol: Protocol, released: Any, remember: str | Path | None, person: str | None, changed: str
+) -> Remember | None:
+    """How people are known again, by their key; a follow-up needs that, or what was released of them."""
+    if protocol.before is None and released is not None:
+        raise InvalidInput("this protocol follows no earlier release, so it is drawn without what was released before")
+    if protocol.before is None or remember is not None:
+        if released is not None:
+            raise InvalidInput(GIVE_ONE)
+        return Remember.asked(remember, person, changed, protocol)
+    if released is None:
+        raise InvalidInput(GIVE_ONE)
+    if person is None:
+        raise InvalidInput("a follow-up is drawn by people: name the column that says who rows are about (person)")
+    if changed != "keep":
+        raise InvalidInput("changed is for people who are known again by a key (remember)")
+    return None
 
 
 def release_rows(
@@ -171,7 +200,7 @@ def _summary(
         variant=protocol.variant,
         remembered=draws.remembered,
         leaning=sanitiser.leaning,
-        following=isinstance(sanitiser, PairSanitiser),
+        following=sanitiser.following,
     )
 
 

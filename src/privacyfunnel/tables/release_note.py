@@ -44,6 +44,13 @@ MIND_FOLLOWING = (
     MIND[2],
 )
 """The same for a follow-up."""
+
+
+def mind_of(following: bool) -> tuple[str, ...]:
+    """What must not be done with a released file whose rows were drawn afresh."""
+    return MIND_FOLLOWING if following else MIND
+
+
 NOT_ON_A_CLUSTER = (
     "what became of your own table is not measured on Spark, which may do a part of the work twice and count it twice: "
     "funnel report --table tells what to expect of it"
@@ -87,7 +94,7 @@ class Release:
         """What must not be done with the released file."""
         if self.remembered is not None:
             return MIND_KEYED
-        return MIND_FOLLOWING if self.following else MIND
+        return mind_of(self.following)
 
     @property
     def counting(self) -> str:

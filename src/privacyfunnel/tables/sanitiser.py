@@ -41,6 +41,8 @@ class Sanitiser:
 
     leaning = False
     """Whether rows are redrawn by a model of the table."""
+    following = False
+    """Whether they are drawn from what was released before, too."""
 
     @property
     def attributes(self) -> tuple[str, ...]:

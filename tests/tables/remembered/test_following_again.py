@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.cmac import CMAC
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, OverLimit, UnseenValues
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.tables.following import sanitise_following
 from privacyfunnel.tables.remembered.ledger import read_ledger
 from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_of_table
 from privacyfunnel.tables.sources import open_source
@@ -99,7 +98,7 @@ def test_a_draw_is_a_function_of_key_person_values_and_earlier_outputs(chain, ag
     first, second, _ = chain
     table = people()
     second.sanitise(table, **again)
-    ledger, steps = read_ledger(again["remember"]), second.steps
+    ledger, steps = read_ledger(again["remember"]), second.by_history
     records = ledger.people(ledger.releases[-1]).records
     place = {tuple(pair): i for i, pair in enumerate(steps.pairs.tolist())}
     labels = [column.labels for column in steps.columns]
@@ -120,7 +119,7 @@ def test_the_earlier_row_that_a_follow_up_is_drawn_from_is_the_one_that_was_rele
     first, second, _ = chain
     table = people()
     kept = first.sanitise(table, **again).town
-    sanitise_following(second, table, None, internal=tmp_path / "kept.csv", **again)
+    second.sanitise(table, internal=tmp_path / "kept.csv", **again)
     ledger = read_ledger(again["remember"])
     before, after = (ledger.people(line).records for line in ledger.releases)
     assert np.array_equal(before["y"][:, 0], after["y"][:, 0])

@@ -173,7 +173,7 @@ def test_the_digest_of_a_drawing_outlives_its_file_and_what_is_said_of_it(protoc
         replace(block, columns=(block.columns[0].model_copy(update={"name": "village"}), block.columns[1])),
         replace(block, draw=block.marginal),
     ]
-    assert len({own, *(drawing_digest(replace(protocol, block=other)) for other in others)}) == 5
+    assert len({own, *(drawing_digest(replace(protocol, step=other)) for other in others)}) == 5
 
 
 def test_new_unchanged_changed_and_gone_people_are_told_apart_and_keep_their_rows(protocol, again, tmp_path):

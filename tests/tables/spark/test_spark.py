@@ -19,7 +19,7 @@ from scipy.stats import chi2, chi2_contingency
 
 import privacyfunnel as pf
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra, OutputRefused, UnseenValues
-from privacyfunnel.proof.public import audit_publicly
+from privacyfunnel.proof.certificate import audit_publicly
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.file import from_text, to_text

@@ -11,10 +11,9 @@ from scipy.stats import chi2_contingency
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
-from privacyfunnel.errors import InvalidInput, OutputRefused, UnseenValues
+from privacyfunnel.errors import ExactFit, InvalidInput, OutputRefused, UnseenValues
 from privacyfunnel.tables.spark.release import sanitise_spark
 from privacyfunnel.tables.wide.fit import fit_wide
-from privacyfunnel.tables.wide.release import save_wide
 from spark_parts import spark
 
 pytestmark = pytest.mark.long
@@ -42,7 +41,7 @@ def by_kind(frame):
     """By groups, and by a list."""
     joint = pf.Joint.from_table(frame, "ill", COLUMNS)
     found = {kind: fit_wide(joint, pf.LIP(0.5), None, seconds=s) for kind, s in (("groups", 0), ("program", 60))}
-    assert all(protocol.redrawn_by == kind for kind, protocol in found.items())
+    assert all(protocol.by_model.redrawn_by == kind for kind, protocol in found.items())
     return found
 
 
@@ -65,10 +64,10 @@ def alike(one, other):
 @pytest.mark.parametrize("kind", ["groups", "program"])
 def test_what_is_sent_to_workers_has_no_groups_and_they_are_recomputed(by_kind, kind):
     protocol = by_kind[kind]
-    assert protocol.plan is not None
+    assert protocol.by_model.plan is not None
     sent = pickle.loads(pickle.dumps(protocol))  # noqa: S301 - our own
-    assert "plan" not in sent.__dict__
-    assert sent.plan.digest() == protocol.groups
+    assert "plan" not in sent.step.__dict__
+    assert sent.by_model.plan.digest() == protocol.by_model.groups
 
 
 @pytest.mark.parametrize("kind", ["groups", "program"])
@@ -101,7 +100,7 @@ def test_unknown_values_are_counted_and_refused(session, frame, protocol, tmp_pa
     with pytest.raises(UnseenValues, match="1 rows in b"):
         protocol.sanitise_spark(session.createDataFrame(strange), tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
-    with pytest.raises(InvalidInput, match="draws afresh"):
+    with pytest.raises(InvalidInput, match="cannot draw rows"):
         sanitise_spark(protocol, session.createDataFrame(frame), unseen="draw")
     with pytest.raises(OutputRefused, match="Parquet"):
         protocol.sanitise_spark(session.createDataFrame(frame), tmp_path / "out.csv")
@@ -111,7 +110,8 @@ def test_the_command_line_releases_on_a_cluster_and_what_is_released_can_be_esti
     session, frame, protocol, tmp_path, capsys
 ):
     frame.to_csv(tmp_path / "people.csv", index=False)
-    save_wide(protocol, tmp_path / "wide.json", False)
+    with pytest.warns(ExactFit):
+        protocol.save(tmp_path / "wide.json")
     given = ["--protocol", str(tmp_path / "wide.json"), "-o", str(tmp_path / "open.parquet")]
     assert run(["sanitise", str(tmp_path / "people.csv"), *given, "--engine", "spark"]) == 0
     assert "lean a little towards the published model" in " ".join(capsys.readouterr().out.split())

@@ -24,13 +24,12 @@ from privacyfunnel.estimates.models.families import Family, FamilyName, family_n
 from privacyfunnel.estimates.models.formula import Formula, listed
 from privacyfunnel.estimates.models.solving import TOO_VAGUE, Equations
 from privacyfunnel.estimates.questions import Asker
-from privacyfunnel.estimates.which_rows import Rows, check_contrasts, way_of
-from privacyfunnel.estimates.wide.meters import WideMeters
+from privacyfunnel.estimates.read_release import Layout, read_release
+from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.showing.sheet import Mark, Sheet, between, number
 from privacyfunnel.showing.shown import Shown
-from privacyfunnel.tables.reading_back import Tally, as_published, tally
+from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Matrix, Vector
 
 SURE = 4.0
@@ -125,7 +124,7 @@ class Regression(Shown):
 
 def regress(
     released: Any,
-    protocol: Protocol | WideProtocol,
+    protocol: Protocol,
     formula: str,
     *,
     family: str = "gaussian",
@@ -133,12 +132,14 @@ def regress(
     confidence: float = 0.95,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    earlier: Any = None,
+    person: str | None = None,
 ) -> Regression:
     """A generalised linear model of the original rows, from the released ones and the protocol alone.
 
     `formula` is a response and terms, such as "active ~ age + C(town) + age:sex"; columns that were cut into ranges
-    count as numbers, everybody in the middle of theirs. `family` is gaussian, binomial (logistic) or poisson. `rows` is
-    as in `estimate`. What the protocol does not tell is refused, with what it does tell.
+    count as numbers, everybody in the middle of theirs. `family` is gaussian, binomial (logistic) or poisson. `rows`,
+    `earlier` and `person` are as in `estimate`. What the protocol does not tell is refused, with what it does tell.
 
     >>> joint = Joint([[300, 100], [100, 500]], attributes=["smokes"])
     >>> protocol = optimise(joint, LIP(0.8), objective="faithful")
@@ -147,23 +148,12 @@ def regress(
     >>> found.way, [one.name for one in found.coefficients]
     ('counted', ['Intercept'])
     """
-    if not isinstance(protocol, Protocol | WideProtocol):
-        raise InvalidInput(f"regress needs a Protocol, not {type(protocol).__name__}")
     tail(confidence)  # refuses what is none
-    if isinstance(protocol, WideProtocol):
-        kind, model = family_named(family), Formula(formula)
-        wide = WideMeters.of(protocol, released, rows, "channel", delimiter=delimiter, encoding=encoding)
-        wide.asker.require(model.columns)
-        reader = wide.reader(model.columns, {}, Presentation(confidence, model=False))
-        return _solved(reader, wide.rows, model, kind, why=wide.why, faithful=False, noisy=False)
-    protocol = as_published(protocol, released, delimiter=delimiter, encoding=encoding)
     kind, model = family_named(family), Formula(formula)
-    Asker(protocol).require(model.columns)
-    counts = tally(protocol, released, delimiter=delimiter, encoding=encoding)
-    way, why = way_of(protocol, counts, rows)
-    if way == "channel":
-        check_contrasts(protocol, counts.rows)
-    return regression(protocol, counts, model, kind, way=way, why=why, confidence=confidence)
+    read = read_release(protocol, released, Layout(rows, True, earlier, person, delimiter, encoding))
+    read.asker.require(model.columns)
+    reader = read.meters.reader(model.columns, {}, Presentation(confidence, model=False))
+    return _solved(reader, read.rows, model, kind, why=read.why, faithful=read.faithful, noisy=read.noisy)
 
 
 def regression(

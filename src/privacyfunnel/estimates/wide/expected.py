@@ -14,24 +14,24 @@ import numpy as np
 
 from privacyfunnel.distribution.asked import CERTAIN
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.protocols.wide.by_model import ByModel
 from privacyfunnel.protocols.wide.moves import expected_shares, moves_of, place_of
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.typing import Vector
 
 
 def counted_errors(
-    protocol: WideProtocol, joint: Joint, names: Sequence[str], n: int
+    step: ByModel, joint: Joint, names: Sequence[str], n: int
 ) -> Iterator[tuple[tuple[int, ...], float, float, float]]:
     """For every combination of values that somebody has and not all: codes, share, and both standard errors.
 
     These are that of the original table, and that of released rows as they stand.
     """
-    sizes, columns = protocol.model.sizes, [protocol.attributes.index(name) for name in names]
+    sizes, columns = step.model.sizes, [step.attributes.index(name) for name in names]
     numbers = np.asarray(np.ravel_multi_index(tuple(joint.codes.T), sizes))
     people: Vector = np.asarray(joint.p_x, dtype=np.float64)
-    moves = moves_of(protocol.plan, sizes, columns)
+    moves = moves_of(step.plan, sizes, columns)
     f = np.bincount(place_of(numbers, sizes, columns), weights=people, minlength=len(moves.p))
-    found = expected_shares(protocol.plan, sizes, columns, numbers, people)
+    found = expected_shares(step.plan, sizes, columns, numbers, people)
     for place in np.flatnonzero((f > 0) & (f < 1 - CERTAIN)):
         own = float(f[place] * (1 - f[place]))
         counted = float(found[place] - f[place]) ** 2 + (own + float(moves.drawing[place])) / n

@@ -24,8 +24,8 @@ from privacyfunnel.estimates.wide.leaning import leaning
 from privacyfunnel.estimates.wide.worked_back import StandingMeter, WorkedBackMeter
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.moves import Moves, moves_of
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.tables.wide.reading_back import ReleasedRows, released_rows
 from privacyfunnel.typing import Integers, Vector
@@ -48,8 +48,9 @@ class Asked:
 class WideMeters:
     """Counts released rows of the table that a model was fitted on."""
 
-    def __init__(self, protocol: WideProtocol, released: ReleasedRows, way: Way = "counted") -> None:
+    def __init__(self, protocol: Protocol, released: ReleasedRows, way: Way = "counted") -> None:
         self.protocol, self.released, self.way = protocol, released, way
+        self.step = protocol.by_model
         self.rows = released.rows
         self.asker = Asker(Asked(_nobody(protocol)))
         self._known: dict[tuple[int, ...], tuple[Meter, Asker]] = {}
@@ -57,7 +58,7 @@ class WideMeters:
     @classmethod
     def of(
         cls,
-        protocol: WideProtocol,
+        protocol: Protocol,
         table: Any,
         rows: Rows | None,
         way: Way = "counted",
@@ -77,7 +78,7 @@ class WideMeters:
             raise InvalidTable(f"these are said to be other rows than the protocol was fitted on: {NOT_TOLD}")
         if self.rows != self.protocol.people:
             raise InvalidTable(
-                f"the protocol was fitted on {self.protocol.people:,} rows, and these are {self.rows:,}: {NOT_TOLD}"
+                f"the protocol was fitted on {self.step.people:,} rows, and these are {self.rows:,}: {NOT_TOLD}"
             )
         off, noise, _, _ = self._singles
         if rows is None and (np.abs(off) - FAR * np.sqrt(noise)).max() > HIDDEN:
@@ -89,7 +90,7 @@ class WideMeters:
     @property
     def why(self) -> str:
         """How shares are found, in a sentence or two."""
-        noisy = "noisy counts" if self.protocol.epsilon is not None else "counts"
+        noisy = "noisy counts" if self.protocol.private else "counts"
         if self.way == "counted":
             how, drawing = "they are counted as they stand", "that drawing alone would give"
         else:
@@ -109,8 +110,8 @@ class WideMeters:
     def _singles(self) -> tuple[Vector, Vector, Vector, Vector]:
         """For every value of every column: how far counts are off, noise, drawing, and what each weighs."""
         parts = []
-        for j, counts in enumerate(self.protocol.counts):
-            moves, people = self._moves((j,)), self.protocol.people
+        for j, counts in enumerate(self.step.counts):
+            moves, people = self._moves((j,)), self.step.people
             found = np.bincount(self.released.codes[:, j], self.released.counts, len(moves.p)) / self.rows
             off = found - np.array(counts.people) / people
             noise = np.full(len(off), counts.variance / people**2)
@@ -128,7 +129,7 @@ class WideMeters:
 
     def published(self, name: str, code: int) -> float:
         """The share of a value, by the counts in the file."""
-        return self.protocol.counts[self.protocol.attributes.index(name)].people[code] / self.protocol.people
+        return self.step.counts[self.protocol.attributes.index(name)].people[code] / self.step.people
 
     def _measured(self, columns: tuple[int, ...]) -> tuple[Meter, Asker]:
         moves = self._moves(columns)
@@ -139,15 +140,15 @@ class WideMeters:
         tally, scorer = Tally(seen, counts[seen]), Scorer(block)
         meter: Meter = WorkedBackMeter(tally, scorer)
         if self.way == "counted":
-            meter = StandingMeter(tally, scorer, self.protocol.people)
+            meter = StandingMeter(tally, scorer, self.step.people)
         meter.leaning = self.leaning
         return meter, Asker(Asked(block))
 
     def _moves(self, columns: tuple[int, ...]) -> Moves:
-        return moves_of(self.protocol.plan, self.protocol.model.sizes, columns)
+        return moves_of(self.step.plan, self.step.model.sizes, columns)
 
 
-def _block(protocol: WideProtocol, columns: tuple[int, ...], moves: Moves) -> Block:
+def _block(protocol: Protocol, columns: tuple[int, ...], moves: Moves) -> Block:
     """The channel of some columns, in multiples of 2⁻³²; what rounding leaves over stays as it is."""
     cells = len(moves.p)
     numerators = np.floor(moves.E * UNIT).astype(np.int64)
@@ -158,7 +159,7 @@ def _block(protocol: WideProtocol, columns: tuple[int, ...], moves: Moves) -> Bl
     return Block(own, codes, Channel.from_numerators(numerators), np.arange(cells), marginal)
 
 
-def _nobody(protocol: WideProtocol) -> Block:
+def _nobody(protocol: Protocol) -> Block:
     """A block of all columns that knows their values, and no combination of them but one."""
     codes: Integers = np.zeros((1, len(protocol.columns)), dtype=np.int64)
     one = np.array([UNIT])

@@ -23,7 +23,8 @@ from privacyfunnel.proof.invariance import MARGINAL_ERROR
 from privacyfunnel.protocols.block import faithful_block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness
-from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
+from privacyfunnel.protocols.protocol import Protocol, not_below
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Vector
 
 
@@ -35,7 +36,7 @@ def redrawn(protocol: Protocol, joint: Joint, weights: Mapping[str, float] | Non
     for share in MIXES:
         block = faithful_block(joint, _redraw(protocol.block.channel, joint.p_x, share))
         how = f"{protocol.how}, redrawn from what it tells{f', {share:.1g} of it from all rows' if share else ''}"
-        found = replace(protocol, block=block, how=how, likeness=_likeness(block.channel, joint, weights))
+        found = replace(protocol, step=block, how=how, likeness=_likeness(block.channel, joint, weights))
         certificate = certify(found, joint)
         even = certificate.marginal_error is not None and certificate.marginal_error <= MARGINAL_ERROR
         if certificate.holds and even:

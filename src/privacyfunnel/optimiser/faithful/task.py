@@ -36,7 +36,8 @@ from privacyfunnel.proof.invariance import MARGINAL_ERROR, marginal_error
 from privacyfunnel.protocols.block import faithful_block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.kept import Likeness
-from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
+from privacyfunnel.protocols.protocol import Protocol, not_below
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Integers, Matrix
 
 EPSILON_SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)

@@ -13,7 +13,8 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify_channel
 from privacyfunnel.protocols.block import block_of
 from privacyfunnel.protocols.channel import Channel
-from privacyfunnel.protocols.protocol import Protocol, information_kept, not_below
+from privacyfunnel.protocols.protocol import Protocol, not_below
+from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Vector
 
 DRAW_SLACKS = tuple(2.0**-k for k in range(33, 25, -1))

@@ -35,7 +35,7 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
     room = Room(np.zeros(block.channel.n_outputs, dtype=np.int64), np.full(block.channel.n_outputs, UNIT))
     for joint in joints:
         room = room.meet(room_of(protocol, joint))
-    return replace(protocol, block=replace(block, draw=simple_draw(room, block.marginal)))
+    return replace(protocol, step=replace(block, draw=simple_draw(room, block.marginal)))
 
 
 def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
@@ -67,7 +67,7 @@ def origin(joints: Sequence[Joint]) -> dict[str, Any]:
     counted = all(joint.counted for joint in joints)
     people = sum(joint.total for joint in joints) if counted else None
     fitted: Fitted = "exact counts" if counted else "given probabilities"
-    return {"fitted": fitted, "step": step_for(people), "people": people, "at_least": at_least}
+    return {"fitted": fitted, "digits": step_for(people), "people": people, "at_least": at_least}
 
 
 def simple_draw(room: Room, near: Integers) -> Integers | None:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.keyed import Mac
 from privacyfunnel.drawing.persons import Persons
-from privacyfunnel.protocols.follow_up import FollowUp, Steps
+from privacyfunnel.protocols.by_history import ByHistory
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.by_step import sanitiser_of
 from privacyfunnel.tables.earlier_releases import check_no_history
 from privacyfunnel.tables.pairs import PairSanitiser
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
@@ -50,9 +51,9 @@ class Drawer:
 class FollowingDrawer(Drawer):
     """Draws what a follow-up does, given what the drawer before has drawn for the same people."""
 
-    def __init__(self, follow_up: FollowUp, key: bytes, before: Drawer) -> None:
+    def __init__(self, follow_up: Protocol, key: bytes, before: Drawer) -> None:
         super().__init__(PairSanitiser(follow_up), key)
-        self._before, self._steps, self._histories = before, follow_up.steps, Histories(follow_up.steps)
+        self._before, self._steps, self._histories = before, follow_up.by_history, Histories(follow_up.by_history)
         self._follow_up = follow_up
 
     @property
@@ -78,12 +79,12 @@ def drawers(
         protocol = protocols[p]
         if p in found or protocol is None:
             return found.get(p)
-        if isinstance(protocol, FollowUp):
+        if protocol.before is not None:
             before = drawer(follows[p])
             if before is not None:
                 found[p] = FollowingDrawer(protocol, keys[p], before)
         else:
-            found[p] = Drawer(Sanitiser(protocol, unseen if p == 0 else "refuse"), keys[p])
+            found[p] = Drawer(sanitiser_of(protocol, unseen if p == 0 else "refuse"), keys[p])
         return found.get(p)
 
     return [drawer(p) for p in range(len(protocols))]
@@ -92,7 +93,7 @@ def drawers(
 class Histories:
     """Finds the numbers of histories, output by output."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: ByHistory) -> None:
         self._keys: list[tuple[int, Integers]] = []
         prefix = np.zeros(len(steps.histories), dtype=np.int64)
         for column in steps.histories.T:

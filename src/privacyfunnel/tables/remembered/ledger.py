@@ -18,7 +18,7 @@ from typing import Any
 from privacyfunnel.errors import InvalidKey, InvalidLedger
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import notion_from
-from privacyfunnel.protocols.any_file import from_text, to_text
+from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.remembered.chain import Chain, Lines
 from privacyfunnel.tables.remembered.key import Key, make_key, read_key

@@ -13,7 +13,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.proof.together import certify_together, promised
-from privacyfunnel.protocols.follow_up import about_the_same
+from privacyfunnel.protocols.by_history import about_the_same
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count
 from privacyfunnel.tables.fitting import fit_reading

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.keyed import Mac
 from privacyfunnel.drawing.persons import Persons
-from privacyfunnel.protocols.follow_up import length
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.remembered.drawers import Drawer, drawers
 from privacyfunnel.tables.remembered.identifiers import Identifiers
@@ -57,7 +56,7 @@ class Look:
     @property
     def kind(self) -> np.dtype[np.void]:
         """The records that come of it; of a follow-up, with all that was released before."""
-        return kind_of(length(self.today), len(self.protocols), compared=Staying.of(self.today) is not None)
+        return kind_of(self.today.releases, len(self.protocols), compared=Staying.of(self.today) is not None)
 
     def today_alone(self) -> Look:
         """The same for today's protocol, and those that it follows, alone."""

@@ -23,9 +23,8 @@ import pyarrow as pa
 from privacyfunnel.errors import InvalidInput, InvalidTable, OverLimit, UnseenValues
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
-from privacyfunnel.protocols.any_file import digest_of
 from privacyfunnel.protocols.drawn import drawing_digest
-from privacyfunnel.protocols.follow_up import FollowUp, earlier, length
+from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.remembered.ledger import Ledger, open_ledger
@@ -135,7 +134,7 @@ def people_of_table(protocol: Protocol, asked: Remember, source: Grouping, unsee
     ledger = open_ledger(asked.key)
     past, tally = _Protocols.of(ledger, protocol), Tally()
     look = past.look(ledger, source, asked.person, unseen)
-    looker, blocks = look.opened(), length(protocol)
+    looker, blocks = look.opened(), protocol.releases
     released = [Earlier(past.number[line["drawing"]], ledger.people(line)) for line in ledger.releases]
     with Piles(look.kind) as piles, PeopleWriter.at(ledger.chain.folder, blocks) as writer:
         for records in read(look, looker):
@@ -149,22 +148,21 @@ def people_of_table(protocol: Protocol, asked: Remember, source: Grouping, unsee
     pa.default_memory_pool().release_unused()  # the table is gone through once more
     summary = _summary(asked, ledger, ledger.limit or kind_of_promise(protocol), tally, levels, released)
     stay = tally.stay if tally.stay.unchanged + tally.stay.changed else None
-    summary = replace(summary, follows=isinstance(protocol, FollowUp), stay=stay)
+    summary = replace(summary, follows=protocol.before is not None, stay=stay)
     line = _line(protocol, past, ledger, summary, levels, digest, writer.rows)
     return Memory(ledger, Given(look, others), summary, line)
 
 
 def _refuse(strangers: Counter[str], protocol: Protocol, unseen: Unseen) -> None:
     """Refuse a table with rows that the protocol, or one that it follows, was not fitted on."""
-    chain = (*earlier(protocol), protocol)
-    unknown = sum(strangers.pop(one.steps.history, 0) for one in chain if isinstance(one, FollowUp))
+    unknown = sum(strangers.pop(one.by_history.history, 0) for one in protocol.chain if one.before is not None)
     if unknown:
         raise UnseenValues(
             f"of {unknown:,} people something was released before, or is drawn as their first step, that this "
             "follow-up was not fitted for: fit it without --set released, for everything that can have been released",
             steward_only=True,
         )
-    if strangers and isinstance(protocol, FollowUp):
+    if strangers and protocol.before is not None:
         counts = ", ".join(f"{n:,} rows in {name}" for name, n in strangers.items())
         raise UnseenValues(
             f"the follow-up, or what it follows, was not fitted on some values ({counts}); refit it, or leave them out",
@@ -199,7 +197,7 @@ class _Protocols:
         found = {drawing_digest(protocol): protocol}
         released = {line["drawing"]: line["protocol"] for line in ledger.releases}
         for one in (protocol, *(ledger.protocol(kept) for own, kept in released.items() if own not in found)):
-            for each in (one, *earlier(one)):  # what a follow-up follows is drawn with it
+            for each in (one, *one.earlier):  # what a follow-up follows is drawn with it
                 found.setdefault(drawing_digest(each), each)
         return cls(tuple(found.values()), tuple(found))
 
@@ -208,7 +206,7 @@ class _Protocols:
         """The number of the protocol that each follows; −1 if it follows none."""
         number = self.number
         return tuple(
-            number[drawing_digest(protocol.before)] if isinstance(protocol, FollowUp) else -1
+            number[drawing_digest(protocol.before)] if protocol.before is not None else -1
             for protocol in self.protocols
         )
 
@@ -324,8 +322,8 @@ def _line(
         "protocol": ledger.keep(protocol),
         "protocol_digest": digest_of(protocol),
         "drawing": past.digests[0],
-        "blocks": length(protocol),
-        "follows": [drawing_digest(one) for one in earlier(protocol)],
+        "blocks": protocol.releases,
+        "follows": [drawing_digest(one) for one in protocol.earlier],
         "records": records,
         "promise": (ledger.limit or kind_of_promise(protocol)).as_dict(),
         "limited": ledger.limit is not None,

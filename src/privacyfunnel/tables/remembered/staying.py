@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.rows_before import RowsBefore
 from privacyfunnel.tables.remembered.drawers import Histories
@@ -24,8 +23,8 @@ class Staying:
     @classmethod
     def of(cls, protocol: Protocol) -> Staying | None:
         """None, unless a protocol follows a release on what people were with one on that and what they are."""
-        rows = RowsBefore.of_follow_up(protocol) if isinstance(protocol, FollowUp) else None
-        return None if rows is None or not isinstance(protocol, FollowUp) else cls(rows, Histories(protocol.steps))
+        rows = RowsBefore.of_follow_up(protocol)
+        return None if rows is None else cls(rows, Histories(protocol.by_history))
 
     def unchanged(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
         """Whose values are as they were, as the protocol reads them."""

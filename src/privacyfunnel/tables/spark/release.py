@@ -29,10 +29,8 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
-from privacyfunnel.protocols.follow_up import FollowUp
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.remembered.looking import Look, Looker
 from privacyfunnel.tables.remembered.memory import Memory, Reader, Remember, people_of_table
@@ -70,7 +68,7 @@ def on_cluster(source: SparkSource, told: Callable[[], AbstractContextManager[No
 
 
 def sanitise_spark(
-    protocol: Protocol | WideProtocol,
+    protocol: Protocol,
     frame: Any,
     output: str | os.PathLike[str] | None = None,
     *,
@@ -90,13 +88,9 @@ def sanitise_spark(
     a DataFrame comes back that has been computed and persisted, so that using it twice shows the same rows.
     With `remember` and `person`, people who were released before keep their row; key and ledger lie with the driver.
     """
-    if isinstance(protocol, WideProtocol):
-        if unseen != "refuse" or remember is not None or person is not None:
-            raise InvalidInput("a protocol of a model draws afresh, and refuses values that it does not know")
-        return _sanitised(protocol, frame, output, keep_order, unseen, seed, force, partition_by)
     check_unseen(protocol, unseen)
     asked = Remember.asked(remember, person, changed, protocol)
-    if asked is None and isinstance(protocol, FollowUp):
+    if asked is None and protocol.before is not None:
         raise InvalidInput("on Spark a follow-up is drawn with the key of what it follows (--remember, --person)")
     if asked is not None and seed is not None:
         raise InvalidInput("rows are drawn with a seed or with a key, not with both")
@@ -106,7 +100,7 @@ def sanitise_spark(
 
 
 def _sanitised(
-    protocol: Protocol | WideProtocol,
+    protocol: Protocol,
     frame: Any,
     output: str | os.PathLike[str] | None,
     keep_order: bool,
@@ -133,7 +127,7 @@ def _sanitised(
     dropped = tuple(name for name in source.columns if name not in protocol.attributes)
     objective, column = protocol.objective, protocol.variant
     release = Release(0, protocol.attributes, dropped, drawn, not keep_order, seed is None, seed, objective, column)
-    release = replace(release, leaning=isinstance(protocol, WideProtocol))
+    release = replace(release, leaning=first_step(protocol).leaning)
     memory = _memory(*asked, source, unseen) if asked is not None else None
     given = memory.given if memory is not None else None
     drawing = Drawing(protocol, _release_key(seed), keep_order, unseen, given, source.types)
@@ -200,7 +194,7 @@ def _computed(released: Any, name: str) -> Any:
     return released
 
 
-def _strangers(protocol: Protocol | WideProtocol, rows_in: Any, name: str) -> Counter[str]:
+def _strangers(protocol: Protocol, rows_in: Any, name: str) -> Counter[str]:
     from pyspark.sql import functions as F
 
     with _told(protocol, rows_in, name):
@@ -211,7 +205,7 @@ def _strangers(protocol: Protocol | WideProtocol, rows_in: Any, name: str) -> Co
 
 
 @contextmanager
-def _told(protocol: Protocol | WideProtocol, rows_in: Any, name: str) -> Iterator[None]:
+def _told(protocol: Protocol, rows_in: Any, name: str) -> Iterator[None]:
     """Spark's errors as ours: they quote nothing, and a refusal counts the rows of the whole table."""
     try:
         with unlogged():

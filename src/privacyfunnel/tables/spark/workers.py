@@ -6,7 +6,6 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +13,10 @@ from numpy.typing import NDArray
 
 from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.tables.by_step import sanitiser_of
 from privacyfunnel.tables.draws import merged
-from privacyfunnel.tables.pairs import sanitiser_of
 from privacyfunnel.tables.remembered.looking import Given, Look
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
-from privacyfunnel.tables.wide.redrawing import WorkersSanitiser
 from privacyfunnel.tables.writing import plain
 
 READ_ROWS = 1 << 17
@@ -42,7 +39,7 @@ class Drawing:
     A task holds its partition as inputs and outputs: 8 bytes for each row and block, 8 more for its rank.
     """
 
-    protocol: Protocol | WideProtocol
+    protocol: Protocol
     key: bytes = field(repr=False)
     keep_order: bool
     unseen: Unseen
@@ -70,7 +67,7 @@ class Drawing:
     def _given(self, given: Given) -> Callable[[pa.RecordBatch], NDArray[np.int32]]:
         """The outputs of people who are known again, as this protocol shows them."""
         giver = given.opened()
-        shown = merged(given.look.today, cast(Protocol, self.protocol))  # of a model, nobody is known again
+        shown = merged(given.look.today, self.protocol)
 
         def outputs(batch: pa.RecordBatch) -> NDArray[np.int32]:
             y = giver.outputs(batch, threads=1)
@@ -101,7 +98,7 @@ class Drawing:
 
     def _sanitiser(self) -> Sanitiser:
         """What draws the rows, and writes them in the types of the table."""
-        sanitiser = sanitiser_for(self.protocol, self.unseen)
+        sanitiser = sanitiser_of(self.protocol, self.unseen, in_task=True)
         sanitiser.keep_types({name: kind for name, kind in self.types.items() if str(kind) in SPARK_TYPES})
         return sanitiser
 
@@ -115,7 +112,7 @@ class Drawing:
 class StrangerCount:
     """The work of a task that only counts the rows that the protocol was not fitted on, by column."""
 
-    protocol: Protocol | WideProtocol
+    protocol: Protocol
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sanitiser = first_step(self.protocol)
@@ -175,13 +172,6 @@ def _together(batches: list[pa.RecordBatch], names: Sequence[str]) -> list[pa.Re
     return list(pa.Table.from_batches(batches).combine_chunks().rename_columns(list(names)).to_batches())
 
 
-def sanitiser_for(protocol: Protocol | WideProtocol, unseen: Unseen = "refuse") -> Sanitiser:
-    """What draws rows by a protocol, in a task."""
-    if isinstance(protocol, WideProtocol):
-        return WorkersSanitiser(protocol)
-    return sanitiser_of(protocol, unseen)
-
-
-def first_step(protocol: Protocol | WideProtocol) -> Sanitiser:
-    """What reads rows of a table."""
-    return WorkersSanitiser(protocol) if isinstance(protocol, WideProtocol) else Sanitiser(protocol)
+def first_step(protocol: Protocol) -> Sanitiser:
+    """What reads rows of a table: by a follow-up, the first release's."""
+    return sanitiser_of(protocol.chain[0], in_task=True)

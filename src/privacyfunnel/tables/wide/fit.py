@@ -21,10 +21,12 @@ from privacyfunnel.optimiser.wide.shares import rule_for
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.by_model import ByModel, plan_by
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.noisy_tables import TableNoise
-from privacyfunnel.protocols.wide.protocol import WideProtocol, plan_by
+from privacyfunnel.protocols.wide.of_model import of_model
 from privacyfunnel.protocols.wide.rule import Plan, Rule
 from privacyfunnel.tables.public_part import PublicPart
 from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
@@ -43,7 +45,7 @@ def fit_wide(
     spent: float = 0.0,
     delta: float | None = None,
     seconds: float | None = SECONDS,
-) -> WideProtocol:
+) -> Protocol:
     """The protocol for all combinations of the columns' values, by a model with ε₀ = `epsilon`, or without noise.
 
     What was `spent` of ε₀ on choosing columns is not spent on the model. Noise is Gaussian with `delta` as δ₀ (1e-6,
@@ -65,23 +67,13 @@ def _follows(
     notion: Notion,
     epsilon: float | None,
     seconds: float | None,
-) -> WideProtocol:
+) -> Protocol:
     """The protocol that follows from noisy tables: nothing else of the people is at hand here."""
     model = fitted_model(marginals)
     rule, plan = _redrawing_for(notion, epsilon is not None, model.weights(), public.columns, seconds)
-    return WideProtocol(
-        notion,
-        public.columns,
-        marginals,
-        model,
-        rule,
-        public.secret,
-        public.secret_readings,
-        epsilon,
-        noise,
-        public.declared,
-        plan.digest(),
-    )
+    step = ByModel(public.columns, marginals, model, rule, epsilon, noise, public.declared, plan.digest())
+    step.__dict__["plan"] = plan  # which was proven, and need not be made again
+    return of_model(notion, step, public.secret, public.secret_readings)
 
 
 def noisy_marginals(

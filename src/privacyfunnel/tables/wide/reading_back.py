@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.distribution.column import UNSEEN
-from privacyfunnel.protocols.wide.protocol import WideProtocol
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import as_released, check_number, one_array, opened_release, refuse_strange
 from privacyfunnel.typing import Integers
 
@@ -27,7 +27,7 @@ class ReleasedRows:
 
 
 def released_rows(
-    protocol: WideProtocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
+    protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> ReleasedRows:
     """Count the released rows of a table; values that the protocol never releases are refused."""
     source = opened_release(protocol, table, delimiter, encoding)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.drawing.below import below
+from privacyfunnel.drawing.keyed import Mac
+from privacyfunnel.drawing.keyed_below import KeyedBelow
+from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import UnseenValues
-from privacyfunnel.protocols.wide.file import from_text, to_text
+from privacyfunnel.protocols.file import from_text, to_text
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.wide.groups import Groups
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import Plan
-from privacyfunnel.tables.sanitiser import Sanitiser, codes_of, places_of, values_as
+from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen, codes_of, places_of, values_as
 from privacyfunnel.typing import Integers
+
+Chance = Callable[[Integers, Integers, int], Integers]
+"""u[i] uniform below bounds[i], for the row rows[i], in its draw number 0 or 1."""
 
 
 class Redrawing:
@@ -45,32 +51,33 @@ class Redrawing:
         self._listed_before = np.concatenate([[0], np.cumsum(plan.listed.mass)])
 
     def drawn(self, x: Integers, randomness: Randomness) -> Integers:
-        """A value x′ for each of these."""
+        """A value x′ for each of these, with fresh randomness."""
+        return self.drawn_by(x, lambda bounds, rows, draw: below(bounds, randomness))
+
+    def drawn_by(self, x: Integers, chance: Chance) -> Integers:
+        """The same with numbers that rows are dealt: one for the group, and one within it."""
         weight = self._weight[x]
         start, end = np.searchsorted(self._cells, x, side="left"), np.searchsorted(self._cells, x, side="right")
-        u = below(np.maximum(weight, 1), randomness)
+        u = chance(np.maximum(weight, 1), np.arange(len(x)), 0)
         paired = self._before[end] - self._before[start]
         found = x.copy()
         everything = np.flatnonzero(((u >= paired) & (u < paired + self._rest[x])) | (weight == 0))
-        found[everything] = self._from_everything(len(everything), randomness)
+        drawn = chance(np.full(len(everything), self._left_before[-1]), everything, 1)
+        found[everything] = np.searchsorted(self._left_before, drawn, side="right") - 1
         two = np.flatnonzero((u < paired) & (weight > 0))
         group = np.searchsorted(self._before, self._before[start[two]] + u[two], side="right") - 1
-        other = below(self._own[group] + self._others[group], randomness) >= self._own[group]
+        other = chance(self._own[group] + self._others[group], two, 1) >= self._own[group]
         found[two] = np.where(other, self._other[group], x[two])
         if self._several is not None:
             u = u - paired - self._rest[x]
             more = np.flatnonzero((u >= 0) & (u < self._several.weight_of(x)) & (weight > 0))
-            found[more] = self._several.drawn(x[more], u[more], randomness)
+            found[more] = self._several.drawn(x[more], u[more], lambda bounds: chance(bounds, more, 1))
         if self._listed is not None:  # beside the rest, all that a value has is listed
             named = np.flatnonzero((u >= self._rest[x]) & (weight > 0))
             first = self._listed_before[np.searchsorted(self._listed.source, x[named], side="left")]
             place = np.searchsorted(self._listed_before, first + u[named] - self._rest[x[named]], side="right") - 1
             found[named] = self._listed.target[place]
         return found
-
-    def _from_everything(self, rows: int, randomness: Randomness) -> Integers:
-        u = below(np.full(rows, self._left_before[-1]), randomness)
-        return np.searchsorted(self._left_before, u, side="right") - 1
 
 
 class _Several:
@@ -89,24 +96,24 @@ class _Several:
         start, end = np.searchsorted(self._cells, x, side="left"), np.searchsorted(self._cells, x, side="right")
         return np.asarray(self._before[end] - self._before[start])
 
-    def drawn(self, x: Integers, u: Integers, randomness: Randomness) -> Integers:
+    def drawn(self, x: Integers, u: Integers, chance: Callable[[Integers], Integers]) -> Integers:
         """A value of the group that u, a number below the weight of x in groups, falls on."""
         start = np.searchsorted(self._cells, x, side="left")
         group = self._group[np.searchsorted(self._before, self._before[start] + u, side="right") - 1]
-        place = self._within[self._start[group]] + below(self._total[group], randomness)
+        place = self._within[self._start[group]] + chance(self._total[group])
         return np.asarray(self._members[np.searchsorted(self._within, place, side="right") - 1])
 
 
-class WideSanitiser(Sanitiser):
+class ModelSanitiser(Sanitiser):
     """As `Sanitiser`: inputs and outputs for each batch, `finish` once, `release` to write numbers as values."""
 
     leaning = True
 
-    def __init__(self, protocol: WideProtocol) -> None:
-        self.protocol, self._wide = cast(Any, protocol), protocol
-        self.unseen = "refuse"
+    def __init__(self, protocol: Protocol, unseen: Unseen = "refuse") -> None:
+        check_unseen(protocol, unseen)
+        self.protocol, self.unseen = protocol, unseen
         self.strangers: Counter[str] = Counter()
-        self._sizes, self._columns = protocol.model.sizes, protocol.columns
+        self._sizes, self._columns = protocol.by_model.model.sizes, protocol.columns
         self._values = {column.name: column.released_values for column in protocol.columns}
 
     def keep_types(self, types: Mapping[str, pa.DataType]) -> None:
@@ -116,7 +123,7 @@ class WideSanitiser(Sanitiser):
 
     @cached_property
     def _redrawing(self) -> Redrawing:
-        return Redrawing(self._wide.plan)
+        return Redrawing(self.protocol.by_model.plan)
 
     @property
     def own_columns(self) -> tuple[Column, ...]:
@@ -143,6 +150,14 @@ class WideSanitiser(Sanitiser):
         """The number of the combination that is released for each row."""
         return self._redrawing.drawn(x[:, 0].astype(np.int64), randomness).astype(np.int32)[:, None]
 
+    def keyed_outputs(
+        self, x: NDArray[np.int32], persons: Persons, mac: Mac, threads: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+        """The same as a function of mac's key, person i and x[i, 0]; and marks[i], equal if a person's inputs are."""
+        inputs = x[:, 0].astype(np.int64)
+        chance = KeyedBelow(mac, persons, inputs, threads)
+        return self._redrawing.drawn_by(inputs, chance).astype(np.int32)[:, None], chance.marks
+
     def finish(self) -> None:
         """Refuse the whole table if it had values that the protocol does not know."""
         if self.strangers:
@@ -163,15 +178,15 @@ class WideSanitiser(Sanitiser):
         return pa.schema([(name, values.type) for name, values in self._values.items()])
 
 
-class WorkersSanitiser(WideSanitiser):
+class WorkersSanitiser(ModelSanitiser):
     """The same for tasks of a cluster: groups are recomputed once in a worker's life, not once in a task's."""
 
     @cached_property
     def _redrawing(self) -> Redrawing:
-        return _redrawing_in(to_text(self._wide))
+        return _redrawing_in(to_text(self.protocol))
 
 
 @lru_cache(maxsize=1)
 def _redrawing_in(text: str) -> Redrawing:
     """Of the protocol in this text."""
-    return Redrawing(from_text(text).plan)
+    return Redrawing(from_text(text).by_model.plan)

@@ -1,35 +1,24 @@
-"""The file of a wide protocol: columns, noisy tables, the model, rule or list, and the digest of what follows."""
+"""The step "by_model" in a file: noisy tables, the model, its rule or list, and the digest of what follows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from privacyfunnel.distribution.column import Column, Reading
-from privacyfunnel.distribution.gaussian import LEAST_SIGMA, MOST_SIGMA, MOST_TABLES, GaussianNoise
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.gaussian import MOST_TABLES, GaussianNoise
 from privacyfunnel.distribution.laplace_split import LaplaceNoise
 from privacyfunnel.distribution.marginals import Marginals
-from privacyfunnel.distribution.noise import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, MOST_PEOPLE
+from privacyfunnel.distribution.noise import MOST_PEOPLE
 from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.promises.notions import notion_from
-from privacyfunnel.protocols.json_file import (
-    LONGEST_DIGEST,
-    LONGEST_TEXT,
-    MOST_COLUMNS,
-    SHOWN,
-    check_unchanged,
-    digest_of_content,
-    parsed,
-    text_in,
-    valid,
-    written,
-)
+from privacyfunnel.protocols.json_file import LONGEST_DIGEST, MOST_COLUMNS, STRICT
+from privacyfunnel.protocols.noise_in_file import NoisyCells, NoisyTables
+from privacyfunnel.protocols.wide.by_model import ByModel
 from privacyfunnel.protocols.wide.listed import MOST_VALUES, ListRule, check_list
 from privacyfunnel.protocols.wide.mixing_rule import (
     ALL_SPARE,
@@ -40,11 +29,9 @@ from privacyfunnel.protocols.wide.mixing_rule import (
     Mixture,
 )
 from privacyfunnel.protocols.wide.noisy_tables import TableNoise, check_drawn, variances
-from privacyfunnel.protocols.wide.protocol import WideProtocol
 from privacyfunnel.protocols.wide.rule import SHARE_BITS, Rule
 from privacyfunnel.typing import Integers
 
-SCHEMA = "privacyfunnel-wide/4"
 MOST_CLASSES = 10_000
 """Of P(s|x): ours are some sixty, and a hundred with more than two secrets."""
 MOST_STAGES = 20
@@ -55,12 +42,14 @@ LEAST_PRIOR = 1e-18
 """Of a value of the secret: one part of all weights."""
 MOST_COUNT = 2**35
 """Of people, with noise: more than there can be, and sums over all cells of a table fit 64 bits."""
-STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class _Rule(BaseModel):
+class GroupsInFile(BaseModel):
+    """Pairs of values, for two values of the secret."""
+
     model_config = STRICT
 
+    kind: Literal["groups"]
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
     cuts: tuple[float, ...] = Field(min_length=1, max_length=MOST_CLASSES)
@@ -69,7 +58,9 @@ class _Rule(BaseModel):
     order: tuple[int, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
 
 
-class _Mixture(BaseModel):
+class MixtureInFile(BaseModel):
+    """Classes of values that are mixed, and how."""
+
     model_config = STRICT
 
     classes: tuple[int, ...] = Field(min_length=2, max_length=MOST_MEMBERS)
@@ -77,162 +68,122 @@ class _Mixture(BaseModel):
     shares: tuple[int, ...] = Field(min_length=2, max_length=MOST_MEMBERS)
 
 
-class _MixingRule(BaseModel):
+class MixturesInFile(BaseModel):
+    """Larger groups of values, for more of them."""
+
     model_config = STRICT
 
+    kind: Literal["mixtures"]
     prior: tuple[float, ...] = Field(min_length=3, max_length=MOST_SECRETS)
     up: float | None = Field(gt=0, allow_inf_nan=False)
     down: float | None = Field(gt=0, allow_inf_nan=False)
     apart: float | None = Field(gt=0, allow_inf_nan=False)
     centres: tuple[tuple[float, ...], ...] = Field(min_length=1, max_length=MOST_CLASSES)
-    stages: tuple[tuple[_Mixture, ...], ...] = Field(max_length=MOST_STAGES)
+    stages: tuple[tuple[MixtureInFile, ...], ...] = Field(max_length=MOST_STAGES)
     reaches: tuple[int, ...] = Field(max_length=MOST_STAGES)
     to_rest: tuple[int, ...] = Field(max_length=MOST_CLASSES)
     spare_bits: int = Field(ge=ALL_SPARE, le=NO_SPARE)
     order: tuple[int, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
 
 
-class _ListRule(BaseModel):
+class ListInFile(BaseModel):
+    """For every value, what its rows are released as, and how much of them."""
+
     model_config = STRICT
 
+    kind: Literal["list"]
     secrets: int = Field(ge=2, le=MOST_SECRETS)
     targets: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
     weights: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
 
 
-class _Table(BaseModel):
+class TableInFile(BaseModel):
+    """A table of noisy counts of one column or two with the secret, in C order."""
+
     model_config = STRICT
 
     columns: tuple[int, ...] = Field(min_length=1, max_length=2)
     people: tuple[Annotated[int, Field(ge=-MOST_COUNT, le=MOST_COUNT)], ...] = Field(min_length=1)
 
 
-class _Gaussian(BaseModel):
+class ModelInFile(BaseModel):
+    """A model, and how it redraws rows."""
+
     model_config = STRICT
 
-    kind: Literal["discrete Gaussian"]
-    sigma: float = Field(ge=LEAST_SIGMA, le=MOST_SIGMA)
-    tables: int = Field(ge=1, le=MOST_TABLES)
-    delta: float = Field(ge=LEAST_DELTA, le=MOST_DELTA)
-    choosing: float = Field(ge=0, le=MOST_EPSILON)
-
-
-class _Laplace(BaseModel):
-    model_config = STRICT
-
-    kind: Literal["discrete Laplace"]
-    choosing: float = Field(ge=0, le=MOST_EPSILON)
-
-
-class _File(BaseModel):
-    model_config = STRICT
-
-    schema_: Literal["privacyfunnel-wide/4"] = Field(alias="schema")
-    guarantee: str = Field(max_length=LONGEST_TEXT)
-    promise: dict[str, Any]
-    secret: str = Field(max_length=LONGEST_TEXT)
-    secret_readings: tuple[Reading, ...] = Field(max_length=MOST_COLUMNS)
-    people: int = Field(ge=1, le=MOST_PEOPLE)
-    epsilon: float | None = Field(ge=LEAST_EPSILON, le=MOST_EPSILON)
-    noise: Annotated[_Gaussian | _Laplace, Field(discriminator="kind")] | None
-    declared: bool
+    step: Literal["by_model"]
     columns: tuple[Column, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
-    tables: tuple[_Table, ...] = Field(max_length=MOST_TABLES)
+    tables: tuple[TableInFile, ...] = Field(max_length=MOST_TABLES)
     exponent: int
     factors: tuple[tuple[int, ...], ...]
-    rule: _Rule | _MixingRule | _ListRule
+    rule: Annotated[GroupsInFile | MixturesInFile | ListInFile, Field(discriminator="kind")]
     groups: str = Field(max_length=LONGEST_DIGEST)
-    digest: str = Field(max_length=LONGEST_DIGEST)
 
 
-def to_text(protocol: WideProtocol) -> str:
-    """The protocol as the text of its file."""
-    content: dict[str, Any] = {
-        "schema": SCHEMA,
-        "guarantee": protocol.notion.words(),
-        "promise": protocol.notion.as_dict(),
-        "secret": protocol.secret,
-        "secret_readings": [reading.model_dump() for reading in protocol.secret_readings],
-        "people": protocol.people,
-        "epsilon": protocol.epsilon,
-        "noise": protocol.noise_stated(),
-        "declared": protocol.declared,
-        "columns": [column.model_dump() for column in protocol.columns],
+def plain_model(step: ByModel) -> dict[str, Any]:
+    """The model and its rule as plain data."""
+    return {
+        "step": step.kind,
+        "columns": [column.model_dump() for column in step.columns],
         "tables": [
-            {"columns": list(own), "people": table.ravel().tolist()} for own, table in protocol.tables.drawn.items()
+            {"columns": list(own), "people": table.ravel().tolist()} for own, table in step.tables.drawn.items()
         ],
-        "exponent": protocol.model.exponent,
-        "factors": [table.ravel().tolist() for table in protocol.model.tables],
-        "rule": asdict(protocol.rule),
-        "groups": protocol.groups,
+        "exponent": step.model.exponent,
+        "factors": [table.ravel().tolist() for table in step.model.tables],
+        "rule": {"kind": _kind(step.rule), **asdict(step.rule)},
+        "groups": step.groups,
     }
-    return written({**content, "digest": digest_of_content(content)})
 
 
-def load_wide(path: str | Path) -> WideProtocol:
-    """The protocol in a file; an edited, broken or foreign one is refused."""
-    return from_text(text_in(path), str(path))
-
-
-def from_text(text: str, name: str = "the protocol") -> WideProtocol:
-    """The protocol that `to_text` wrote."""
-    content = parsed(text, name)
-    if content["schema"] != SCHEMA:
-        raise InvalidProtocol(
-            f"{name} has the schema {str(content['schema'])[:SHOWN]!r}; this version reads {SCHEMA}: fit again"
-        )
-    check_unchanged(content, text, name)
-    return valid(lambda: _to_protocol(_File.model_validate_json(text)), name)
-
-
-def _to_protocol(file: _File) -> WideProtocol:
-    notion, names = notion_from(file.promise), [column.name for column in file.columns]
-    if file.guarantee != notion.words():
-        raise InvalidProtocol("the guarantee in words is not that of the promise")
-    if file.secret != " and ".join(reading.name for reading in file.secret_readings):
-        raise InvalidProtocol("the secret that is named is not the one that is read")
-    if len(set(names)) < len(names):
-        raise InvalidProtocol("an attribute is released twice")
-    sizes = tuple(len(column) for column in file.columns)
-    rule = _any_rule(file.rule, sizes)
-    noise = _noise(file)
-    tables = _tables(file, noise, sizes, _secrets(rule))
-    return WideProtocol(
-        notion,
-        file.columns,
-        tables,
-        _model(file, tables, _secrets(rule)),
-        rule,
-        file.secret,
-        file.secret_readings,
-        file.epsilon,
-        noise,
-        file.declared,
-        file.groups,
-    )
-
-
-def _noise(file: _File) -> TableNoise:
-    if file.noise is None:
+def plain_table_noise(step: ByModel) -> dict[str, Any] | None:
+    """What noise its tables have."""
+    if step.epsilon is None:
         return None
-    stated = file.noise.model_dump(exclude={"kind"})
-    return GaussianNoise(**stated) if isinstance(file.noise, _Gaussian) else LaplaceNoise(**stated)
+    return {"of": "tables", "epsilon": step.epsilon, "declared": step.declared, "drawn": step.noise_stated()}
 
 
-def _tables(file: _File, noise: TableNoise, sizes: tuple[int, ...], secrets: int) -> Marginals:
+def model_in(found: ModelInFile, stated: NoisyCells | NoisyTables | None, people: int | None) -> ByModel:
+    """A model whose parts fit together; whether it follows from its tables is for the proof."""
+    if isinstance(stated, NoisyCells):
+        raise InvalidProtocol("noisy counts of combinations belong to channels that are listed, and not to models")
+    if people is None or people > MOST_PEOPLE:
+        raise InvalidProtocol("a model does not say of how many people it is, or of too many")
+    sizes = tuple(len(column) for column in found.columns)
+    rule, noise, epsilon = _any_rule(found.rule, sizes), _noise(stated), None if stated is None else stated.epsilon
+    tables = _tables(found, people, noise, epsilon, _secrets(rule))
+    model = _model(found, tables, _secrets(rule))
+    declared = stated is not None and stated.declared
+    return ByModel(found.columns, tables, model, rule, epsilon, noise, declared, found.groups)
+
+
+def _kind(rule: Rule | MixingRule | ListRule) -> str:
+    if isinstance(rule, ListRule):
+        return "list"
+    return "mixtures" if isinstance(rule, MixingRule) else "groups"
+
+
+def _noise(stated: NoisyTables | None) -> TableNoise:
+    if stated is None:
+        return None
+    own = stated.drawn.model_dump(exclude={"kind"})
+    return GaussianNoise(**own) if stated.drawn.kind == "discrete Gaussian" else LaplaceNoise(**own)
+
+
+def _tables(found: ModelInFile, people: int, noise: TableNoise, epsilon: float | None, secrets: int) -> Marginals:
     """The noisy tables as they were drawn, and what follows from them."""
-    check_drawn([table.columns for table in file.tables], noise, file.epsilon, len(sizes))
-    drawn = {own.columns: _shaped(own.people, secrets, sizes, own.columns) for own in file.tables}
-    return Marginals.of(file.people, sizes, drawn, *variances(noise, file.epsilon, len(sizes)))
+    sizes = tuple(len(column) for column in found.columns)
+    check_drawn([table.columns for table in found.tables], noise, epsilon, len(sizes))
+    drawn = {own.columns: _shaped(own.people, secrets, sizes, own.columns) for own in found.tables}
+    return Marginals.of(people, sizes, drawn, *variances(noise, epsilon, len(sizes)))
 
 
-def _model(file: _File, tables: Marginals, secrets: int) -> PairModel:
+def _model(found: ModelInFile, tables: Marginals, secrets: int) -> PairModel:
     """Its factors: of every column, and of every pair that was counted."""
     sizes, sets = tables.sizes, (*((j,) for j in range(len(tables.sizes))), *tables.pairs)
-    if len(file.factors) != len(sets) or not all(0 < factor < 2**32 for own in file.factors for factor in own):
+    if len(found.factors) != len(sets) or not all(0 < factor < 2**32 for own in found.factors for factor in own):
         raise InvalidProtocol("the model does not have factors of every column and of every pair that was counted")
-    factors = [_shaped(own, secrets, sizes, columns) for own, columns in zip(file.factors, sets, strict=True)]
-    return PairModel(sizes, sets, tuple(factors), file.exponent)
+    factors = [_shaped(own, secrets, sizes, columns) for own, columns in zip(found.factors, sets, strict=True)]
+    return PairModel(sizes, sets, tuple(factors), found.exponent)
 
 
 def _shaped(entries: tuple[int, ...], secrets: int, sizes: tuple[int, ...], columns: tuple[int, ...]) -> Integers:
@@ -242,12 +193,12 @@ def _shaped(entries: tuple[int, ...], secrets: int, sizes: tuple[int, ...], colu
     return np.array(entries, dtype=np.int64).reshape(shape)
 
 
-def _any_rule(rule: _Rule | _MixingRule | _ListRule, sizes: tuple[int, ...]) -> Rule | MixingRule | ListRule:
-    if isinstance(rule, _ListRule):
+def _any_rule(rule: GroupsInFile | MixturesInFile | ListInFile, sizes: tuple[int, ...]) -> Rule | MixingRule | ListRule:
+    if isinstance(rule, ListInFile):
         found = ListRule(rule.secrets, rule.targets, rule.weights)
         check_list(found, math.prod(sizes))
         return found
-    return _rule(rule, len(sizes)) if isinstance(rule, _Rule) else _mixing_rule(rule, len(sizes))
+    return _rule(rule, len(sizes)) if isinstance(rule, GroupsInFile) else _mixing_rule(rule, len(sizes))
 
 
 def _secrets(rule: Rule | MixingRule | ListRule) -> int:
@@ -257,7 +208,7 @@ def _secrets(rule: Rule | MixingRule | ListRule) -> int:
     return len(rule.prior) if isinstance(rule, MixingRule) else 2
 
 
-def _rule(rule: _Rule, columns: int) -> Rule:
+def _rule(rule: GroupsInFile, columns: int) -> Rule:
     classes, whole = len(rule.cuts) + 1, 2**SHARE_BITS
     if len(rule.to_low) != classes or len(rule.to_high) != classes or list(rule.cuts) != sorted(set(rule.cuts)):
         raise InvalidProtocol("the classes of the rule and their shares do not fit together")
@@ -265,10 +216,10 @@ def _rule(rule: _Rule, columns: int) -> Rule:
         raise InvalidProtocol("a share of the rule is none")
     if not rule.low < rule.high or sorted(rule.order) != list(range(columns)):
         raise InvalidProtocol("the borders or the columns of the rule are in disorder")
-    return Rule(**rule.model_dump())
+    return Rule(**rule.model_dump(exclude={"kind"}))
 
 
-def _mixing_rule(rule: _MixingRule, columns: int) -> MixingRule:
+def _mixing_rule(rule: MixturesInFile, columns: int) -> MixingRule:
     classes, whole = len(rule.centres), 2**SHARE_BITS
     if len(rule.reaches) != len(rule.stages) or any(reach < 1 for reach in rule.reaches):
         raise InvalidProtocol("the stages of the rule are in disorder")
@@ -288,5 +239,6 @@ def _mixing_rule(rule: _MixingRule, columns: int) -> MixingRule:
     shares = [*rule.to_rest, *(share for stage in rule.stages for mixture in stage for share in mixture.shares)]
     if any(not 0 <= share <= whole for share in shares):
         raise InvalidProtocol("a share of the rule is none")
+    own = {key: value for key, value in dict(rule).items() if key != "kind"}
     stages = tuple(tuple(Mixture(**one.model_dump()) for one in stage) for stage in rule.stages)
-    return MixingRule(**{**dict(rule), "stages": stages})
+    return MixingRule(**{**own, "stages": stages})

@@ -1,4 +1,4 @@
-"""FollowUp: a further release of people of whom something was released before, drawn from what they have and that.
+"""ByHistory: the step of a further release of people of whom something was released before, drawn from that, too.
 
 What was released of somebody so far, one output of every earlier release, is their history. A follow-up has a channel
 of its own for every history: its input is a pair, a value of X and a history, and its outputs are values of X.
@@ -6,11 +6,10 @@ of its own for every history: its input is a pair, a value of X and a history, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +18,14 @@ from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.distribution.refinement import codes_in
-from privacyfunnel.errors import InvalidInput, InvalidProtocol
-from privacyfunnel.protocols.block import Block
+from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.protocols.block import Block, plain_drawing, rows_in
 from privacyfunnel.protocols.channel import UNIT, Channel
-from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.typing import Integers
+from privacyfunnel.protocols.step import Kind, Step
+from privacyfunnel.typing import Integers, Vector
 
-ONE_RELEASE = (
-    "this protocol follows an earlier release, and what you ask for is about a single one: it can be certified and "
-    "audited, sanitise with it, and estimate from it"
-)
-
+if TYPE_CHECKING:
+    from privacyfunnel.protocols.protocol import Protocol
 
 HISTORY = "privacyfunnel: history"
 """What the number of somebody's history is called beside the columns of their table."""
@@ -37,7 +33,7 @@ HISTORY = "privacyfunnel: history"
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Combinations of values, and what the steps of a follow-up take them for."""
+    """Combinations of values, and what a follow-up takes them for."""
 
     codes: Integers
     """codes[i, j]: combination i, by its values' numbers in the columns; −1 for a value that is none."""
@@ -52,9 +48,22 @@ class Read:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class ByHistory(Step):
     """A channel for every history, from values of X to values of X."""
 
+    kind: ClassVar[Kind] = "by_history"
+    not_listed: ClassVar[str] = (
+        "this protocol follows an earlier release, and what you ask for is about a single one: there is no channel "
+        "from the columns alone"
+    )
+    not_measured: ClassVar[str] = (
+        "a page with figures of your own table is about a single release, and this protocol follows another: "
+        "funnel audit --table tells its levels, and the page is made with --public"
+    )
+    not_attacked: ClassVar[str] = (
+        "an attacker of a follow-up sees all releases together, and what they learn exactly is the level that the "
+        "audit tells for each release: leave out --attack, or attack the first release by its own protocol"
+    )
     columns: tuple[Column, ...]
     codes: Integers
     """codes[x, j]: the values of X, by their numbers in the columns."""
@@ -108,6 +117,45 @@ class Steps:
         return {tuple(history): h for h, history in enumerate(self.histories.tolist())}
 
     @property
+    def by_history(self) -> ByHistory:
+        """Itself."""
+        return self
+
+    @property
+    def n_outputs(self) -> int:
+        """As many as there are values of X."""
+        return len(self.codes)
+
+    def written(self, outputs: Integers) -> Integers:
+        """codes[i, j]: the output y is written as the value number y."""
+        return np.asarray(self.codes[outputs])
+
+    def read_back(self, codes: Integers) -> Integers:
+        """The value with these codes, whatever the history."""
+        return rows_in(codes, {tuple(row): x for x, row in enumerate(self.codes.tolist())})
+
+    def shares(self) -> Vector:
+        """The published marginal of the last release's outputs, in the mean over histories."""
+        return np.bincount(self.outcomes[:, 1], self.marginal / UNIT, self.n_outputs).astype(np.float64)
+
+    def drawing(self) -> list[Any]:
+        """Histories, and the channel of pairs."""
+        return [self.histories.tolist(), plain_drawing(replace(self.pairs_block(), nearest=self.nearest))]
+
+    def size_words(self) -> str:
+        """Histories and inputs."""
+        return f"{len(self.histories):,} histories, {len(self.pairs):,} inputs"
+
+    def check(self, protocol: Protocol) -> None:
+        """Refuse one that follows nothing, or something about another secret."""
+        if protocol.before is None:
+            raise InvalidProtocol("a channel for every history follows no earlier release")
+        if not about_the_same(protocol.before, protocol.secret_readings, protocol.secret.split(" and ")):
+            raise InvalidProtocol(
+                "a follow-up is not about the secret of the release before, read as it was: nothing is known of both"
+            )
+
+    @property
     def history(self) -> str:
         """A name for the history of somebody that no column has; tables that have one of this name are refused."""
         name, taken = HISTORY, {column.name for column in self.columns}
@@ -122,12 +170,6 @@ class Steps:
         labels = np.zeros(self.channel.n_outputs, dtype=np.int64)
         labels[self.pairs[::-1, 1]] = np.arange(len(self.pairs))[::-1]
         return Block((*self.columns, history), codes, self.channel, labels, _anything(self.channel.n_outputs))
-
-    def written_block(self) -> Block:
-        """How released rows are read back: as the values that they are written as."""
-        n = len(self.codes)
-        as_it_is = Channel(n, np.arange(n + 1), np.arange(n), np.full(n, UNIT))
-        return Block(self.columns, self.codes, as_it_is, np.arange(n), _anything(n))
 
     def read(self, codes: Integers) -> Read:
         """What combinations of values are taken for, before it is asked which history they have."""
@@ -164,131 +206,8 @@ def _anything(outputs: int) -> Integers:
     return marginal
 
 
-class FollowUp(Protocol):
-    """A protocol for people of whom something was released before: what is kept is counted given that.
-
-    `utility` is I(X;Y|H) for the histories H that it knows, `entropy` H(X|H), and `upper_bound` what no follow-up that
-    keeps the promise exceeds; with the objective "faithful", rows have the distribution of X given H, whatever H is.
-    """
-
-    before: Protocol
-    """The protocol of the release before, which may be a follow-up itself."""
-    steps: Steps
-
-    def __init__(self, before: Protocol, steps: Steps, **told: Any) -> None:
-        for name, value in {"before": before, "steps": steps, **told}.items():
-            object.__setattr__(self, name, value)
-        if not about_the_same(before, self.secret_readings, self.secret.split(" and ")):
-            raise InvalidProtocol(
-                "a follow-up is not about the secret of the release before, read as it was: nothing is known of both"
-            )
-
-    def replaced(self, **changes: Any) -> FollowUp:
-        """The same with other fields."""
-        return FollowUp(**{**vars(self), **changes})
-
-    @property
-    def block(self) -> NoReturn:
-        """There is no channel from X alone."""
-        raise InvalidInput(ONE_RELEASE)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The released columns, and how they are read."""
-        return self.steps.columns
-
-    @property
-    def variant(self) -> None:
-        """None: outputs of a history are written as different values."""
-        return None
-
-    @property
-    def draw(self) -> None:
-        """None: rows with values never seen are refused."""
-        return None
-
-    def with_block(self, block: Block) -> Protocol:
-        """A protocol with one of the channels that stand for its channels, to draw with or to read back."""
-        return Protocol(
-            self.notion, block, self.utility, self.upper_bound, self.entropy, self.how, self.secret,
-            self.secret_readings, fitted=self.fitted, likeness=self.likeness, people=self.people,
-            at_least=self.at_least, noise=self.noise,
-        )  # fmt: skip
-
-    @property
-    def releases(self) -> int:
-        """How many releases there are with this one."""
-        return length(self)
-
-    def sanitise(  # type: ignore[override]  # what was released before is asked for, and there are no variants
-        self,
-        table: Any,
-        output: str | Path | None = None,
-        *,
-        released: Any = None,
-        person: str,
-        keep_order: bool = False,
-        seed: int | None = None,
-        force: bool = False,
-        internal: str | Path | None = None,
-        remember: str | Path | None = None,
-        changed: Literal["keep", "drop"] = "keep",
-        was: Any = None,
-    ) -> Any:
-        """Draw a further row for every row of `table`, given what was released of the same `person` before.
-
-        `released` is the earlier released table, or a list of them from the first on, each with the column `person`.
-        People of whom nothing was released, or something that this protocol does not know, are refused with their
-        number. Where the earlier rows were drawn with a key, `remember` is its file instead: new people take the first
-        steps, too, and the ledger is asked. `internal` is where a copy with the column `person` is written, for the
-        next follow-up. If it was fitted on what people were and what they are ("town", "town now"), `was` is the table
-        of then, or a list of them, the first one first, and `table` today's. The rest is as for `Protocol.sanitise`.
-        """
-        from privacyfunnel.tables.following import sanitise_following
-
-        return sanitise_following(
-            self,
-            table,
-            output,
-            released=released,
-            person=person,
-            keep_order=keep_order,
-            seed=seed,
-            force=force,
-            internal=internal,
-            remember=remember,
-            changed=changed,
-            was=was,
-        )
-
-    def __repr__(self) -> str:
-        pairs, histories = len(self.steps.pairs), len(self.steps.histories)
-        kept = f"{self.utility:.6g} nats more kept, gap ≤ {self.gap:.1e}"
-        return f"<FollowUp {self.notion} release {self.releases}, {histories:,} histories, {pairs:,} inputs, {kept}>"
-
-
 def about_the_same(before: Protocol, readings: Sequence[Reading], names: Sequence[str]) -> bool:
     """Whether secrets that are read so hold those of an earlier protocol, each read as it was; by name if not read."""
     if before.secret_readings:
         return all(reading in readings for reading in before.secret_readings)
     return set(before.secret.split(" and ")) <= ({reading.name for reading in readings} or set(names))
-
-
-def earlier(protocol: Protocol) -> Iterator[Protocol]:
-    """The protocols of the releases before, the first one first."""
-    if isinstance(protocol, FollowUp):
-        yield from earlier(protocol.before)
-        yield protocol.before
-
-
-def most_outputs(protocol: Protocol) -> list[int]:
-    """How many outputs each number of a history can be one of, with the release of this protocol."""
-    return [
-        len(one.steps.codes) if isinstance(one, FollowUp) else one.block.channel.n_outputs
-        for one in (*earlier(protocol), protocol)
-    ]
-
-
-def length(protocol: Protocol) -> int:
-    """How many numbers say what was released of somebody, with the release of this protocol: one for each release."""
-    return 1 + sum(1 for _ in earlier(protocol))
