@@ -409,10 +409,28 @@ MUTATIONS = {
         ("proof/test_public.py::test_a_channel_that_does_not_follow_from_the_counts_fails",),
     ),
     "an audit that looks at some values only": Mutation(
-        "checked_joint",
+        "_checked_alone",
         "    _check_values(protocol, joint)\n",
         "",
         ("proof/test_public.py::test_a_forged_file_does_not_pass",),
+    ),
+    "an audit that takes any noise for what is stated": Mutation(
+        "_checked_alone",
+        "check_stated_noise(joint.noise)",
+        "pass",
+        ("attacked/test_forged_files.py::test_forged_files_are_not_said_to_be_kept_nor_made_pages_of",),
+    ),
+    "an audit that looks at the last release only": Mutation(
+        "checked_joint",
+        "for before in protocol.earlier:",
+        "for before in ():",
+        ("attacked/test_forged_files.py::test_forged_files_are_not_said_to_be_kept_nor_made_pages_of",),
+    ),
+    "a missing truth that is released as one": Mutation(
+        "_held",
+        "return column if column.null_count() == drawn.null_count else None",
+        "return column",
+        ("tables/test_frames.py::test_values_drawn_are_those_written_whatever_the_types_of_a_frame_hold",),
     ),
     "noise that a confidence does not know of": Mutation(
         "Between.of",

@@ -72,7 +72,6 @@ def earlier(change):
     def changed(content):
         change(content["before"])
         content["before"] = json.loads(sealed(content["before"]))
-        content["follows"] = content["before"]["digest"]
 
     return changed
 

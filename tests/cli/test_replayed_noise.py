@@ -369,7 +369,7 @@ def test_the_same_noisy_counts_end_the_same_way_on_spark(
     ("place", "watched"),
     [
         ("tables.private_counts._follows", ()),
-        ("cli.searching.optimise", WATCHED),
+        ("cli.searching.optimise_inside", WATCHED),
     ],
 )
 def test_what_follows_the_noise_has_no_exact_counts_at_hand_on_spark(
@@ -443,8 +443,8 @@ def out_of_reach(monkeypatch, place, watched):
     ("place", "watched", "options"),
     [
         ("tables.private_counts._follows", (), DECLARED),
-        ("cli.searching.optimise", WATCHED, DECLARED),
-        ("cli.searching.optimise", WATCHED, KEPT["columns chosen"]),
+        ("cli.searching.optimise_inside", WATCHED, DECLARED),
+        ("cli.searching.optimise_inside", WATCHED, KEPT["columns chosen"]),
         ("cli.searching.optimise", WATCHED, CHANGED),
         ("cli.merging.coarsened", (), LONG["ranges sought"]),
         ("tables.wide.fit._follows", (), WIDE),

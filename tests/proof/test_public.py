@@ -122,7 +122,7 @@ def identity(content):
 FORGERIES = {
     "as it is": lambda c: None,
     "a threshold that leaves one value": lambda c: c.update(at_least=149),
-    "one combination told": lambda c: c["noise"].update(combinations=[[0, 0]], counts=[[90], [10]], delta=1e-9),
+    "one combination told": lambda c: c["noise"].update(combinations=[[0, 0]], counts=[[200], [20]], delta=1e-9),
     "one combination told without δ": lambda c: c["noise"].update(combinations=[[0, 0]], counts=[[90], [10]]),
     "one person": lambda c: (c.update(people=1), c["noise"].update(people=1)),
     "more people than there are": lambda c: (c.update(people=2**53), c["noise"].update(people=2**53)),

@@ -135,7 +135,19 @@ def test_no_value_of_the_secret_no_record_and_no_count_is_in_the_file(protocol):
     content = json.loads(text)
     assert set(content) == {
         *("schema", "guarantee", "promise", "secret", "secret_readings", "utility_nats", "upper_bound_nats"),
-        *("entropy_nats", "how", "chain", "digest", "fitted", "people", "objective", "likeness", "at_least", "noise"),
+        *(
+            "entropy_nats",
+            "how",
+            "chain",
+            "digest",
+            "fitted",
+            "people",
+            "objective",
+            "likeness",
+            "at_least",
+            "noise",
+            "aim",
+        ),
         *("precision", "before"),
     }
     assert content["noise"] is None  # the fit was on exact counts

@@ -13,6 +13,8 @@ from privacyfunnel.tables.preview import preview
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import suggest
 
+asked = pytest.importorskip("privacyfunnel.studio.asked")
+more = pytest.importorskip("privacyfunnel.studio.more")
 desk = pytest.importorskip("privacyfunnel.studio.actions")
 work = pytest.importorskip("privacyfunnel.studio.work")
 Protection = pytest.importorskip("privacyfunnel.studio.protecting").Protection
@@ -286,8 +288,13 @@ def test_work_that_fails_says_why_without_quoting_anything():
 
 
 def test_a_promise_is_kept_for_those_who_are_chosen():
-    assert desk.kept_for(pf.LIP(0.5), "", "nested") == pf.LIP(0.5)
-    assert desk.kept_for(pf.LIP(0.5), "0.9", "") == pf.robust(pf.LIP(0.5), 0.9)
-    assert desk.kept_for(pf.LIP(0.5), "0.9", "nested") == pf.robust(pf.LIP(0.5), 0.9, "nested")
-    with pytest.raises(pf.PrivacyFunnelError, match="one of nested, intervals"):
-        desk.kept_for(pf.LIP(0.5), "0.9", "<script>")
+    def promise(confidence, within):
+        chosen = {"notion": "lip", "epsilon": "0.5", "known": "any", "confidence": confidence, "within": within}
+        chosen["private"] = "exact"
+        return asked.spec_of("ill", chosen, more.More()).promise()
+
+    assert promise("", "nested") == pf.LIP(0.5)
+    assert promise("0.9", "") == pf.robust(pf.LIP(0.5), 0.9)
+    assert promise("0.9", "nested") == pf.robust(pf.LIP(0.5), 0.9, "nested")
+    with pytest.raises(pf.PrivacyFunnelError, match="“How chance is bounded” should be nested or intervals"):
+        promise("0.9", "<script>")

@@ -7,11 +7,12 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
-from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.recipes.recipe import from_content, load
 from privacyfunnel.recipes.steps import steps
 from spec.typed import typed
 
+asked = pytest.importorskip("privacyfunnel.studio.asked")
 desk = pytest.importorskip("privacyfunnel.studio.actions")
 choosing = pytest.importorskip("privacyfunnel.studio.choosing")
 columns = pytest.importorskip("privacyfunnel.studio.columns")
@@ -82,8 +83,7 @@ def test_every_promise_of_the_page_is_said_as_options_and_comes_back(promise, sa
     for key, value in said.items():
         assert getattr(made.fit, key) == value
     start = reopening.start_of(made)
-    back = desk.kept_for(desk.notion_of(start.notion, start.epsilon, start.known), start.confidence, start.within)
-    assert back == promise
+    assert back_of(start, more.More()) == promise
     assert start.objective == "information"
     step = next(step for step in steps(made, reopening_place()) if step.name == "fit")
     assert typed(step.words[1:]).promise() == step.spec.promise() == promise
@@ -105,7 +105,8 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
     opened = desk.open_table(table, "people.csv")
     first = "age" if wanted.ordered else "obese"
     counts = desk.count(opened, first, ["sex", "town"], {"age": ("bins", "0, 40, 60, 120")}, wanted.second)
-    promise = wanted.promise(pf.LIP, 0.5, "lip", first)
+    spec = asked.spec_of(first, LIP | ({"notion": "belief"} if wanted.beliefs else {}), wanted)
+    promise = spec.promise()
     solved = desk.solve(
         counts,
         opened,
@@ -114,7 +115,7 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
         lambda _: None,
         protection=protecting.Protection(1.0, 10),
         more=wanted,
-        plain=promise if wanted.beliefs else pf.LIP(0.5),
+        spec=spec,
     )
     protocol = solved.account.protocol
     assert protocol.notion == promise.made_for(counts.exact.joint)
@@ -128,34 +129,44 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
     beliefs = start.beliefs or None
     back = more.More(start.second, of_second, start.levels, start.ordered, start.exact, start.per_range, beliefs)
     assert (start.notion == "belief") is (beliefs is not None)
-    assert back.promise(pf.LIP, start.epsilon, start.notion, start.secret) == promise
+    assert back_of(start, back) == promise
     assert back.exact == wanted.exact
     step = next(step for step in steps(made, reopening_place()) if step.name == "fit")
     assert typed(step.words[1:]).promise() == promise
 
 
-@pytest.mark.parametrize("typed", ["yes", "yes=", "yes=a", "=", "yes=0.1,"])
-def test_levels_that_cannot_be_read_are_explained(typed):
-    with pytest.raises(InvalidPromise, match="value=number"):
-        more.levels_of(typed)
+@pytest.mark.parametrize("levels", ["yes", "yes=", "yes=a", "="])
+def test_levels_that_cannot_be_read_are_explained(levels):
+    with pytest.raises(InvalidInput, match="should be a number from 0 on, or one for each"):
+        asked.spec_of("obese", LIP, more.More(levels=levels))
 
 
 def test_what_does_not_go_together_on_the_page_is_explained():
-    with pytest.raises(InvalidPromise, match="are for one secret"):
-        more.More("age", 0.3, levels="yes=0.1, no=1").promise(pf.LIP, 0.5, "lip", "obese")
-    with pytest.raises(InvalidPromise, match="ε of the second secret"):
-        more.More("age", None).promise(pf.LIP, 0.5, "lip", "obese")
-    with pytest.raises(InvalidPromise, match="ldp compares values"):
-        more.More(levels="yes=0.1, no=1").promise(pf.LDP, 0.5, "ldp", "obese")
-    for wanted in (more.More("age", 0.3, beliefs="yes=0.6"), more.More(levels="yes=1, no=1", beliefs="yes=0.6")):
-        with pytest.raises(InvalidPromise, match="limits on belief are for one secret"):
-            wanted.promise(pf.LIP, 0.5, "belief", "obese")
-    with pytest.raises(InvalidPromise, match="between 0 and 1"):
-        more.More(beliefs="").promise(pf.LIP, 0.5, "belief", "obese")
-    with pytest.raises(InvalidPromise, match="between 0 and 1"):
-        more.More(beliefs="yes=20").promise(pf.LIP, 0.5, "belief", "obese")
-    known = more.More(levels="yes=0.1, no=1").promise(lambda e: pf.SRLIP(e, known=1), 0.5, "srlip", "obese")
-    assert known == pf.SRLIP({"yes": 0.1, "no": 1.0}, known=1)
+    def refused(words, wanted, **chosen):
+        with pytest.raises(InvalidInput, match=words):
+            asked.spec_of("obese", LIP | chosen, wanted)
+
+    refused("the secrets are obese, age: name each", more.More("age", 0.3, levels="yes=0.1, no=1"))
+    refused("ε of the second secret", more.More("age", None))
+    refused("ldp compares values", more.More(levels="yes=0.1, no=1"), notion="ldp")
+    for beliefs in ("", "yes=20"):
+        refused("between 0 and 1", more.More(beliefs=beliefs), notion="belief")
+    refused("“How far: ε” should be a number from 0 on", more.More(), epsilon="")
+    refused("“How far: ε” should be a number from 0 on", more.More(), epsilon="-1")
+    known = asked.spec_of("obese", LIP | {"notion": "srlip", "known": "1"}, more.More(levels="yes=0.1, no=1"))
+    assert known.promise() == pf.SRLIP({"yes": 0.1, "no": 1.0}, known=1)
+    looked_for = asked.spec_of("obese", LIP | {"epsilon": "", "keep": "0.9"}, more.More())
+    assert looked_for.promise()(0.25) == pf.LIP(0.25)
+
+
+LIP = {"notion": "lip", "epsilon": "0.5", "known": "any", "confidence": "", "within": "", "private": "1"}
+"""What is chosen on the page at first."""
+
+
+def back_of(start, wanted):
+    """The promise that a page makes which a recipe opened."""
+    chosen = {name: str(getattr(start, name)) for name in LIP}
+    return asked.spec_of(start.secret, chosen, wanted).promise()
 
 
 def reopening_place():

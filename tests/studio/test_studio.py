@@ -146,7 +146,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
 
         page.get_by_text("The same on the command line and in Python").click()
         typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
-        assert "--notion ldp --epsilon 0.3 --private 1 --set at-least=10 --set objective=faithful" in typed
+        assert "--notion ldp --epsilon 0.3 --private 1 --set at-least=10 -o protocol.json" in typed
         page.get_by_text("What an attacker gains").first.click()
         page.wait_for_selector("#risk figure")
         page.wait_for_selector("#curve figure")

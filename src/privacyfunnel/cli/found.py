@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.one_column import OneColumn, one_column
 from privacyfunnel.cli import show
+from privacyfunnel.cli.aimed import Aimed
 from privacyfunnel.estimates.error_wish import ErrorWish
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.optimiser.smallest_epsilon import Wish
@@ -45,6 +47,8 @@ class Found:
     everything: Everything | None
     expected: ExpectedErrors | None
     """Where the protocol is for readers of any table."""
+    aimed: Aimed | None
+    """Of a private fit that was rehearsed."""
 
     @classmethod
     def of(
@@ -53,6 +57,7 @@ class Found:
         protocol: Protocol,
         wish: Wish | ErrorWish | None,
         ending: show.Ending,
+        time_limit: float | None = None,
     ) -> Found:
         """Measure a protocol on the counts that it was fitted on."""
         joint, robustly = counted.joint, protocol.notion.confidence is not None
@@ -72,6 +77,7 @@ class Found:
             exposure(protocol, joint),
             everything(protocol),
             expected_errors(protocol, joint) if protocol.precision is not None else None,
+            Aimed.of(protocol, joint, time_limit),
         )
 
 
@@ -88,6 +94,7 @@ def data(found: Found) -> dict[str, Any]:
         "exposed": found.exposed.as_dict() if found.exposed else None,
         "everything_published": found.everything.as_dict() if found.everything else None,
         "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
+        "aim": found.aimed.as_dict() if found.aimed else None,
         "fineness": found.fineness.as_dict() if found.fineness else None,
         "untold_shares": asdict(found.untold) if found.untold else None,
         "emptied": found.emptied.as_dict(),
@@ -110,6 +117,8 @@ def told(found: Found) -> list[RenderableType]:
     if found.wish is not None:
         lines.append(found.wish.words())
     lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
+    if found.aimed is not None:
+        lines += [Text(line, "bold red" if not found.aimed.aim.holds else "") for line in found.aimed.lines(protocol)]
     if found.everything is not None:
         lines.append(found.everything.words())
         lines += show.uncovered_lines(joint)

@@ -12,6 +12,7 @@ from privacyfunnel.cli import found_follow_up, show
 from privacyfunnel.cli.following import Past
 from privacyfunnel.cli.found import Found
 from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
+from privacyfunnel.optimiser.aiming import optimise_inside
 from privacyfunnel.optimiser.improving import improve
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.state import noticing_stops
@@ -36,7 +37,8 @@ def search(spec: Spec, counted: Counted, start: Protocol | None) -> Found:
         protocol, wish = _best(spec, counted, start, progress)
     seconds = time.monotonic() - begun
     with show.working("measuring what was found"):
-        return Found.of(counted, protocol, wish, show.Ending(seconds, stopped.is_set() or seconds >= spec.seconds))
+        ending = show.Ending(seconds, stopped.is_set() or seconds >= spec.seconds)
+        return Found.of(counted, protocol, wish, ending, spec.seconds)
 
 
 def _best(
@@ -51,7 +53,7 @@ def _best(
     who: dict[str, Any] = {"readers": spec.sharp_for, "give_up": spec.give_up or USUAL_GIVE_UP}
     promise = spec.promise()
     if isinstance(promise, Notion):
-        return optimise(joint, promise, **kept, **who), None
+        return optimise_inside(joint, promise, **kept, **who), None
     if spec.error is not None:
         by_error = epsilon_for_errors(joint, promise, spec.error, **kept, **who)
         return by_error.protocol, by_error

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from privacyfunnel.advice.advise import Advice
+from privacyfunnel.attacks.own_people import OwnPeople, own_people
 from privacyfunnel.cli import advising, show
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.protocols.own_table import own_table
@@ -49,7 +50,8 @@ def told(
     """What a protocol leaves of the table; and what could be released instead, if that is to be said."""
     if steward is None:
         return StewardOnly(), StewardOnly()
-    own = steward.told(lambda exact: _own(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")
+    people = steward.told(lambda exact: own_people(protocol, exact.joint))
+    own = steward.told(lambda exact: _own(protocol, exact, people)) or StewardOnly(None, f"{NOT_MEASURED}\n")
     return own, _advised(steward, advise)
 
 
@@ -64,9 +66,15 @@ def also_if_refused(steward: ForSteward[Counted], advise: Advise | None, json: b
         raise
 
 
-def _own(protocol: Protocol, exact: Counted) -> StewardOnly:
+def _own(protocol: Protocol, exact: Counted, people: OwnPeople | None) -> StewardOnly:
     found = own_table(protocol, exact.joint)
-    return StewardOnly.of(found.as_dict(), lambda screen: screen.print(found.words(), markup=False))
+
+    def say(screen: Console) -> None:
+        if people is not None:
+            screen.print(people.words(), markup=False, style="bold red" if people.beyond else None)
+        screen.print(found.words(), markup=False)
+
+    return StewardOnly.of(found.as_dict() | {"people": people.as_dict() if people else None}, say)
 
 
 def _advised(steward: ForSteward[Counted], advise: Advise | None) -> StewardOnly:

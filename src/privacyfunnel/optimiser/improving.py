@@ -49,17 +49,19 @@ def improve(
     if joint is None:
         raise InvalidInput("a protocol that was fitted on exact counts can only be improved with the table")
     start = _checked(protocol, joint)
-    step = gap_for(protocol.objective, gap, None)
+    step, promise = gap_for(protocol.objective, gap, None), protocol.notion
+    inside = promise if protocol.aim is None else protocol.aim.inside(promise)
     if protocol.likeness is None:
         begun = posteriors(start, joint.p_x)
-        found, _ = search(joint, protocol.notion, gap=step, time_limit=time_limit, progress=progress, start=begun)
+        found, _ = search(joint, inside, gap=step, time_limit=time_limit, progress=progress, start=begun)
     else:
         weights = dict(protocol.likeness.weights) or None
         release = faithful(
-            joint, protocol.notion, weights=weights, gap=step, time_limit=time_limit, progress=progress, start=start
+            joint, inside, weights=weights, gap=step, time_limit=time_limit, progress=progress, start=start
         )
         found = release.protocol()
     better = _better(protocol, found, joint)
+    better = replace(better, notion=promise, aim=protocol.aim)
     return replace(better, secret=protocol.secret, secret_readings=protocol.secret_readings)
 
 

@@ -21,6 +21,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
+from privacyfunnel.protocols.aim import AimInFile, aim_in
 from privacyfunnel.protocols.channel_in_file import ChannelInFile, block_in, plain_block
 from privacyfunnel.protocols.history_in_file import HistoryInFile, histories_in, plain_histories
 from privacyfunnel.protocols.json_file import (
@@ -96,6 +97,7 @@ class EnvelopeInFile(BaseModel):
     entropy_nats: float = Field(ge=0, allow_inf_nan=False)
     likeness: LikenessInFile | None
     precision: _Precision | None
+    aim: AimInFile | None
     noise: NoiseInFile | None
     chain: tuple[Annotated[ChannelInFile | HistoryInFile | ModelInFile, Field(discriminator="step")]]
     """How rows are drawn: from a listed channel, from one for every history, or by a model."""
@@ -134,6 +136,7 @@ def content_of(protocol: Protocol) -> dict[str, Any]:
         "entropy_nats": float(told.entropy),
         "likeness": asdict(told.likeness) if told.likeness else None,
         "precision": asdict(told.precision) if told.precision is not None else None,
+        "aim": told.aim.as_dict() if told.aim is not None else None,
         "noise": plain_noise(told.noise) if told.noise is not None else _noise_of_step(told.step),
         "chain": [PLAIN[told.step.kind](told.step)],
         "before": content_of(told.before) if told.before is not None else None,
@@ -180,6 +183,7 @@ def _to_protocol(file: EnvelopeInFile, name: str, most: int) -> Protocol:
         at_least=file.at_least,
         noise=None if found.step == "by_model" else noise_in(file.noise, file.people, found.columns),
         precision=_precision(file, names),
+        aim=aim_in(file.aim, file.fitted == "private counts" and found.step == "channel"),
         before=before,
     )
 

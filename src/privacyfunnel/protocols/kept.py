@@ -20,6 +20,11 @@ class Likeness:
     weights: tuple[tuple[str, float], ...] = ()
     """How much the cells of each attribute count; all alike if there are none."""
 
+    @property
+    def gap(self) -> float:
+        """At most this much fidelity is lost to the best release."""
+        return self.fidelity_bound - self.fidelity
+
 
 @dataclass(frozen=True)
 class Precision:

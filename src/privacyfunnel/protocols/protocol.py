@@ -13,6 +13,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import ExactFit, InvalidChannel, InvalidInput, NotCertified
 from privacyfunnel.promises.notion import Notion
+from privacyfunnel.protocols.aim import Aim
 from privacyfunnel.protocols.kept import Likeness, Precision
 from privacyfunnel.protocols.step import Spent, Step
 from privacyfunnel.showing.sheet import Mark, Sheet, share
@@ -69,6 +70,8 @@ class Protocol(Shown):
     """Of a private fit: the noisy counts from which everything here follows, and with which anybody can check it."""
     precision: Precision | None = None
     """Of a protocol for readers of any table: how sharp their estimates are."""
+    aim: Aim | None = None
+    """Of a private fit: the part of the promise that it was made for. What is best is so among all made for this."""
     before: Protocol | None = None
     """The protocol of the release before, of the same people; then what is kept is counted given what it released."""
 
@@ -240,16 +243,14 @@ class Protocol(Shown):
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
         A DataFrame (pandas, polars …), Arrow, a relation of DuckDB or a table of ibis in, the same kind out; what else
-        speaks the Arrow C stream comes back as Arrow. A path streams into `output` (.csv, .csv.gz or
-        .parquet), which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with
-        values that were not there when fitting are refused, or drawn such that the promise is kept whoever they
-        are, if the protocol has such a draw.
-        A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are
-        written as the same values, a column tells them apart unless `variant` is False, which makes estimates less
-        sharp.
-        With `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are
-        about, somebody who was released by this protocol before has the same row again. What becomes of people whose
-        values have `changed` since is in docs/over-time.md.
+        speaks the Arrow C stream comes back as Arrow. A path streams into `output` (.csv, .csv.gz or .parquet), which
+        appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with values that were not there when
+        fitting are refused, or drawn such that the promise is kept whoever they are, if the protocol has such a draw.
+        A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are written
+        as the same values, a column tells them apart unless `variant` is False, which makes estimates less sharp. With
+        `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are about,
+        somebody who was released by this protocol before has the same row again. What becomes of people whose values
+        have `changed` since is in docs/over-time.md.
 
         A follow-up draws a further row, given what was `released` of the same `person` before: the earlier released
         table, or a list of them from the first on, each with the column `person`; or, with `remember`, given what the
@@ -297,10 +298,10 @@ class Protocol(Shown):
     ) -> Any:
         """Draw a released row for every row of a Spark DataFrame, on its cluster.
 
-        With `output`, rows go into a folder of Parquet files, which appears whole or not at all, in
-        subfolders by the attributes in `partition_by`. Without, a persisted DataFrame comes back: it
-        shows the same rows however often it is used, until `unpersist`. Work that Spark does twice
-        draws the same rows twice. The rest is as for `sanitise`.
+        With `output`, rows go into a folder of Parquet files, which appears whole or not at all, in subfolders by the
+        attributes in `partition_by`. Without, a persisted DataFrame comes back: it shows the same rows however often
+        it is used, until `unpersist`. Work that Spark does twice draws the same rows twice. The rest is as for
+        `sanitise`.
         """
         from privacyfunnel.tables.spark.release import sanitise_spark
 
@@ -326,12 +327,11 @@ class Protocol(Shown):
             kept = [("cells", self.likeness.fidelity, self.likeness.fidelity_bound, 1.0), *kept[:1]]
         rows = [[name, share(value / whole), share(most / whole)] for name, value, most, whole in kept if whole]
         marks = [Mark(value / whole, limit=min(most / whole, 1.0)) for _, value, most, whole in kept if whole]
-        exact = "" if self.fitted != "exact counts" else "Fitted on exact counts: not for publication."
         lines = [
             self.notion.words(),
             f"{' × '.join(self.attributes)}: {self.step.size_words()}.",
             f"Fitted on {self.fitted}. {self.how}",
-            exact,
+            "" if self.fitted != "exact counts" else "Fitted on exact counts: not for publication.",
         ]
         return Sheet(f"Protocol for {self.secret}", lines, ("of", "kept", "at most"), rows, marks)
 

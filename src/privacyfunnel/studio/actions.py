@@ -7,21 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, TooManyAttackers, TooManyReadAsOthers
 from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
-from privacyfunnel.promises.confidence import Within
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS, MOST_FAMILIES, kind_named, notion_from, number_of_families
-from privacyfunnel.promises.robust import robust
+from privacyfunnel.promises.notions import MOST_FAMILIES, kind_named, number_of_families
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio.more import More
 from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start, recipe_text
@@ -83,8 +82,8 @@ class Solved:
     wish: Wish | None = None
     """What it was found for, if it was a wish."""
     more: More = field(default_factory=More)
-    plain: Notion | None = None
-    """With more: the promise without it."""
+    spec: Spec | None = None
+    """The promise with all that was chosen of it, unless it was found for a wish."""
 
 
 def open_table(path: Path, name: str, start: Start | None = None) -> Opened:
@@ -140,17 +139,6 @@ def count(
     return opened.counts[choice]
 
 
-def notion_of(name: str, epsilon: float, known: str) -> Notion:
-    """The promise that is chosen on the page; `known` is how many columns attackers may know, or "any"."""
-    given = {"epsilon": epsilon, "known": int(known) if known.isdigit() else None}
-    return notion_from({"notion": name} | {key: given[key] for key in KINDS[name].parameters()})
-
-
-def kept_for(notion: Notion, confidence: str, within: str) -> Notion:
-    """The promise, for the counted people if no confidence is chosen, or else for what they are a sample of."""
-    return robust(notion, float(confidence), cast(Within | None, within or None)) if confidence else notion
-
-
 def protection_of(private: str, at_least: str, notion: str, confidence: str, insist: bool = False) -> Protection:
     """How the protocol is protected, as chosen on the page for a promise."""
     return Protection.chosen(private, at_least, kind_named(notion) or Notion, confidence, insist)
@@ -166,7 +154,7 @@ def solve(
     objective: Objective = FIRST_OBJECTIVE,
     protection: Protection | None = None,
     more: More | None = None,
-    plain: Notion | None = None,
+    spec: Spec | None = None,
 ) -> Solved:
     """The best protocol, and what is to be shown of it."""
     protection = Protection.usual(notion) if protection is None else protection
@@ -176,7 +164,7 @@ def solve(
         exact = list(more.exact) or None
         protocol = optimise(joint, notion, objective=objective, time_limit=time_limit, progress=follow, exact=exact)
         found = _measured(protocol, counts, opened, notion, protection, follow)
-        return replace(found, more=more, plain=plain)
+        return replace(found, more=more, spec=spec)
 
 
 def grant(
@@ -277,11 +265,10 @@ def recipe_of(solved: Solved, opened: Opened, counts: Counts, time_limit: float 
         [[name] for name in names] if len(names) > 1 else protocol.secret,
         protocol.attributes,
         counts.wishes,
-        solved.asked,
+        solved.asked if solved.spec is None else solved.spec,
         protocol.objective,
         solved.protection,
         time_limit,
-        keep_exact=list(solved.more.exact),
     )
 
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from htmltools import Tag, tags
 from shiny import ui
 
-from privacyfunnel.errors import InvalidInput, InvalidPromise
-from privacyfunnel.promises.belief import Belief
-from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS, LIP
-from privacyfunnel.promises.ordered import Ordered
-from privacyfunnel.promises.several import Promises
-from privacyfunnel.spec.form import value_of
-from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio.reopening import Start
 
 SECOND_LABEL = "A second secret, with a promise of its own"
@@ -51,53 +43,6 @@ class More:
     """With `ordered`: the ε of single values."""
     beliefs: str | None = None
     """Limits on belief as typed, where that is the kind of promise."""
-
-    def promise(self, plain: Callable[[float], Notion], epsilon: float, kind: str, secret: str) -> Notion:
-        """The promise with all of it; `plain` makes one of the chosen kind."""
-        if self.beliefs is not None:
-            return self._belief()
-        if not self.levels:
-            first = plain(epsilon)
-        elif self.second:
-            raise InvalidPromise("levels for values are for one secret; choose no second one, or leave them empty")
-        else:
-            first = _with_levels(kind, plain(epsilon), levels_of(self.levels))
-        if self.ordered:
-            first = Ordered(first, None if self.per_range is None else LIP(self.per_range))
-        if not self.second:
-            return first
-        if not isinstance(self.second_epsilon, int | float):
-            raise InvalidPromise(f"say the {SECOND_EPSILON_LABEL}, a number such as 0.5")
-        return Promises({secret: first, self.second: plain(self.second_epsilon)})
-
-    def _belief(self) -> Notion:
-        if self.second or self.levels or self.ordered:
-            raise InvalidPromise(
-                "limits on belief are for one secret, without levels and borders; choose no second one, and no others"
-            )
-        if not self.beliefs:
-            raise InvalidPromise(NO_BELIEFS)
-        return Belief(levels_of(self.beliefs))
-
-
-def levels_of(text: str) -> dict[str, float]:
-    """Levels as typed.
-
-    >>> levels_of('yes=0.1, "no, never"=1')
-    {'yes': 0.1, 'no, never': 1.0}
-    """
-    try:
-        levels = value_of(Spec, "epsilon", [text], lambda _: LEVELS_LABEL)
-    except InvalidInput:
-        levels = None
-    if not isinstance(levels, dict):
-        raise InvalidPromise("levels are typed as value=number, joined by commas, such as: yes=0.1, no=1")
-    return levels
-
-
-def _with_levels(kind: str, plain: Notion, levels: dict[str, float]) -> Notion:
-    known = {"known": plain.as_dict().get("known")} if "known" in plain.parameters() else {}
-    return cast(Callable[..., Notion], KINDS[kind])(levels, **known)
 
 
 def beliefs_part(start: Start | None) -> Tag:

@@ -149,17 +149,22 @@ def recipe_text(
     secret: str | list[list[str]],
     attributes: tuple[str, ...],
     wishes: Wishes,
-    promise: Notion,
+    promise: Notion | Spec,
     objective: str,
     protection: Protection,
     time_limit: float | None,
-    **more: Any,
 ) -> str:
-    """What was chosen, as a recipe that does it again, for a table that lies beside it; `more` are other keys."""
-    asked: dict[str, Any] = {"table": table, "secret": secret, "columns": attributes, **(promise.asked() or {}), **more}
+    """What was chosen, as a recipe that does it again, for a table that lies beside it."""
+    asked: dict[str, Any] = {"table": table, "secret": secret, "columns": attributes, **_said(promise)}
     asked |= {"exact_fit": protection.private is None, "private": protection.private, "insist": protection.insist}
     asked |= {"at_least": protection.at_least or None, "objective": objective, "time_limit": time_limit}
     asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
     spec = as_keywords.said(Spec, **without_empty(asked)).spec()
     output = f"{slug_of(table.split('.')[0])}-release"
     return to_text(Recipe(recipe=1, output=output, fit=spec, report=Report(curves=False)))
+
+
+def _said(promise: Notion | Spec) -> dict[str, Any]:
+    """What a promise is asked for by; the secret is said apart."""
+    asked = promise.said() if isinstance(promise, Spec) else promise.asked() or {}
+    return {name: value for name, value in asked.items() if name != "secret"}

@@ -19,6 +19,7 @@ from privacyfunnel.report.page import bars_part, curves_part
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import choosing, page
 from privacyfunnel.studio import columns as choices
+from privacyfunnel.studio.asked import promise_of, sought_of
 from privacyfunnel.studio.knowing import knowing_part
 from privacyfunnel.studio.more import NO_WISH, More, beliefs_part
 from privacyfunnel.studio.visit import Visit
@@ -134,11 +135,11 @@ def promises(visit: Visit) -> None:
         if now is None or opened is None:
             return
         more, objective, protection = visit.more(now), visit.objective(), visit.protection()
-        promises = visit.promise(visit.input.epsilon(), more, now.exact.joint.secret_names[0])
-        if promises is None or protection is None:
+        spec = visit.asked(more, now.exact.joint.secret_names[0])
+        if spec is None or protection is None:
             visit.refuse()
             return
-        promise, plain = promises
+        promise = promise_of(spec)
         if (promise, objective, protection, more.exact) == visit.promised:
             return
         visit.promised = promise, objective, protection, more.exact
@@ -147,7 +148,7 @@ def promises(visit: Visit) -> None:
             visit.drop_search()
             visit.show(visit.known[visit.promised])
         else:
-            task = partial(desk.solve, now, opened, promise, visit.time_limit, more=more, plain=plain)
+            task = partial(desk.solve, now, opened, promise, visit.time_limit, more=more, spec=spec)
             visit.begin_search(task, objective, protection)
 
     @reactive.effect
@@ -164,9 +165,10 @@ def promises(visit: Visit) -> None:
         if visit.input.people():
             visit.say("promise", "the smallest ε is found for the people in the table only; choose them, or an ε")
             return
-        make, protection = partial(desk.notion_of, visit.input.notion(), known=visit.attackers()), visit.protection()
-        task = partial(desk.grant, now, opened, make, keep / 100, visit.time_limit)
-        visit.begin_search(task, visit.objective(), _there(protection))
+        spec = visit.asked(More(), now.exact.joint.secret_names[0], keep / 100)
+        if spec is not None:
+            task = partial(desk.grant, now, opened, sought_of(spec), keep / 100, visit.time_limit)
+            visit.begin_search(task, visit.objective(), _there(visit.protection()))
 
 
 def searches(visit: Visit) -> None:

@@ -18,8 +18,10 @@ from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import Comparison
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import page
+from privacyfunnel.studio.asked import spec_of
 from privacyfunnel.studio.more import More
 from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start
@@ -164,14 +166,20 @@ class Visit:
         self.notice.set(None)
         self.compared.set(Comparison((), {}))
 
-    def promise(self, epsilon: Any, more: More, secret: str) -> tuple[Notion, Notion] | None:
-        """The promise that is chosen, and the same without more; None, and words for the page, if it makes no sense."""
-        kind, known = self.input.notion(), self.attackers()
-        people, within = self.input.people(), self.input.within() if "within" in self.input else ""
+    def asked(self, more: More, secret: str, keep: float | None = None) -> Spec | None:
+        """What is chosen, or with `keep` what is looked for; None, and words for the page, if it makes no sense."""
+        epsilon = self.input.epsilon() if keep is None else None
+        chosen = {
+            "notion": self.input.notion(),
+            "epsilon": "" if epsilon is None else repr(epsilon),
+            "keep": "" if keep is None else repr(keep),
+            "known": self.attackers(),
+            "private": self.input.private(),
+            "confidence": self.input.people(),
+            "within": self.input.within() if "within" in self.input else "",
+        }
         try:
-            whole = more.promise(lambda e: desk.notion_of(kind, e, known), epsilon, kind, secret)
-            plain = whole if more.beliefs is not None else desk.notion_of(kind, epsilon, known)
-            return desk.kept_for(whole, people, within), desk.kept_for(plain, people, within)
+            return spec_of(secret, chosen, more)
         except PrivacyFunnelError as trouble:
             self.say("promise", str(trouble))
             return None

@@ -1,0 +1,49 @@
+"""What fit says of its aim: what was promised, what was aimed at, and what would do where no aim does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.optimiser.aiming import REMEDIES, late_after, rehearsing
+from privacyfunnel.optimiser.rehearsal import Remedy, remedies
+from privacyfunnel.protocols.aim import Aim
+from privacyfunnel.protocols.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Aimed:
+    """The aim of a private fit, and what would do better."""
+
+    aim: Aim
+    remedies: tuple[Remedy, ...]
+
+    @classmethod
+    def of(cls, protocol: Protocol, joint: Joint, time_limit: float | None) -> Aimed | None:
+        """Rehearses what would do where the aim does not."""
+        if protocol.aim is None:
+            return None
+        if protocol.aim.holds:
+            return cls(protocol.aim, ())
+        make = rehearsing(
+            protocol.objective, time_limit, dict(protocol.likeness.weights) if protocol.likeness else None
+        )
+        return cls(protocol.aim, tuple(remedies(joint, protocol.notion, make, late_after(time_limit, REMEDIES))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {**self.aim.as_dict(), "remedies": [each.as_dict() for each in self.remedies]}
+
+    def lines(self, protocol: Protocol) -> list[str]:
+        """All of it, in a sentence or two."""
+        if protocol.noise is None:
+            return []
+        said = self.aim.words(protocol.notion, protocol.noise.epsilon)
+        if self.aim.holds:
+            return [said]
+        if not self.remedies:
+            return [f"{said} No single column less and no --private up to four times as large would do: use fewer "
+                    "columns, and fewer values in each (--bins, --top)."]  # fmt: skip
+        some = ", ".join(each.words() for each in self.remedies)
+        return [f"{said} Aimed further inside, these would do: {some}; or fewer values (--bins, --top)."]
