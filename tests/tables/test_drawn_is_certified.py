@@ -45,8 +45,8 @@ KINDS = {
     "side channels": ["--columns town,job --notion srlip --known 1 --epsilon 0.7"],
     "a population": ["--columns town,sex --confidence 0.95 --epsilon 0.9"],
     "ranges, groups and others": [
-        "--columns town,job,age --set group=town:north=Dune,Elm --set top=job=2 --set bins=age=18,50,90 --missing ? "
-        "--epsilon 0.5"
+        "--columns town,job,age --set group=town:north=Dune,Elm --set top=job=2 --set bins=age=18,50,90 "
+        "--set missing=? --epsilon 0.5"
     ],
     "a model": ["--columns town,job,sex --epsilon 0.5 --set model"],
     "a model with groups": ["--columns town,job,sex --epsilon 0.5 --set model --time-limit 0"],
@@ -144,9 +144,10 @@ class Made:
             table, was = self.tables(i)
             before = [part for one in was for part in ("--was", one)]
             kept = [part for k in range(i) for part in ("--released", self.path(k, ".parquet"))]
-            after = ["--after", self.path(i - 1, ".json")] if i else []
+            after = ["--set", f"after={self.path(i - 1, '.json')}"] if i else []
+            past = ["--set", f"was={','.join(map(str, was))}", "--set", "person=id"] if was else []
             person, protocol = ["--person", "id"], self.path(i, ".json")
-            asked = ["--secret", "ill", *options.split(), *after, *before, *(person if before else [])]
+            asked = ["--secret", "ill", *options.split(), *after, *past]
             assert funnel("fit", table, *asked, "-o", protocol, "--json") == 0
             with_key = ["--remember", self.folder / "people.key"]
             held = with_key if "key" in self.kind else ["--internal", self.path(i, ".parquet"), *kept]
