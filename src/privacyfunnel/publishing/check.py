@@ -45,7 +45,7 @@ BOTH, RISE, APART = ("rise", "fall"), ("rise",), ("apart",)
 KINDS = {"lip": BOTH, "srlip": BOTH, "perfect": BOTH, "alip": BOTH, "pml": RISE, "ldp": APART, "srldp": APART}
 FILE = (
     "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats upper_bound_nats"
-    " entropy_nats likeness precision noise chain before digest"
+    " entropy_nats likeness precision aim noise chain before digest"
 )
 STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",

@@ -11,7 +11,7 @@
   const KINDS = {lip: BOTH, srlip: BOTH, perfect: BOTH, alip: BOTH, pml: ["rise"], ldp: ["apart"], srldp: ["apart"]};
 
   const FILE = "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats "
-    + "upper_bound_nats entropy_nats likeness precision noise chain before digest";
+    + "upper_bound_nats entropy_nats likeness precision aim noise chain before digest";
   const STEPS = {
     channel: "step columns values outputs channel labels marginal draw nearest variants exact",
     by_history: "step columns values nearest histories inputs channel marginal",
