@@ -22,6 +22,7 @@ ROOMS = [
     "protocols",
     "proof",
     "drawing",
+    "model",
     "optimiser.program",
     "optimiser.generation",
     "optimiser.two_secrets",
