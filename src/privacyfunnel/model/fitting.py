@@ -28,7 +28,7 @@ from privacyfunnel.protocols.fill import Fill, Filled, FillNoise, Inside
 from privacyfunnel.typing import Integers, Vector
 
 CHOOSING = 0.2
-"""Of the fill's ε₀, what choosing parents may spend: of 0.1, 0.2 and 0.4 the best on Adult (docs/whole-tables.md)."""
+"""Of the fill's ε₀, what choosing parents may spend: of 0.1, 0.2 and 0.4 the best on Adult."""
 TIMES = 2
 """How often tables with parents are counted: their cells are more, and each has fewer people."""
 PENALTY = 0.5

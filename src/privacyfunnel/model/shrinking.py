@@ -26,8 +26,7 @@ def nearest_counts(counts: Vector, people: float) -> Vector:
     falling = np.sort(counts)[::-1]
     above, k = np.cumsum(falling), np.arange(1, falling.size + 1)
     last = int(np.flatnonzero(falling * k > above - people)[-1])
-    found: Vector = np.maximum(counts - (above[last] - people) / (last + 1), 0.0)
-    return found
+    return np.asarray(np.maximum(counts - (above[last] - people) / (last + 1), 0.0))
 
 
 def shrunk(table: Vector, alone: Vector, variance: float, people: int) -> Matrix:

@@ -128,7 +128,7 @@ class Fill:
         if self.filled:
             parts.append(
                 f"Filled columns ({', '.join(self.names)}): drawn from a private model, given the released values of "
-                "the row. They tell nothing more about the secret, and nothing about the person."
+                "the row. They tell nothing more about the secret."
             )
         if self.numbers:
             parts.append(

@@ -51,6 +51,7 @@ STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",
     "by_model": "step columns tables exponent factors rule groups",
+    "fill": "step filled inside order noise",
 }
 Numbers = tuple[int, ...]
 People = list[tuple[Numbers, list[int]]]  # for every x the numbers of its values in their columns, and N[s,x]
@@ -451,8 +452,10 @@ def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
     """The files of all releases, the first one first, each under its digest."""
     own = written({key: value for key, value in file.items() if key != "digest"}).encode("utf-8", "surrogatepass")
     need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}", "the file was changed: its digest does not fit")
-    before, (step,) = file["before"], file["chain"]
-    need({*file} == {*FILE.split()} and {*step} == {*STEPS[step["step"]].split()}, "entries that no protocol has")
+    before, (step, *fill) = file["before"], file["chain"]
+    fits = [one["step"] for one in fill] in ([], ["fill"]) and step["step"] != "fill"  # drawn from what is released
+    fits = fits and {*file} == {*FILE.split()} and all({*one} == {*STEPS[one["step"]].split()} for one in file["chain"])
+    need(fits, "entries that no protocol has")
     need((before is None) == (step["step"] != "by_history"), "the steps do not fit together")
     if before is None:
         return [file]
@@ -464,6 +467,12 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
     """Stop unless the promise is kept; lines tell what was checked, and how near it is."""
     files, noise, step, promise = releases(file), file["noise"], file["chain"][0], file["promise"]
     lines += [f"file      {file['digest']}", f"promise   {json.dumps(promise, ensure_ascii=False)}"]
+    for fill in file["chain"][1:]:
+        told, own = ", ".join(one["name"] for one in fill["filled"]), fill["noise"]
+        lines += [f"kept      {', '.join(column['name'] for column in step['columns'])}: the promise is about these"]
+        lines += [
+            f"filled    {told}: drawn from the released values, so they tell no more; ε₀ = {own['epsilon']:g} more"
+        ]
     if noise is None:
         raise Stop(LEFT, "everything: the file carries no counts, so the original table is needed (--table)")
     if step["step"] == "by_model":

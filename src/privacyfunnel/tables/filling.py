@@ -110,10 +110,12 @@ def written(one: Inside, numbers: Integers, kind: pa.DataType | None) -> pa.Arra
     plain = np.where(gone, 0, numbers)
     to = _kind(one, kind)
     if one.grid == "number":
-        return pa.array(plain / 10.0**one.decimals, mask=gone).cast(to, safe=False)
-    if one.grid == "day":
-        return pa.array(plain.astype("datetime64[D]"), mask=gone).cast(to)
-    return pa.array(plain, mask=gone).cast(to)
+        found = pa.array(plain / 10.0**one.decimals, mask=gone).cast(to, safe=False)
+    elif one.grid == "day":
+        found = pa.array(plain.astype("datetime64[D]"), mask=gone).cast(to)
+    else:
+        found = pa.array(plain, mask=gone).cast(to)
+    return found.dictionary_encode()
 
 
 def _kind(one: Inside, kind: pa.DataType | None) -> pa.DataType:
