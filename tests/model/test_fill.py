@@ -6,7 +6,6 @@ import subprocess
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The model of filled columns: what it counts, how much a row moves it, and that noise is all that it knows of people."""
+"""The model of filled columns: what it counts, how much a row moves it, and that it knows people by noise only."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ def nearest_counts(counts: Vector, people: float) -> Vector:
 def shrunk(table: Vector, alone: Vector, variance: float, people: int) -> Matrix:
     """P(v | a) for all combinations a of the parents, from a noisy table with v last, one parent after the other."""
     shape, size = table.shape[:-1], table.shape[-1]
-    chances = (alone / alone.sum())[None, :]
+    chances: Matrix = (alone / alone.sum())[None, :]
     for k in range(1, len(shape) + 1):
         part = table.sum(axis=tuple(range(k, len(shape)))).reshape(-1, size)
         chances = _towards(part, np.repeat(chances, shape[k - 1], axis=0), variance * math.prod(shape[k:]), people)
