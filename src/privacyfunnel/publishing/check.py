@@ -37,8 +37,8 @@ PERFECT = 1e-8
 """ε = 0 asks for equalities that multiples of 2⁻³² cannot meet: they are kept up to this level."""
 BITS = 256
 """Of e^ε behind the point."""
-THOUSANDTH, LUCK = 1e-3, 1e-15
-"""The least ε₀ and the largest δ₀ that noise may have; and how unlikely it may be that noise is as large as it is."""
+THOUSANDTH, LUCK, OUTWARDS = 1e-3, 1e-15, 1e-9
+"""The least ε₀ and the largest δ₀ that noise may have; how unlikely noise may be; and what floats may be off."""
 LEFT = "NOT DECIDED, no flaw found; left to funnel audit"
 ORDERED = ("bins", "integer", "number", "year", "month", "day")
 BOTH, RISE, APART = ("rise", "fall"), ("rise",), ("apart",)
@@ -47,6 +47,13 @@ FILE = (
     "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats upper_bound_nats"
     " entropy_nats likeness precision aim noise chain before digest"
 )
+NOISE = "of epsilon delta people declared choosing attributes combinations counts"
+COLUMN = "name kind edges missing labels other groups"
+PROMISES = {
+    "lip": "epsilon", "pml": "epsilon", "ldp": "epsilon", "srlip": "epsilon known", "srldp": "epsilon known",
+    "alip": "lower upper", "perfect": "", "belief": "most places share", "promises": "each sizes",
+    "ordered": "promise per_value unordered", "robust": "promise confidence within chains chosen",
+}  # fmt: skip
 STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",
@@ -134,6 +141,7 @@ class Clause(NamedTuple):
 def clauses(said: dict[str, Any], of: list[int], columns: list[str], about: str) -> list[Clause]:
     """What is promised of a secret; of[s] is its value where all secrets together have the value number s."""
     kind, values = said["notion"], max(of) + 1
+    need({*said} <= {"notion", *PROMISES[kind].split()}, "a promise has parameters that it does not have")
     each_value = [([int(own != value) for own in of], [0]) for value in range(values)]  # it, or all others
     if kind == "promises":
         sizes = whole(said["sizes"], 1, values, "sizes")
@@ -230,7 +238,8 @@ def people_of(file: dict[str, Any]) -> People:
     need(all(len(whole(row, least, 10**9, "noisy counts")) == cells for row in counts), "counts do not fit")
     codes = list(product(*map(range, sizes))) if listed is None else [tuple(row) for row in listed]
     told = noise["of"] == "cells" and noise["attributes"] == names and people == file["people"]
-    need(told, "noisy counts of other columns or people")
+    need(told and {*noise} == {*NOISE.split()}, "noisy counts of other columns or people")
+    need(type(noise["declared"]) is bool and number(noise["choosing"], 50) >= 0, "what chose the columns is not told")
     need(all(all_in(x, sizes) for x in codes) and len({*codes}) == len(codes) > 0, "combinations that are none")
     need(
         (number(noise["delta"], THOUSANDTH) == 0) == (listed is None),
@@ -238,8 +247,8 @@ def people_of(file: dict[str, Any]) -> People:
     )
     need(number(noise["epsilon"], 50) >= THOUSANDTH and file["fitted"] == "private counts", "there is no such noise")
     need(whole([people, file["at_least"]], 0, 10**9, "people")[0] > 0, "nobody was counted")
-    off = abs(sum(map(sum, counts)) - people)
-    need(listed is not None or off < largest_noise(cells * len(counts), 2 / noise["epsilon"]), "counts of other people")
+    check_noise([n for row in counts for n in row], noise, people)
+    need(listed is None or all(map(max, zip(*counts, strict=True))), "a combination is told that nobody has")
     N, unit = counted(noise, cells)
     found = [(x, list(own)) for x, own in zip(codes, zip(*N, strict=True), strict=True)]
     follow = sorted(x for x, own in found if sum(own) >= max(1, file["at_least"] * unit))
@@ -251,11 +260,31 @@ def people_of(file: dict[str, Any]) -> People:
     return found
 
 
-def largest_noise(cells: int, scale: float) -> float:
-    """The sum of so much discrete Laplace noise is as large as this with a probability of 10⁻¹⁵ at most (Chernoff)."""
-    a, tilts = math.exp(-1 / scale), [i / 400 / scale for i in range(1, 400)]
+def check_noise(counts: list[int], noise: dict[str, Any], people: int) -> None:
+    """Refuse counts that discrete Laplace noise of scale 2/ε₀ does not make of so many people, but for bad luck."""
+    k, scale, delta = len(counts), 2 / noise["epsilon"], noise["delta"]
+    if noise["combinations"] is not None:  # only those above a threshold are told, of half of all people at least
+        told, alone = [n for n in counts if n], largest_noise(1, scale, LUCK / people)
+        need(min(told) >= max(2, math.floor(1 + scale * math.log(1 / delta)) - 2), "counts below their threshold")
+        need(people <= 2 * sum(told) and sum(told) <= people + alone * len(told), "counts of other people")
+        return
+    alone, whole_noise = largest_noise(1, scale, LUCK / k), largest_noise(k, scale, LUCK / k)
+    need(abs(sum(counts) - people) <= whole_noise, "counts of other people")
+    need(-alone <= min(counts) and max(counts) <= people + alone, "a count beyond what its noise makes")
+    widths = [0, *(2**i - 1 for i in range(1, 1 + math.ceil(math.log2(1 + scale))))]
+    for w in widths:  # P(|n + z| ≤ w) ≤ P(|z| ≤ w) = q for any n ≥ 0, so about a share q of all counts may be so small
+        a, q = sum(abs(n) <= w for n in counts) / k, 1 - 2 * math.exp(-(w + 1) / scale) / (1 + math.exp(-1 / scale))
+        rare = a * math.log(a / q) + ((1 - a) * math.log((1 - a) / (1 - q)) if a < 1 else 0) if a > q else 0
+        need(k * rare <= math.log(len(widths) / LUCK), "more counts near 0 than noise of the stated size leaves there")
+
+
+def largest_noise(cells: int, scale: float, tail: float) -> float:
+    """What the sum of so much noise exceeds with a probability of `tail` at most, by its moments (Chernoff)."""
+    a, ln_tail, tilts = math.exp(-1 / scale), math.log(tail * (1 - OUTWARDS)), [i / 400 / scale for i in range(1, 400)]
     moments = [2 * math.log1p(-a) - math.log1p(-a * math.exp(t)) - math.log1p(-a * math.exp(-t)) for t in tilts]
-    return min((cells * moment - math.log(LUCK)) / t for t, moment in zip(tilts, moments, strict=True))
+    most = min((cells * moment - ln_tail) / t for t, moment in zip(tilts, moments, strict=True))
+    most = max(1.0, (ln_tail + math.log1p(a)) / math.log(a)) if cells == 1 else most
+    return math.ceil(most * (1 + OUTWARDS)) - 1
 
 
 def all_in(x: Any, sizes: list[int]) -> bool:
@@ -319,6 +348,9 @@ def draws_of(step: dict[str, Any], before: list[int]) -> tuple[int, dict[Numbers
     sizes, names = [len(column["labels"]) for column in columns], [column["name"] for column in columns]
     need(all(all_in(x, sizes) for x in values) and len({*values}) == len(values) > 0, "values that are none, or twice")
     need(len({*names}) == len(names) and step["nearest"] in (True, False), "a column is there twice")
+    of_columns = all({*one} <= {*COLUMN.split()} and one["kind"] in (*ORDERED, "text", "boolean") for one in columns)
+    need(of_columns, "a column that is none")
+    need(all(len({*column["labels"]}) == len(column["labels"]) for column in columns), "a label is there twice")
     outputs = whole([step["outputs"]], 1, math.inf, "outputs")[0] if first else len(values)
     histories = [()] if first else [tuple(h) for h in step["histories"]]
     inputs = [list(range(len(values)))] if first else step["inputs"]
@@ -451,7 +483,10 @@ def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
     """The files of all releases, the first one first, each under its digest."""
     own = written({key: value for key, value in file.items() if key != "digest"}).encode("utf-8", "surrogatepass")
     need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}", "the file was changed: its digest does not fit")
-    before, (step,) = file["before"], file["chain"]
+    before, (step,), read = file["before"], file["chain"], [reading["name"] for reading in file["secret_readings"]]
+    need(file["secret"] == " and ".join(read) or not read, "the secret that is named is not the one that is read")
+    released = {column["name"] for column in step["columns"]}
+    need(file["noise"] is None or not released & {*read}, "the secret itself is released")
     need({*file} == {*FILE.split()} and {*step} == {*STEPS[step["step"]].split()}, "entries that no protocol has")
     need((before is None) == (step["step"] != "by_history"), "the steps do not fit together")
     if before is None:
@@ -470,7 +505,7 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
         raise Stop(
             LEFT, "whether the model follows from its noisy tables, and every group made of it keeps the promise"
         )
-    people = people_of(file)
+    people = [people_of(one) for one in files if one["noise"] is not None][-1]
     secrets, names = list(range(len(people[0][1]))), [column["name"] for column in step["columns"]]
     plain, read = promise["promise"] if promise["notion"] == "robust" else promise, file["secret_readings"]
     in_order = [name for name, _ in plain.get("each", [])] in ([], [reading["name"] for reading in read])
