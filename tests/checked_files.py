@@ -21,7 +21,6 @@ from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.protocols.json_file import digest_of_content, written
 from privacyfunnel.protocols.protocol import Protocol
 
-
 DELTA = 1e-3
 """δ₀ of counts of which those above a threshold are told."""
 
