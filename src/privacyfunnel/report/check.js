@@ -74,7 +74,10 @@
       const own = token.exec(text)?.[0];
       need(own !== undefined, "the file was changed after it was written");
       at += own.length;
-      if (/^(-?[1-9]\d*|0)$/.test(own)) return BigInt(own);
+      if (/^(-?[1-9]\d*|0)$/.test(own)) {
+        if (own.length > 4300) throw new Stop("UNREADABLE", "a number in it is too long");
+        return BigInt(own);
+      }
       const found = JSON.parse(own);
       if (typeof found === "number") {
         need(written(found) === own, "the file was changed after it was written");
@@ -520,7 +523,7 @@
   function checked(file) {
     const files = releases(file), {noise, chain: [step], promise} = file;
     if (noise === null) throw new Stop(LEFT, "everything: the file carries no counts, so the original table is needed");
-    if (step.step === "by_model") throw new Stop(LEFT, "whether the model follows from its noisy tables, and every group made of it keeps the promise");
+    if (step.step === "by_model") throw new Stop(LEFT, "whether the model follows from its noisy tables, and every group of it keeps the promise");
     const people = files.filter((one) => one.noise !== null).map(peopleOf).at(-1), secrets = range(people[0].N.length), names = step.columns.map((column) => column.name);
     const plain = promise.notion === "robust" ? promise.promise : promise;
     const told = JSON.stringify((plain.each ?? []).map(([name]) => name)), read = JSON.stringify(file.secret_readings.map((one) => one.name));
@@ -582,6 +585,7 @@
     add(line, "strong", other ? "Another file." : {KEPT: "Kept.", BROKEN: "Broken.", UNREADABLE: "Not a protocol."}[verdict] ?? "Not decided here.");
     add(line, "span", other ? `Its fingerprint is not that on this page. Of that file: ${verdict}, ${why}.`
       : verdict === LEFT ? `No flaw was found. This is left to funnel audit: ${why}.` : `Checked here and now: ${why}.`);
+    if (verdict !== "UNREADABLE") add(shown, "p", "Not checked here: the guarantee in words, and figures of what is kept. funnel audit holds them against the rest.");
     if (!rows.length) return;
     const tell = (n) => n.toLocaleString("en");
     add(shown, "p", `${tell(facts.count)} inequalities between whole numbers, for ${tell(facts.outcomes)} outcomes of ${tell(facts.releases)} `
