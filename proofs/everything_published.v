@@ -1,4 +1,4 @@
-(** What everything that is published tells. docs/theory.md, "Everything published"; docs/wide.md, theorems 1 to 3.
+(** What everything that is published tells. docs/theory.md, "Everything published"; "Models of wide tables".
 
     A person has the record (s, x); all other records are known to the attacker, and so fixed. The file f is published
     with probability P f s x, the person's row y is drawn by the file's channel Q f, and the rows of the others, o, have

@@ -1,6 +1,6 @@
 (** What may be done to a release afterwards: merging, randomising, mixing with a constant, filling other columns.
 
-    docs/theory.md, "How promises relate" (3), and docs/wide.md on filled columns. *)
+    docs/theory.md, "How promises relate" (3). *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Privacyfunnel Require Import arithmetic channels promises relations.
 Set Implicit Arguments.
