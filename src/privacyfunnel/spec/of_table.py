@@ -67,6 +67,21 @@ class OfTable(BaseModel):
             "columns", "names of columns", (("name", "phone"),), shown=True, label="Columns to leave out",
         ),
     ] = None  # fmt: skip
+    fill: Annotated[
+        Names | None,
+        Key(
+            "Columns that are drawn from a private model, given the released values of the row; rest: all others that "
+            "are not left out. They tell nothing more about the secret, and half of ε₀ is theirs.",
+            "columns", "names of columns, or rest", (("rest",), ("job", "wage")), label="Columns to fill",
+        ),
+    ] = None  # fmt: skip
+    ranges: Annotated[
+        bool | None,
+        Key(
+            "With fill: kept columns of numbers are released as ranges, not as numbers drawn in them.",
+            "columns", "true or false", (True,), label="Release numbers as ranges",
+        ),
+    ] = None  # fmt: skip
     allow_secret_attribute: Annotated[
         bool | None,
         Key("Let the secret itself be among the columns.", "columns", "true or false", (True,)),
