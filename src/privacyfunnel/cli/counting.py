@@ -9,13 +9,12 @@ from typing import Any
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput, TooManyReadAsOthers
 from privacyfunnel.spec.counting import noise_of, threshold_of, wishes_of
+from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import opened
 from privacyfunnel.tables.sources import Source, open_source
 
-REST = "rest"
-"""All other columns, among those that are to be filled."""
 NOT_RUINED = (
     "release fewer columns, wider ranges (bins) or fewer values (top), let --columns auto --set coarsen=auto choose, "
     "fit a model (--set model), or --set insist"

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from privacyfunnel.cli import show
-from privacyfunnel.cli.counting import REST, filled_by_name
+from privacyfunnel.cli.counting import filled_by_name
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.counting import noise_of_fill
+from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.domain import opened
 from privacyfunnel.tables.fill import with_fill

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic import model_validator
 
 from privacyfunnel.cli import shared
 from privacyfunnel.cli.asking import asked, table_of
 from privacyfunnel.cli.loading import loaded
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.key import PANELS
+from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 
 Folder = Annotated[
@@ -30,9 +32,18 @@ Details = Annotated[
 ]  # fmt: skip
 
 
-@asked()
+class Whole(Spec):
+    """A Spec of a whole table: what is not said of a column is chosen, and all others are filled."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, said: Any) -> Any:
+        return {"fill": (REST,), **said} if isinstance(said, dict) else said
+
+
+@asked(model=Whole)
 def release(
-    spec: Spec,
+    spec: Whole,
     output: Folder = None,
     details: Details = None,
     force: shared.Force = False,

@@ -19,7 +19,6 @@ from rich.table import Table
 
 from privacyfunnel.advice.roles import Given, Proposed, given, proposed
 from privacyfunnel.cli import next_command, show
-from privacyfunnel.cli.counting import REST
 from privacyfunnel.cli.fitting import fit_spec
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import factor
@@ -33,6 +32,7 @@ from privacyfunnel.publishing.publish import Publication, publish
 from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.recipes.to_toml import to_text as recipe_text
 from privacyfunnel.spec.files import seen_from
+from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.published_folder import PACKAGE
 from privacyfunnel.tables.release import sanitise
@@ -102,10 +102,10 @@ def _given(details: Path | None, table: Path) -> dict[str, Any]:
 
 def _whole(spec: Spec, found: Sequence[Proposed]) -> Spec:
     """The Spec of the whole table: what may be kept is chosen privately, unless it is named, and the rest is filled."""
-    only = tuple(one.column for one in found if one.may == "filled")
+    only = () if spec.named else tuple(one.column for one in found if one.may == "filled")
     out = tuple(one.column for one in found if one.may == "left out")
     said = spec.said()
-    if spec.fill is None:
+    if spec.fill == (REST,):
         said["fill"] = (*only, REST)
     said["leave_out"] = out or None
     if spec.columns is None:

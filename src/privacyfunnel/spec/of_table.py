@@ -21,6 +21,9 @@ from privacyfunnel.spec.key import (
 )
 from privacyfunnel.spec.toml_file import STRICT
 
+REST = "rest"
+"""All other columns, among those that are to be filled."""
+
 
 class OfTable(BaseModel):
     """What can be asked of a table: how it is read, and the roles of its columns."""
