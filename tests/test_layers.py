@@ -54,7 +54,7 @@ classes that are only for types."""
 
 MOST_LINES = 350
 """Of a module: longer ones hold a second topic."""
-ONE_FILE = {"publishing.check": 520}
+ONE_FILE = {"publishing.check": 570}
 """Read from top to bottom by somebody who has nothing else of ours, so that no part of it may be elsewhere."""
 
 

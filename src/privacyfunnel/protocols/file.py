@@ -7,6 +7,7 @@ digest covers.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -199,6 +200,8 @@ def _step(found: ChannelInFile | HistoryInFile | ModelInFile, file: EnvelopeInFi
 
 def _check_head(file: EnvelopeInFile, notion: Notion, names: Sequence[str]) -> None:
     """Refuse what contradicts itself."""
+    if file.promise != json.loads(json.dumps(notion.as_dict())):  # in which lists are lists
+        raise InvalidProtocol("the promise is not written as it is read")
     if file.guarantee != notion.words():
         raise InvalidProtocol("the guarantee in words is not that of the promise")
     if file.utility_nats > file.upper_bound_nats:
