@@ -61,7 +61,10 @@ RULES: Mapping[type[StepSpec], tuple[Apart | Needs | When, ...]] = {
         PROTOCOL,
     ),
     PublishSpec: (
-        RELEASED,
+        When(
+            lambda s: s.released is None,
+            "{released} is missing: name the table to publish, as funnel sanitise wrote it",
+        ),
         PROTOCOL,
     ),
 }
