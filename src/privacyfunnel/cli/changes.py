@@ -15,7 +15,9 @@ from privacyfunnel.spec import as_flags
 from privacyfunnel.spec.form import should_be
 from privacyfunnel.spec.of_beginnings import ChangesSpec
 
-Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz, .parquet, .sav, .dta or .xlsx.")
+]
 
 
 @asked(model=ChangesSpec)

@@ -17,7 +17,7 @@ from privacyfunnel.cli.read_release import reading_of
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.answer import Estimates
 from privacyfunnel.estimates.answer import estimate as estimate_table
-from privacyfunnel.estimates.associate import Association
+from privacyfunnel.estimates.associate import MOST_NAMED, Association
 from privacyfunnel.estimates.compare import Comparison
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies
 from privacyfunnel.estimates.opened import Opened
@@ -26,9 +26,6 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.of_readers import EstimateSpec
 from privacyfunnel.spec.step_rules import checked
 from privacyfunnel.spec.written import names as names_in
-
-MOST_NAMED = 4
-"""Values that a row which counts several together lists."""
 
 
 def estimate_release(spec: EstimateSpec, json: bool) -> None:

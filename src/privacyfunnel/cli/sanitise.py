@@ -12,7 +12,9 @@ from privacyfunnel.cli.asking import asked
 from privacyfunnel.cli.loading import loaded
 from privacyfunnel.spec.of_steps import SanitiseSpec
 
-Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz, .parquet, .sav, .dta or .xlsx.")
+]
 
 
 @asked(model=SanitiseSpec)

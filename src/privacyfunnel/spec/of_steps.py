@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from privacyfunnel.spec.key import AtLeastZero, Key, Keyed, Name, Words
-from privacyfunnel.spec.reading import Delimiter, Encoding, Engine, Master, Person, Released, Was, Where
+from privacyfunnel.spec.reading import TABLES, Delimiter, Encoding, Engine, Master, Person, Released, Was, Where
 
 Protocol = Annotated[
     Name | None,
@@ -26,7 +26,7 @@ TheProtocol = Annotated[
 TheTable = Annotated[
     Name | None,
     Key(
-        "CSV, CSV.GZ, Parquet or JSON lines, with column names.",
+        TABLES,
         "basics", "the path of a table", ("people.csv",), argument=True, top=True, path=True,
     ),
 ]  # fmt: skip

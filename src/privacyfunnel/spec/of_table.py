@@ -17,7 +17,7 @@ from privacyfunnel.spec.key import (
     Values,
     Way,
 )
-from privacyfunnel.spec.reading import Delimiter, Encoding, Where
+from privacyfunnel.spec.reading import TABLES, Delimiter, Encoding, Where
 
 
 class OfTable(Keyed):
@@ -26,7 +26,7 @@ class OfTable(Keyed):
     table: Annotated[
         Name | None,
         Key(
-            "The table: CSV, CSV.GZ, Parquet or JSON lines, with column names.",
+            f"The table: {TABLES}",
             "basics", "the path of a table", ("people.csv",), top=True, argument=True, path=True, label="Table",
         ),
     ] = None  # fmt: skip

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from privacyfunnel.spec.key import Key, Name, Names, Text
 
+TABLES = "CSV, CSV.GZ, Parquet, JSON lines, SPSS, Stata, SAS, Excel (people.xlsx/SHEET) or ODS."
+"""What tables may be."""
 Where = Annotated[
     Text | None,
     Key(
