@@ -78,7 +78,8 @@ def after_fit(spec: Spec, table: Path, protocol: Path) -> Words:
     from privacyfunnel.spec import as_flags
     from privacyfunnel.spec.of_steps import SanitiseSpec
 
-    words = as_flags.typed(SanitiseSpec, {name: value for name, value in spec.said().items() if name in DRAWING})
+    said = spec.said()
+    words = as_flags.typed(SanitiseSpec, {name: said[name] for name in DRAWING if name in said})
     return sanitise(table, protocol, words, Path(spec.after) if spec.after is not None else None)
 
 
