@@ -243,9 +243,9 @@ class Protocol(Shown):
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
         A DataFrame (pandas, polars …), Arrow, a relation of DuckDB or a table of ibis in, the same kind out; what else
-        speaks the Arrow C stream comes back as Arrow. A path streams into `output` (.csv, .csv.gz or .parquet), which
-        appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with values that were not there when
-        fitting are refused, or drawn such that the promise is kept whoever they are, if the protocol has such a draw.
+        speaks the Arrow C stream comes back as Arrow. A path goes into `output` (.csv, .parquet, .sav, .dta, .xlsx),
+        which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with values that were not there
+        when fitting are refused, or drawn such that the promise is kept whoever they are, if it has that draw.
         A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are written
         as the same values, a column tells them apart unless `variant` is False, which makes estimates less sharp. With
         `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are about,

@@ -184,6 +184,8 @@ def fields_of(protocol: Protocol) -> Iterator[Field]:
     for column in protocol.columns:
         values = tuple(column.released_values.to_pylist())
         words = encoder_of(column).how
+        if column.about:
+            words = f"{column.about} ({words})"
         yield Field(column.name, _type(column), values, None in column.labels, _ordered(column), words)
     if protocol.variant is not None and protocol.step.variants is not None:
         most = int(protocol.step.variants.max())
