@@ -110,7 +110,7 @@ def _check_asked(
         raise InvalidInput("--where says which rows of a table are meant, so it needs --table")
     if table is None and attack:
         raise InvalidInput("an attack is scored on the people of the original table: pass it with --table")
-    if attack and protocol.step.kind != "channel":
+    if attack and protocol.step.not_attacked:
         raise InvalidInput(protocol.step.not_attacked)
     if (was or person is not None) and not (protocol.before is not None and table is not None and was):
         raise InvalidInput("--was and --person are for a follow-up on what people were and are, with today's --table")

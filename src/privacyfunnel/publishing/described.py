@@ -51,6 +51,7 @@ WHAT = {
 
 
 WORKED_BACK: dict[Kind, str] = {
+    "channel": "{listed}",
     "by_history": (
         "Who has the earlier tables, too, with a column that says which rows are one person's, estimates from all of "
         "them: funnel estimate --released."
@@ -60,7 +61,7 @@ WORKED_BACK: dict[Kind, str] = {
         "other rows are not told."
     ),
 }
-"""What readers learn from rows that are not counted, where no channel is listed."""
+"""What readers learn from rows that are not counted."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +148,11 @@ class Described:
     @property
     def _worked_back(self) -> str:
         """Of which columns funnel estimate tells shares."""
-        if self.protocol.step.kind != "channel":
-            return WORKED_BACK[self.protocol.step.kind]
+        return WORKED_BACK[self.protocol.step.kind].format(listed=self._told)
+
+    @property
+    def _told(self) -> str:
+        """The same of rows by a listed channel."""
         others = [name for name in self.protocol.attributes if name not in self.told]
         if not others:
             return "funnel estimate works back the shares of every column, with intervals."
@@ -167,7 +171,7 @@ class Described:
     @property
     def for_r(self) -> bool:
         """Whether the file for R reads the protocol: it does if this lists its channel."""
-        return self.protocol.step.kind == "channel"
+        return self.protocol.step.listed
 
     @property
     def personal(self) -> str:
