@@ -8,6 +8,7 @@ and headings are no sentences.
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,7 @@ def sentences(text: str) -> list[str]:
 
 
 def mean_words(text: str) -> float:
+    """Of a sentence."""
     found = sentences(text)
     return sum(len(one.split()) for one in found) / max(1, len(found))
 
@@ -38,14 +40,14 @@ def grade(text: str) -> float:
 
 def main() -> None:
     """Print one line for each page, and the sum."""
-    print(f"{'page':24} {'words':>7} {'code':>6} {'a sentence':>11} {'grade':>6}")
+    lines = [f"{'page':24} {'words':>7} {'code':>6} {'a sentence':>11} {'grade':>6}"]
     total = 0
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         words, code = len(text.split()), sum(len(block.split()) for block in CODE.findall(text))
         total += words
-        print(f"{page.name:24} {words:7,} {code:6,} {mean_words(text):11.1f} {grade(text):6.1f}")
-    print(f"{'all':24} {total:7,}")
+        lines.append(f"{page.name:24} {words:7,} {code:6,} {mean_words(text):11.1f} {grade(text):6.1f}")
+    sys.stdout.write("\n".join([*lines, f"{'all':24} {total:7,}\n"]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ def changes(
     ],
     person: Annotated[str, typer.Option("--person", help="The column that says who rows are about, in both tables.")],
     columns: Annotated[str, typer.Option("--columns", help="The columns that were released, joined by commas.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz, .parquet, .sav, .dta or .xlsx.")
+    ],
     delimiter: shared.Delimiter = None,
     encoding: shared.Encoding = "utf-8",
     force: shared.Force = False,

@@ -17,16 +17,13 @@ from privacyfunnel.cli.compared import show as show_contrasts
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.answer import Estimates
 from privacyfunnel.estimates.answer import estimate as estimate_table
-from privacyfunnel.estimates.associate import Association
+from privacyfunnel.estimates.associate import MOST_NAMED, Association
 from privacyfunnel.estimates.compare import Comparison
 from privacyfunnel.estimates.frequencies import Estimate, Frequencies
 from privacyfunnel.estimates.opened import Opened
 from privacyfunnel.estimates.summaries import Summary
 from privacyfunnel.estimates.which_rows import Rows
 from privacyfunnel.protocols.protocol import Protocol
-
-MOST_NAMED = 4
-"""Values that a row which counts several together lists."""
 
 
 def estimate(

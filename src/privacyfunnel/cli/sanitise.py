@@ -27,7 +27,9 @@ def sanitise(
     context: typer.Context,
     table: options.Table,
     protocol: Annotated[Path, typer.Option(help="The protocol, as written by funnel fit.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz, .parquet, .sav, .dta or .xlsx.")
+    ],
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Release rows in the order of the table (default: shuffled).")
     ] = False,

@@ -48,7 +48,7 @@ time-limit = 60
 
 {cuts}
 [sanitise]
-output = "open.csv"               # or .csv.gz, .parquet
+output = "open.csv"               # or .csv.gz, .parquet, .sav, .dta, .xlsx
 unseen = "refuse"
 
 [audit]

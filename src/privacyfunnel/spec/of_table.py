@@ -30,7 +30,7 @@ class OfTable(BaseModel):
     table: Annotated[
         Name | None,
         Key(
-            "The table: CSV, CSV.GZ, Parquet or JSON lines, with column names.",
+            "The table: CSV, CSV.GZ, Parquet, JSON lines, SPSS, Stata, SAS, Excel (people.xlsx/SHEET) or ODS.",
             "basics", "the path of a table", ("people.csv",), top=True, argument=True, path=True, label="Table",
         ),
     ] = None  # fmt: skip
