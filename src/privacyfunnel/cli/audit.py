@@ -136,6 +136,7 @@ def _json(
         "secret": protocol.secret,
         "secret_values": promised.secret_values,
         "attributes": list(protocol.attributes),
+        **({"filled": list(protocol.fill.names)} if protocol.fill is not None else {}),
         "fitted": protocol.fitted,
         "people": protocol.people,
         "step": protocol.step.kind,
@@ -174,6 +175,9 @@ def _show(
         screen.print(protocol.step.published_counts, style="bold", markup=False)
         _show_audit(screen, alone)
     proven = _proven(protocol, promised)
+    if protocol.fill is not None:
+        screen.print(f"Kept columns: {', '.join(protocol.attributes)}. The promise is about these.", markup=False)
+        screen.print(protocol.fill.words(), markup=False)
     for line in ([told.words()] if told is not None else []) + proven + not_proven(protocol.private):
         screen.print(line, markup=False)
     if exact is not None:

@@ -60,6 +60,7 @@ STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",
     "by_model": "step columns tables exponent factors rule groups",
+    "fill": "step filled inside order noise",
 }
 Numbers = tuple[int, ...]
 People = list[tuple[Numbers, list[int]]]  # for every x the numbers of its values in their columns, and N[s,x]
@@ -494,11 +495,14 @@ def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
     """The files of all releases, the first one first, each under its digest."""
     own = written({key: value for key, value in file.items() if key != "digest"}).encode("utf-8", "surrogatepass")
     need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}", "the file was changed: its digest does not fit")
-    before, (step,), read = file["before"], file["chain"], [reading["name"] for reading in file["secret_readings"]]
-    need({*file} == {*FILE.split()} and {*step} == {*STEPS[step["step"]].split()}, "entries that no protocol has")
+    before, chain, read = file["before"], file["chain"], [reading["name"] for reading in file["secret_readings"]]
+    step, kinds = chain[0], [one["step"] for one in chain]
+    need(kinds[1:] in ([], ["fill"]) and kinds[0] != "fill", "the steps do not fit together")
+    fits = {*file} == {*FILE.split()} and all({*one} == {*STEPS[one["step"]].split()} for one in chain)
+    need(fits, "entries that no protocol has")
     need((before is None) == (step["step"] != "by_history"), "the steps do not fit together")
     need(file["secret"] == " and ".join(read) or not read, "the secret that is named is not the one that is read")
-    released = {column["name"] for column in step["columns"]}
+    released = {column["name"] for column in step["columns"]} | {one["name"] for s in chain[1:] for one in s["filled"]}
     need(file["noise"] is None or not released & {*read}, "the secret itself is released")
     if before is None:
         return [file]
@@ -532,6 +536,10 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
     lines.insert(2, f"people    {noise['people']:,} in noisy counts ({spent}), with {len(people):,} values x")
     lines.insert(3, f"releases  {len(files)}, with {len(outcomes):,} outcomes y; every column sums to 2^32")
     lines.insert(4, f"checked   {count:,} inequalities between whole numbers")
+    lines += [f"kept      {', '.join(names)}: the promise is about these"] if file["chain"][1:] else []
+    for fill in file["chain"][1:]:
+        told, more = ", ".join(one["name"] for one in fill["filled"]), f"{fill['noise']['epsilon']:g}"
+        lines += [f"filled    {told}: drawn from what is released, so they tell no more; ε₀ = {more} more"]
     kept = True
     for (i, kind), (over, under, y, J) in tightest.items():
         bound, most = found[i].bounds()[kind], found[i].limits[kind]

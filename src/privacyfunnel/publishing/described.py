@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.distribution.similarity import ORDERED_KINDS
+from privacyfunnel.protocols.fill import Inside
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.details import Details
@@ -63,6 +64,10 @@ WORKED_BACK: dict[Kind, str] = {
 """What readers learn from rows that are not counted, where no channel is listed."""
 
 
+FILLED = "filled: drawn from a private model, given the released values of the row; no fact about its person"
+"""What a published folder says of a filled column."""
+
+
 @dataclass(frozen=True)
 class Field:
     """One column of the released table."""
@@ -111,7 +116,7 @@ class Described:
     @property
     def description(self) -> str:
         """In the owner's words, or which columns of how many people."""
-        columns = ", ".join(self.protocol.attributes)
+        columns = ", ".join(self.protocol.table_columns)
         own = f"{self.rows:,} rows with {columns}. The column {self.protocol.secret} is not released."
         return self.details.description or own
 
@@ -167,7 +172,7 @@ class Described:
     @property
     def for_r(self) -> bool:
         """Whether the file for R reads the protocol: it does if this lists its channel."""
-        return self.protocol.step.kind == "channel"
+        return self.protocol.step.kind == "channel" and self.protocol.fill is None
 
     @property
     def personal(self) -> str:
@@ -180,7 +185,26 @@ class Described:
 
 
 def fields_of(protocol: Protocol) -> Iterator[Field]:
-    """The columns of the table that a protocol releases."""
+    """The columns of the table that a protocol releases, in its order."""
+    fields = {field.name: field for field in _kept_fields(protocol)}
+    if protocol.fill is not None:
+        fields = {name: replace(field, words=f"kept; {field.words}") for name, field in fields.items()}
+        for one in protocol.fill.inside:
+            fields[one.name] = _filled_field(one, fields.get(one.name))
+    return iter([fields[name] for name in protocol.table_columns])
+
+
+def _filled_field(one: Inside, kept: Field | None) -> Field:
+    """A column that is filled, or a kept one whose numbers are drawn within the range that is kept."""
+    if one.column is not None:
+        values = tuple(one.column.released_values.to_pylist())
+        return Field(one.name, _type(one.column), values, None in one.column.labels, _ordered(one.column), FILLED)
+    kinds: dict[str, Type] = {"integer": "integer", "number": "number", "day": "string"}
+    words = FILLED if kept is None else f"{kept.words}; the range is kept, the number in it is drawn"
+    return Field(one.name, kinds[one.grid], (), True if kept is None else kept.missing, True, words)
+
+
+def _kept_fields(protocol: Protocol) -> Iterator[Field]:
     for column in protocol.columns:
         values = tuple(column.released_values.to_pylist())
         words = encoder_of(column).how

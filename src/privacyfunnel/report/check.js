@@ -23,6 +23,7 @@
     channel: "step columns values outputs channel labels marginal draw nearest variants exact",
     by_history: "step columns values nearest histories inputs channel marginal",
     by_model: "step columns tables exponent factors rule groups",
+    fill: "step filled inside order noise",
   };
 
   class Stop extends Error {
@@ -132,12 +133,13 @@
 
   function releases(file) {  // all releases, the first one first, each under its digest
     need(file.digest === digestOf(file), "the file was changed: its digest does not fit");
-    need(file.chain.length === 1, "the steps do not fit together");
+    const kinds = file.chain.map((one) => one.step);
+    need(kinds[0] !== "fill" && ["", "fill"].includes(String(kinds.slice(1))), "the steps do not fit together");
     const read = file.secret_readings.map((one) => one.name);
     need(!read.length || file.secret === read.join(" and "), "the secret that is named is not the one that is read");
     need(file.noise === null || !file.chain[0].columns.some((one) => read.includes(one.name)), "the secret itself is released");
     const keys = (some, all) => String(Object.keys(some).sort()) === String(all.split(" ").sort());
-    need(keys(file, FILE) && keys(file.chain[0], STEPS[file.chain[0].step]), "entries that no protocol has");
+    need(keys(file, FILE) && file.chain.every((one) => keys(one, STEPS[one.step])), "entries that no protocol has");
     need((file.before === null) === (file.chain[0].step !== "by_history"), "the steps do not fit together");
     if (file.before === null) return [file];
     const texts = (one) => one.secret_readings.map((reading) => JSON.stringify(slices.get(reading)));

@@ -18,6 +18,7 @@ from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.file import digest_of
+from privacyfunnel.protocols.fill import NOT_KEYED
 from privacyfunnel.protocols.own_table import OwnRows
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
@@ -114,6 +115,8 @@ def _asked(
     protocol: Protocol, released: Any, remember: str | Path | None, person: str | None, changed: str
 ) -> Remember | None:
     """How people are known again, by their key; a follow-up needs that, or what was released of them."""
+    if protocol.fill is not None and remember is not None:
+        raise InvalidInput(NOT_KEYED)
     if protocol.before is None and released is not None:
         raise InvalidInput("this protocol follows no earlier release, so it is drawn without what was released before")
     if protocol.before is None or remember is not None:
@@ -194,7 +197,8 @@ def _summary(
     return Release(
         rows,
         attributes=sanitiser.attributes,
-        dropped=tuple(name for name in source.columns if name not in protocol.attributes),
+        dropped=tuple(name for name in source.columns if name not in protocol.table_columns),
+        filled=protocol.fill.names if protocol.fill is not None else (),
         drawn=draws.drawn,
         shuffled=not keep_order,
         secure=seed is None,
