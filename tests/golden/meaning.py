@@ -49,7 +49,7 @@ FIRST = 4
 LINES = 20
 """Of a difference that is told."""
 HURRIED = "hurried"
-"""What stands beside this is not compared if one of the two runs was short of time: it depends on the machine's load."""
+"""What stands beside this is not compared if one of the two runs was short of time: that depends on the load."""
 TWICE = 2.0
 """Pages may become longer or shorter by this factor."""
 

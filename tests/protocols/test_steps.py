@@ -7,7 +7,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.audited import MEASURED
-from privacyfunnel.cli.sanitise import NEEDED
+from privacyfunnel.cli.sanitising import NEEDED
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates import expected, read_release
 from privacyfunnel.proof import certificate
