@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,9 +22,9 @@ from privacyfunnel.tables.profiling import (
     FEW_NUMBERS,
     Profile,
     look_alikes,
+    meanings,
     names_people,
     profile_of,
-    written_words,
 )
 from privacyfunnel.typing import Integers
 
@@ -135,11 +134,12 @@ def fitted_in(look: Look, names: Sequence[str], *, secret: bool = False) -> tupl
     """The same for columns that were looked at together with others."""
     fitted = [_fit(look, name, merge=not secret) for name in names]
     made = map(as_secret, fitted) if secret else map(_pointed_out, fitted)
-    return tuple(_said(_told(one, look.profiles[one.column.name]), look.source) for one in made)
+    return tuple(_said(one, look.profiles[one.column.name], look.source) for one in made)
 
 
-def _said(fitted: FittedColumn, source: Grouping) -> FittedColumn:
-    """With what the table itself says of the column."""
+def _said(fitted: FittedColumn, profile: Profile, source: Grouping) -> FittedColumn:
+    """With what its entries may mean, and with what the table itself says of the column."""
+    fitted = replace(fitted, notice=fitted.notice + meanings(fitted.column, profile))
     column, note = fitted.column, source.notes.get(fitted.column.name)
     about = source.about.get(column.name, "")
     if about:
@@ -149,34 +149,6 @@ def _said(fitted: FittedColumn, source: Grouping) -> FittedColumn:
 
 def _pointed_out(fitted: FittedColumn) -> FittedColumn:
     return replace(fitted, notice=fitted.notice + IDENTIFIER_WORDS) if fitted.identifier else fitted
-
-
-def _told(fitted: FittedColumn, profile: Profile) -> FittedColumn:
-    """With what its texts may mean: that an entry is missing, or one value that is spelled twice."""
-    column, notice = fitted.column, fitted.notice
-    notice += written_words(column, profile)
-    if profile.gone:
-        notice += f"; {_quoted(profile.gone)} read as missing"
-    doubtful = profile.markers | profile.no_answers
-    if column.kind == "text" and doubtful:
-        notice += f"; {_quoted(doubtful)} kept as a value: --set missing={_typed(doubtful)} if it means missing"
-    if column.kind in ("integer", "number", "bins") and profile.code is not None:
-        notice += f"; {profile.code} counts as a number: --set missing={profile.code} if it means missing"
-    if None in column.labels:
-        notice += "; missing is a value of its own"
-    texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
-    if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
-        notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
-    return replace(fitted, notice=notice)
-
-
-def _quoted(texts: Iterable[str]) -> str:
-    return ", ".join(map(repr, sorted(texts)))
-
-
-def _typed(texts: Iterable[str]) -> str:
-    """Texts as they are typed in a shell."""
-    return shlex.quote(",".join(sorted(texts)))
 
 
 def fit_reading(source: Grouping, reading: Reading) -> Column:

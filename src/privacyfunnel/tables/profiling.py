@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from privacyfunnel.distribution import raw
-from privacyfunnel.distribution.column import Reading
+from privacyfunnel.distribution.column import OTHER, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.typing import Integers
@@ -217,7 +218,34 @@ def names_people(name: str, profile: Profile) -> bool:
     return share > NEARLY_ALL or (share > MOSTLY and NAME_OF_IDENTIFIERS.search(name) is not None)
 
 
-def written_words(column: Reading, profile: Profile) -> str:
+def meanings(column: Column, profile: Profile) -> str:
+    """What its texts may mean: that an entry is missing, or one value that is spelled twice."""
+    notice = written_words(column, profile)
+    if profile.gone:
+        notice += f"; {_quoted(profile.gone)} read as missing"
+    doubtful = profile.markers | profile.no_answers
+    if column.kind == "text" and doubtful:
+        notice += f"; {_quoted(doubtful)} kept as a value: --set missing={_typed(doubtful)} if it means missing"
+    if column.kind in ("integer", "number", "bins") and profile.code is not None:
+        notice += f"; {profile.code} counts as a number: --set missing={profile.code} if it means missing"
+    if None in column.labels:
+        notice += "; missing is a value of its own"
+    texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
+    if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
+        notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
+    return notice
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return ", ".join(map(repr, sorted(texts)))
+
+
+def _typed(texts: Iterable[str]) -> str:
+    """Texts as they are typed in a shell."""
+    return shlex.quote(",".join(sorted(texts)))
+
+
+def written_words(column: Column, profile: Profile) -> str:
     """How a column of numbers, dates or times is written, or may be."""
     if column.written:
         return f"; read as {AS_WRITTEN[column.written]}"
