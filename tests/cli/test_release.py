@@ -30,7 +30,7 @@ def test_all_columns_are_released_but_those_that_name_people_or_repeat_the_secre
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["town", "job", "age", "wage", "score", "day", "few"]
     assert len(rows) == 3_000
-    assert {row["job"] for row in rows} <= {"x", "y", "z", "it's \"odd\"\n"}
+    assert {row["job"] for row in rows} <= {"x", "y", "z", 'it\'s "odd"\n'}
     assert all(row["age"] == "" or row["age"].isdigit() for row in rows)
 
 
@@ -96,9 +96,7 @@ def test_a_hostile_table_gets_one_line(name, tmp_path, capsys):
 
 
 def test_names_with_quotes_commas_and_newlines_are_names(tmp_path, capsys, noise_with_seed):
-    table = people(1_500).rename_columns(
-        ["id", 'to"w,n', "jo\nb", "age", "ill", "wa'ge", "score", "<b>day", "[few]"]
-    )
+    table = people(1_500).rename_columns(["id", 'to"w,n', "jo\nb", "age", "ill", "wa'ge", "score", "<b>day", "[few]"])
     pyarrow.csv.write_csv(table, tmp_path / "people.csv")
     words = ["release", str(tmp_path / "people.csv"), "--secret", "ill", "--private", "8", "--time-limit", "5"]
     with noise_with_seed(4):
