@@ -77,7 +77,7 @@ def _check_asked(protocol: Protocol, spec: AuditSpec) -> None:
             "only the original table shows whether a promise is kept that was fitted on exact counts: pass it with "
             "--table. What was promised, without it: funnel report PROTOCOL --public -o statement.html"
         )
-    if spec.attack and protocol.step.kind != "channel":
+    if spec.attack and protocol.step.not_attacked:
         raise InvalidInput(protocol.step.not_attacked)
     following_up = protocol.before is not None and spec.table is not None and spec.was is not None
     if (spec.was is not None or spec.person is not None) and not following_up:

@@ -52,6 +52,7 @@ WHAT = {
 
 
 WORKED_BACK: dict[Kind, str] = {
+    "channel": "{listed}",
     "by_history": (
         "Who has the earlier tables, too, with a column that says which rows are one person's, estimates from all of "
         "them: funnel estimate --released."
@@ -61,7 +62,7 @@ WORKED_BACK: dict[Kind, str] = {
         "other rows are not told."
     ),
 }
-"""What readers learn from rows that are not counted, where no channel is listed."""
+"""What readers learn from rows that are not counted."""
 
 
 FILLED = "filled: drawn from a private model, given the released values of the row; no fact about its person"
@@ -152,8 +153,11 @@ class Described:
     @property
     def _worked_back(self) -> str:
         """Of which columns funnel estimate tells shares."""
-        if self.protocol.step.kind != "channel":
-            return WORKED_BACK[self.protocol.step.kind]
+        return WORKED_BACK[self.protocol.step.kind].format(listed=self._told)
+
+    @property
+    def _told(self) -> str:
+        """The same of rows by a listed channel."""
         others = [name for name in self.protocol.attributes if name not in self.told]
         if not others:
             return "funnel estimate works back the shares of every column, with intervals."
@@ -172,7 +176,7 @@ class Described:
     @property
     def for_r(self) -> bool:
         """Whether the file for R reads the protocol: it does if this lists its channel."""
-        return self.protocol.step.kind == "channel" and self.protocol.fill is None
+        return self.protocol.step.listed and self.protocol.fill is None
 
     @property
     def personal(self) -> str:

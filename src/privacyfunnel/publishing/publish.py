@@ -113,7 +113,7 @@ def publish(
         told = tuple(File.of(part / name) for name in (TABLE, PARQUET, PROTOCOL, REPORT))
         fields = tuple(fields_of(as_told))
         fitted = _fitted(as_told, part / PARQUET, rows)
-        shares = () if fitted or protocol.step.kind != "channel" else columns_told(as_told, written)
+        shares = columns_told(as_told, written) if protocol.step.listed and not fitted else ()
         described = Described(details, protocol, about, written, fields, told, version("privacyfunnel"), fitted, shares)
         _describe(described, part)
         inside = tuple(File.of(path) for path in sorted(part.iterdir()))

@@ -101,7 +101,7 @@ def columns_part(account: Account) -> str:
     text = [_columns(account)] if account.measured is not None else []
     if all(a.unchanged is not None for a in account.attributes):
         text.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
-    if account.protocol.step.kind == "channel":
+    if account.protocol.step.listed:
         text.append(figure(charts.channel_chart(account.protocol.block)))
     return "\n".join(text)
 
