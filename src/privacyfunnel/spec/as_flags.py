@@ -33,9 +33,9 @@ def said(model: type[S], shown: Mapping[str, Sequence[str] | bool | None], other
     for text in others:
         written, equals, value = text.partition("=")
         name = _field(model, written)
-        label = f"{SET} {hyphened(name)}"
+        label = _set(name)
         if not equals and not is_flag(model.model_fields[name].annotation):
-            raise InvalidInput(f"{should_be(model, name, lambda name: f'{SET} {hyphened(name)}')}; it has no value")
+            raise InvalidInput(f"{should_be(model, name, _set)}; it has no value")
         if labels.setdefault(name, label) != label:
             raise InvalidInput(f"{label} and {labels[name]} say the same; leave out one of them")
         typed.setdefault(name, []).append(value if equals else "true")
@@ -63,6 +63,10 @@ def typed(model: type[Keyed], values: Mapping[str, Any]) -> list[str]:
         else:
             found += [part for text in texts for part in _option(flag(model, name), text)]
     return found
+
+
+def _set(name: str) -> str:
+    return f"{SET} {hyphened(name)}"
 
 
 def _field(model: type[Keyed], written: str) -> str:
