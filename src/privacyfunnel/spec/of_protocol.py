@@ -56,8 +56,10 @@ def is_declared(protocol: Protocol) -> bool:
 
 def reading_of(protocol: Protocol) -> dict[str, Any]:
     """How the columns were read."""
-    asked: dict[str, Any] = {"bins": {}, "top": {}, "dates": {}}
+    asked: dict[str, Any] = {"bins": {}, "top": {}, "dates": {}, "written": {}}
     for column in [*protocol.secret_readings, *protocol.columns]:
+        if column.written:
+            asked["written"][column.name] = column.written
         if column.kind == "bins":
             asked["bins"][column.name] = list(map(float, column.edges))
         elif column.kind in ("integer", "number"):

@@ -97,6 +97,15 @@ class OfTable(Keyed):
             "columns", "for each column year, month or day", ({"born": "year"},), label="Dates",
         ),
     ] = None  # fmt: skip
+    written: Annotated[
+        Table[Literal["point", "comma", "dmy", "mdy", "ymd", "hours"]] | None,
+        Key(
+            "How a column is written: point (1,234.5), comma (1.234,5), dmy (31.12.2024), mdy (12/31/2024), ymd "
+            "(2024/12/31) or hours (8:30 is 8.5), where the column itself does not tell.",
+            "columns", "for each column point, comma, dmy, mdy, ymd or hours", ({"born": "dmy"},),
+            label="How numbers and dates are written",
+        ),
+    ] = None  # fmt: skip
     group: Annotated[
         Table[ByValue[Values]] | None,
         Key(

@@ -32,8 +32,8 @@ RULES: tuple[Apart | Needs | When, ...] = (
     When(lambda s: s.secret is None and s.improve is None, "{secret} is missing: name the column to protect"),
     alone(
         "model",
-        "secret columns leave_out notion epsilon lower upper private delta exact_fit bins top dates missing domain "
-        "time_limit",
+        "secret columns leave_out notion epsilon lower upper private delta exact_fit bins top dates written "
+        "missing domain time_limit",
         "it finds its own protocol for wide tables",
     ),
     # the secrets
@@ -109,7 +109,7 @@ RULES: tuple[Apart | Needs | When, ...] = (
         "{coarsen} search is for one promise to people who know columns, {notion} srlip or srldp, for all columns "
         "together: leave out {keep}, {error} and {keep_exact}",
     ),
-    apart("domain", "bins top dates missing", "the domain file says how columns are read; say it there"),
+    apart("domain", "bins top dates written missing", "the domain file says how columns are read; say it there"),
     apart("keep_exact", "readers", "it goes with one protocol for its cells"),
     When(
         lambda s: s.keep_exact is not None and s.error is not None and s.kept != "faithful",
