@@ -10,6 +10,9 @@ from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.frequency_threshold import usual_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
+KEPT = 0.5
+"""Of ε₀, what the counts of the kept columns get where others are filled: neither is then noise alone."""
+
 
 def wishes_of(spec: OfFit) -> Wishes:
     """How columns are to be read."""
@@ -27,10 +30,16 @@ def kept_by(spec: OfFit) -> dict[str, Any]:
 
 
 def noise_of(spec: OfFit) -> float | None:
-    """ε₀ of the noise on every count; None for exact counts."""
+    """ε₀ of the noise on every count of the kept columns; None for exact counts."""
     if spec.exact_fit:
         return None
-    return USUAL_EPSILON if spec.private is None else spec.private
+    whole = USUAL_EPSILON if spec.private is None else spec.private
+    return whole if spec.fill is None else KEPT * whole
+
+
+def noise_of_fill(spec: OfFit) -> float:
+    """ε₀ of what is filled: the rest of it."""
+    return (USUAL_EPSILON if spec.private is None else spec.private) - (noise_of(spec) or 0.0)
 
 
 def threshold_of(spec: OfFit) -> int:
