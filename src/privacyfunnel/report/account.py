@@ -250,9 +250,8 @@ def _of_channel(protocol: Protocol, joint: Joint | None, certificate: Certificat
 
 def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
     """Of a follow-up or a model: what the file says, and whether the promise holds on the counts that it is about."""
-    proven = certify(protocol) if protocol.carries_counts else certificate
-    if proven is None and joint is not None:
-        proven = certify(protocol, joint)
+    own = None if protocol.carries_counts else joint
+    proven = certify(protocol, own) if protocol.carries_counts or own is not None else certificate
     protocol = published(protocol)
     unchanged = protocol.step.unchanged()
     attributes = tuple(
