@@ -1,4 +1,4 @@
-"""Which counts are asked for: how columns are read, how much noise there is, how rare a combination may be."""
+"""What follows from what is asked for: how columns are read, which counts are used, and what a search keeps."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def wishes_of(spec: OfFit) -> Wishes:
     bins: dict[str, Any] = {name: list(one) if isinstance(one, tuple) else one for name, one in asked.items()}
     read = (bins, spec.top or {}, spec.dates or {}, spec.missing or (), spec.group or {}, searched)
     return Wishes(*read, written=spec.written or {})
+
+
+def kept_by(spec: OfFit) -> dict[str, Any]:
+    """What a search keeps the most of, how readers are thought of, and when it is good enough."""
+    give_up = {} if spec.give_up is None else {"give_up": spec.give_up}
+    kept = {"objective": spec.kept, "weights": spec.weight, "exact": spec.keep_exact, "gap": spec.gap}
+    return {**kept, "readers": spec.sharp_for, **give_up}
 
 
 def noise_of(spec: OfFit) -> float | None:

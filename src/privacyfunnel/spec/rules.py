@@ -71,6 +71,10 @@ RULES: tuple[Apart | Needs | When, ...] = (
         "{known} names something for each of several secrets, and there is one; say it alone",
     ),
     When(
+        lambda s: not s.allow_secret_attribute and not {*s.secret_columns}.isdisjoint(s.named or ()),
+        "{columns} names a secret, too: leave it out, or say {allow_secret_attribute} to release it sanitised",
+    ),
+    When(
         lambda s: s.person is not None and s.person in (s.named or ()),
         "{person} would be released: leave it out of {columns}",
     ),
