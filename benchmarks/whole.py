@@ -40,7 +40,7 @@ class Whole:
 TABLES = {
     "adult": Whole("adult.csv.gz", "income", ("split",)),
     "dutch": Whole("dutch_census2001.csv.gz", "occupation"),
-    "diabetes130": Whole("diabetes130.csv.gz", "readmitted", ("encounter_id",)),
+    "diabetes130": Whole("diabetes130.csv.gz", "readmitted"),
 }
 
 
