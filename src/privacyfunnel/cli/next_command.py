@@ -89,6 +89,14 @@ def follow(table: Path, person: str) -> Words:
     return ["funnel", "fit", _named(table), *asked, "--set", f"person={person}", "-o", _free(Path(PROTOCOL))]
 
 
+def fit_one_each(table: Path, person: str) -> Words:
+    """Fit a protocol on a table with one row of each person."""
+    from privacyfunnel.spec.written import quoted
+
+    asked = ["--secret", Blank("SECRET"), "--epsilon", Blank("EPSILON"), "--leave-out", quoted(person)]
+    return ["funnel", "fit", _named(table), *asked, "-o", _free(Path(PROTOCOL))]
+
+
 def sanitise(table: Path, protocol: Path, options: Sequence[str] = (), follows: Path | None = None) -> Words:
     """Draw rows of the table; of a follow-up of `follows`, with what was released before."""
     words = ["sanitise", _named(table), *options, "--protocol", str(protocol)]
