@@ -79,7 +79,8 @@ def after_fit(spec: Spec, table: Path, protocol: Path) -> Words:
     from privacyfunnel.spec.of_steps import SanitiseSpec
 
     said = spec.said()
-    words = as_flags.typed(SanitiseSpec, {name: said[name] for name in DRAWING if name in said})
+    drawing = DRAWING if spec.after is not None else tuple(name for name in DRAWING if name != "person")
+    words = as_flags.typed(SanitiseSpec, {name: said[name] for name in drawing if name in said})
     return sanitise(table, protocol, words, Path(spec.after) if spec.after is not None else None)
 
 
