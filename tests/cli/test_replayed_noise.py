@@ -263,6 +263,7 @@ KEPT = {
     "groups": [*DECLARED, "--set", "group=town:inland=a,b"],
     "some rows": [*DECLARED, "--where", "id >= 0", "--set", "delimiter=,", "--set", "encoding=utf-8"],
     "columns chosen": [*CHOSEN, "--leave-out", "other,car,pet", "--set", "coarsen=auto"],
+    "columns that nobody names": [*BASE, "--secret", "state", "--epsilon", "0.5", "--leave-out", "other,job,room,car,pet"],
     "ranges merged": [*DECLARED, "--columns", "town,age", "--set", "coarsen=auto"],
     "a model": WIDE,
     "a model, Laplace noise": [*WIDE, "--set", "delta=0"],
