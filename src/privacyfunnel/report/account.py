@@ -26,6 +26,8 @@ from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.published import published
 from privacyfunnel.protocols.step import Kind
+from privacyfunnel.protocols.unchanged import as_people_have_them
+from privacyfunnel.protocols.wide.of_model import of_model
 from privacyfunnel.report.measured import FromFile, FromTable, measure, measure_publicly, text_of
 from privacyfunnel.tables.frequency_threshold import Threshold
 from privacyfunnel.typing import Integers, Matrix, Vector
@@ -177,10 +179,7 @@ class Account:
         return json.dumps(finite(self.as_dict()), ensure_ascii=False, indent=1) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON. The values of the secret are not listed.
-
-        What is found on the exact counts of a private fit's table is apart: the promise is not about these.
-        """
+        """Plain data, for JSON, without the values of the secret; what is found on the exact counts is apart."""
         if self.public is not None and self.measured is not None:
             exact = {**self.measured.as_dict(), "attributes": self._attributes(), "countable": self.countable}
             exact["emptied"] = list(self.emptied.columns)
@@ -229,12 +228,21 @@ def _of_channel(protocol: Protocol, joint: Joint | None, certificate: Certificat
     public = measure_publicly(protocol)
     measured = measure(protocol, joint, certificate) if joint is not None else None
     protocol = protocol if measured is not None else published(protocol)
-    faithful = protocol.likeness is not None
+    digest = digest_of(protocol)
     counts = public.joint if public is not None else None
-    block = protocol.block
+    protocol = as_people_have_them(protocol, counts) if counts is not None else protocol
+    faithful, block = protocol.likeness is not None, protocol.block
     attributes = tuple(_attribute(block, j, joint, faithful, counts) for j in range(len(block.columns)))
     encoders = tuple(encoder_of(column) for column in protocol.columns)
-    return Account(protocol, digest_of(protocol), encoders, attributes, measured, public)
+    return Account(protocol, digest, encoders, attributes, measured, public)
+
+
+def _of_model(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
+    """With what its groups keep of its model, not as the file states it."""
+    found, step = _of_file(protocol, joint, certificate), protocol.by_model
+    own = of_model(protocol.notion, step, protocol.secret, ())
+    kept = replace(found.protocol, utility=own.utility, entropy=own.entropy, likeness=own.likeness)
+    return replace(found, protocol=kept)
 
 
 def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
@@ -255,7 +263,7 @@ def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate |
 BY_STEP: dict[Kind, Callable[[Protocol, Joint | None, Certificate | None], Account]] = {
     "channel": _of_channel,
     "by_history": _of_file,
-    "by_model": _of_file,
+    "by_model": _of_model,
 }
 
 
