@@ -15,7 +15,8 @@ def wishes_of(spec: OfFit) -> Wishes:
     """How columns are to be read."""
     asked, searched = spec.bins or {}, spec.coarsen == "search"
     bins: dict[str, Any] = {name: list(one) if isinstance(one, tuple) else one for name, one in asked.items()}
-    return Wishes(bins, spec.top or {}, spec.dates or {}, spec.missing or (), spec.group or {}, searched)
+    read = (bins, spec.top or {}, spec.dates or {}, spec.missing or (), spec.group or {}, searched)
+    return Wishes(*read, written=spec.written or {})
 
 
 def noise_of(spec: OfFit) -> float | None:

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from privacyfunnel.spec.key import (
     Borders,
     ByValue,
     Key,
+    Keyed,
     ListsOfNames,
     Name,
     Names,
     PositiveCount,
     Table,
-    Text,
     Values,
     Way,
 )
-from privacyfunnel.spec.toml_file import STRICT
+from privacyfunnel.spec.reading import TABLES, Delimiter, Encoding, Where
 
 
-class OfTable(BaseModel):
+class OfTable(Keyed):
     """What can be asked of a table: how it is read, and the roles of its columns."""
-
-    model_config = ConfigDict(**STRICT, defer_build=True)  # so that --help need not wait
 
     table: Annotated[
         Name | None,
         Key(
-            "The table: CSV, CSV.GZ, Parquet or JSON lines, with column names.",
+            f"The table: {TABLES}",
             "basics", "the path of a table", ("people.csv",), top=True, argument=True, path=True, label="Table",
         ),
     ] = None  # fmt: skip
@@ -71,14 +67,7 @@ class OfTable(BaseModel):
         bool | None,
         Key("Let the secret itself be among the columns.", "columns", "true or false", (True,)),
     ] = None
-    where: Annotated[
-        Text | None,
-        Key(
-            "Only rows that meet a condition on columns other than the secret.",
-            "columns", "a condition in SQL", ("age >= 18",),
-            shown=True, top=True, label="Only rows where",
-        ),
-    ] = None  # fmt: skip
+    where: Where = None
     domain: Annotated[
         Name | None,
         Key(
@@ -108,6 +97,15 @@ class OfTable(BaseModel):
             "columns", "for each column year, month or day", ({"born": "year"},), label="Dates",
         ),
     ] = None  # fmt: skip
+    written: Annotated[
+        Table[Literal["point", "comma", "dmy", "mdy", "ymd", "hours"]] | None,
+        Key(
+            "How a column is written: point (1,234.5), comma (1.234,5), dmy (31.12.2024), mdy (12/31/2024), ymd "
+            "(2024/12/31) or hours (8:30 is 8.5), where the column itself does not tell.",
+            "columns", "for each column point, comma, dmy, mdy, ymd or hours", ({"born": "dmy"},),
+            label="How numbers and dates are written",
+        ),
+    ] = None  # fmt: skip
     group: Annotated[
         Table[ByValue[Values]] | None,
         Key(
@@ -131,14 +129,5 @@ class OfTable(BaseModel):
             "columns", "auto or search", ("auto",), label="Make columns coarser",
         ),
     ] = None  # fmt: skip
-    delimiter: Annotated[
-        Text | None,
-        Key(
-            "What separates the fields of a CSV (default: found out).",
-            "columns", "one sign", (";",), top=True,
-        ),
-    ] = None  # fmt: skip
-    encoding: Annotated[
-        Text | None,
-        Key("utf-8 (the default) or latin-1.", "columns", "utf-8 or latin-1", ("latin-1",), top=True),
-    ] = None
+    delimiter: Delimiter = None
+    encoding: Encoding = None
