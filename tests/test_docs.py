@@ -16,7 +16,7 @@ import pytest
 import privacyfunnel as pf
 from privacyfunnel.cli import app
 from privacyfunnel.cli.app import run
-from privacyfunnel.cli.demo import PEOPLE
+from privacyfunnel.cli.demonstration import PEOPLE
 from privacyfunnel.population import as_csv, people
 from r_parts import require_r
 from spark_parts import environment, require_spark
