@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from privacyfunnel.distribution.column import UNSEEN, Column, Group
+from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
 from privacyfunnel.numeric.plain import finite
@@ -27,19 +27,10 @@ from privacyfunnel.protocols.published import published
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.protocols.unchanged import as_people_have_them
 from privacyfunnel.protocols.wide.of_model import of_model
+from privacyfunnel.report.encoders import Encoder, encoder_of
 from privacyfunnel.report.measured import FromFile, FromTable, measure, measure_publicly, text_of
 from privacyfunnel.tables.frequency_threshold import Threshold
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-
-@dataclass(frozen=True)
-class Encoder:
-    """How a column became finitely many values."""
-
-    column: str
-    kind: str
-    values: int
-    how: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,33 +317,3 @@ def _pairs(block: Block, j: int, values: Integers, inputs: Integers, p: Vector) 
     np.add.at(read, (values, inputs), p)
     np.add.at(drawn, (entries.inputs, block.codes[block.labels[entries.outputs], j]), entries.numerators / UNIT)
     return np.asarray(read @ drawn)
-
-
-def encoder_of(column: Column) -> Encoder:
-    """What was done to a column, from what the protocol records of it."""
-    content = KINDS_IN_WORDS.get(column.kind, column.kind)
-    if column.groups:
-        content += f"; {len(column.groups)} stand for several: {', '.join(_members(group) for group in column.groups)}"
-    if column.other:
-        content += "; the rest is “other”"
-    if None in column.labels:
-        content += "; missing is a value of its own"
-    if column.missing:
-        content += f"; read as missing: {', '.join(column.missing)}"
-    return Encoder(column.name, column.kind, len(column), content)
-
-
-def _members(group: Group) -> str:
-    return f"{group.label} for {' or '.join(group.values)}"
-
-
-KINDS_IN_WORDS: Mapping[str, str] = {
-    "bins": "numbers cut into ranges",
-    "text": "texts as they are",
-    "integer": "whole numbers as they are",
-    "number": "numbers as they are",
-    "boolean": "true or false",
-    "year": "dates by year",
-    "month": "dates by month",
-    "day": "dates by day",
-}
