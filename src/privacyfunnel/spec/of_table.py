@@ -147,5 +147,13 @@ class OfTable(Keyed):
             "columns", "auto or search", ("auto",), label="Make columns coarser",
         ),
     ] = None  # fmt: skip
+    unit: Annotated[
+        Literal["row"] | None,
+        Key(
+            "row: each row is a person of its own, or what is protected is a row, such as a visit, and not a person. "
+            "Where a column numbers people who have several rows, this has to be said.",
+            "columns", "row", ("row",), label="What the promise is about",
+        ),
+    ] = None  # fmt: skip
     delimiter: Delimiter = None
     encoding: Encoding = None
