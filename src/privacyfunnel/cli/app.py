@@ -19,6 +19,7 @@ from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped,
 
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
 COMMANDS = {
+    "release": "Release a whole table without giving away its secret: one command, one folder that may be published.",
     "domain": (
         "Write a template of the values that columns may have, to be edited before it is public: see fit --domain."
     ),
@@ -27,6 +28,7 @@ COMMANDS = {
     "changes": (
         'Put what people were beside what they are ("town", "town now"), so that who changed can be followed up.'
     ),
+    "persons": "Make one row of each person's rows: the first, the last or a random one, others merged by a rule.",
     "ledger": (
         "Show what was released with a key and what everything comes to, verify it, or fix what it may come to."
     ),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput, TooManyReadAsOthers
 from privacyfunnel.spec.counting import noise_of, threshold_of, wishes_of
+from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import opened
+from privacyfunnel.tables.persons import refuse_several_rows
 from privacyfunnel.tables.sources import Source, open_source
 
 NOT_RUINED = (
@@ -34,18 +37,26 @@ def counted(
         "allow_secret_attribute": bool(spec.allow_secret_attribute),
         "domain": opened(None if spec.domain is None else Path(spec.domain)),
         "with_identifiers": False,
-        "leave_out": spec.leave_out or (),
+        "leave_out": (*(spec.leave_out or ()), *filled_by_name(spec)) if names is None else (),
     }
     secrets = spec.secret_columns
     if spec.cluster is None or isinstance(table, Source):
         source = table if isinstance(table, Source) else open_source(table, **spec.layout, secrets=secrets)
-        return count_table(source, secrets, names, **how, as_before=as_before)
+        if spec.unit is None and spec.after is None:
+            left_out = {*secrets, *(spec.leave_out or ())}
+            refuse_several_rows(source, names or [one for one in source.columns if one not in left_out], spec.person)
+        return replace(count_table(source, secrets, names, **how, as_before=as_before), unit=spec.unit)
     from privacyfunnel.tables.spark.files import open_spark, spark_session
     from privacyfunnel.tables.spark.source import count_spark
 
     with spark_session(spec.cluster) as session:
         frame = open_spark(session, table, spec.delimiter, spec.layout["encoding"])
         return count_spark(frame, secrets, names, **how)
+
+
+def filled_by_name(spec: Spec) -> tuple[str, ...]:
+    """The columns that are named to be filled, so that they are not kept."""
+    return tuple(name for name in spec.fill or () if name != REST)
 
 
 def safely(spec: Spec, exact: Counted, spent: float) -> Counted:

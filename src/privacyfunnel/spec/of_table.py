@@ -19,6 +19,9 @@ from privacyfunnel.spec.key import (
 )
 from privacyfunnel.spec.reading import TABLES, Delimiter, Encoding, Where
 
+REST = "rest"
+"""All other columns, among those that are to be filled."""
+
 
 class OfTable(Keyed):
     """What can be asked of a table: how it is read, and the roles of its columns."""
@@ -61,6 +64,21 @@ class OfTable(Keyed):
         Key(
             "Columns that are not released, where the others are not named.",
             "columns", "names of columns", (("name", "phone"),), shown=True, label="Columns to leave out",
+        ),
+    ] = None  # fmt: skip
+    fill: Annotated[
+        Names | None,
+        Key(
+            "Columns that are drawn from a private model, given the released values of the row; rest: all others that "
+            "are not left out. They tell nothing more about the secret, and half of ε₀ is theirs.",
+            "columns", "names of columns, or rest", (("rest",), ("job", "wage")), label="Columns to fill",
+        ),
+    ] = None  # fmt: skip
+    ranges: Annotated[
+        bool | None,
+        Key(
+            "With fill: kept columns of numbers are released as ranges, not as numbers drawn in them.",
+            "columns", "true or false", (True,), label="Release numbers as ranges",
         ),
     ] = None  # fmt: skip
     allow_secret_attribute: Annotated[
@@ -127,6 +145,14 @@ class OfTable(Keyed):
             "auto: wider ranges and fewer values where columns are too fine. search, for srlip and srldp: whatever "
             "keeps the most for people who know columns as they are then read.",
             "columns", "auto or search", ("auto",), label="Make columns coarser",
+        ),
+    ] = None  # fmt: skip
+    unit: Annotated[
+        Literal["row"] | None,
+        Key(
+            "row: each row is a person of its own, or what is protected is a row, such as a visit, and not a person. "
+            "Where a column numbers people who have several rows, this has to be said.",
+            "columns", "row", ("row",), label="What the promise is about",
         ),
     ] = None  # fmt: skip
     delimiter: Delimiter = None

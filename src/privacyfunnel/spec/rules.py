@@ -36,6 +36,23 @@ RULES: tuple[Apart | Needs | When, ...] = (
         "missing domain time_limit",
         "it finds its own protocol for wide tables",
     ),
+    # the columns that are filled
+    Needs("ranges", "fill", "without it, ranges are released as such"),
+    apart("fill", "exact_fit", "what is drawn from exact counts tells them"),
+    apart("fill", "after", "they would be drawn anew, while a follow-up is about one row of a person"),
+    apart("fill", "confidence", "its noise is accounted for the published counts only"),
+    apart("fill", "allow_secret_attribute", "a secret that is released is not filled"),
+    When(
+        lambda s: s.fill is not None and s.kept == "information",
+        "{fill} needs rows that are values themselves: leave out {objective}",
+    ),
+    When(lambda s: s.fill is not None and s.engine == "spark", "{fill} reads rows on this machine: leave out {engine}"),
+    When(
+        lambda s: (
+            s.fill is not None and s.fill != ("rest",) and bool({*s.fill} & {*(s.named or ()), *s.secret_columns})
+        ),
+        "{fill} names a column that is kept, or the secret",
+    ),
     # the secrets
     When(
         lambda s: _several(s) and any(len(names) != 1 for names in s.secret or ()),
@@ -52,6 +69,10 @@ RULES: tuple[Apart | Needs | When, ...] = (
     When(
         lambda s: not _several(s) and isinstance(s.known, dict),
         "{known} names something for each of several secrets, and there is one; say it alone",
+    ),
+    When(
+        lambda s: not s.allow_secret_attribute and not {*s.secret_columns}.isdisjoint(s.named or ()),
+        "{columns} names a secret, too: leave it out, or say {allow_secret_attribute} to release it sanitised",
     ),
     When(
         lambda s: s.person is not None and s.person in (s.named or ()),
@@ -90,7 +111,7 @@ RULES: tuple[Apart | Needs | When, ...] = (
     ),
     # columns
     When(
-        lambda s: s.named is not None and s.leave_out is not None,
+        lambda s: s.named is not None and s.leave_out is not None and s.fill is None,
         "{leave_out} cannot be combined with {columns}, which names what is released; say one of them",
     ),
     When(
@@ -128,7 +149,6 @@ RULES: tuple[Apart | Needs | When, ...] = (
     apart("exact_fit", "private delta", "it is without noise"),
     # what was released before
     Needs("released", "after", "it is for a follow-up of an earlier protocol"),
-    Needs("person", "after", "it is for a follow-up of an earlier protocol"),
     Needs("was", "after", "it is for a follow-up of people who changed"),
     Needs("unchanged", "was", "it is for a follow-up of people who changed"),
     Needs("cover", "was", "it is for a follow-up of people who changed"),

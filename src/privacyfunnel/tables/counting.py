@@ -47,6 +47,8 @@ class Counted:
     """Those of them that nobody left out but that look like names or numbers of people."""
     threshold: Threshold | None = None
     """What a frequency threshold did, if one was asked for."""
+    unit: str | None = None
+    """What the promise is about, where it was said that this is not a person."""
 
     def safely(
         self,
