@@ -15,8 +15,9 @@ from privacyfunnel.protocols.fill import Inside
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.details import Details
-from privacyfunnel.report.account import Account, encoder_of
+from privacyfunnel.report.account import Account
 from privacyfunnel.report.counting import how_to_count
+from privacyfunnel.report.encoders import encoder_of
 from privacyfunnel.tables.published_folder import PACKAGE, sha256_of
 from privacyfunnel.tables.release_note import VARIANT, mind_of
 
