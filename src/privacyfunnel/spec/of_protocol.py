@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from privacyfunnel.distribution.column import OTHER, Column
@@ -95,7 +96,8 @@ def counts_of(protocol: Protocol) -> dict[str, Any]:
         return {"model": True, **private}
     if noise is None:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
-    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence)
+    combinations = math.prod(len(column) for column in protocol.columns)
+    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, combinations)
     told = {"private": noise.epsilon, "delta": noise.delta or None, "insist": is_insisted(protocol)}
     return told | {"at_least": least or (1 if usual else None)}  # or there would be the usual one
 
