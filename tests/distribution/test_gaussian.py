@@ -161,6 +161,6 @@ def test_with_more_records_more_is_left_open():
     noise = noise_for(28, 1.0, 1e-6, 0.5)
     found = [noise.whatever_expected(records) for records in (2, 2_240, 8_064_000)]
     assert found == sorted(found)
-    assert found[-1] == pytest.approx(1.53, abs=0.005)  # docs/wide.md
+    assert found[-1] == pytest.approx(1.53, abs=0.005)  # docs/theory.md
     assert noise_for(6, 1.0, 1e-6, 0.5).whatever_expected(2_240) == pytest.approx(1.21, abs=0.005)
     assert GaussianNoise(10.0, 1, 1e-15).whatever_expected(10**16) == math.inf

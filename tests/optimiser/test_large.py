@@ -138,7 +138,7 @@ def test_pairing_values_is_as_good_as_listing_all_posteriors(joint, notion):
 @given(joints(min_s=2, max_s=2, min_x=2, max_x=14), notions())
 @settings(max_examples=150)
 def test_the_prices_of_two_thresholds_are_undercut_by_no_posterior(joint, notion):
-    """The theorem in docs/large.md: the prices need no lowering, so the mixture is optimal."""
+    """The theorem in docs/methods.md: the prices need no lowering, so the mixture is optimal."""
     polytope = Classes.find(Polytope.of(joint, notion)).polytope
     sides = Sides.of(polytope)
     y = sides.unsorted(_mixture(sides).prices)

@@ -91,7 +91,7 @@ def test_the_papers_product_is_the_same_by_vertices_and_by_our_programs(rows):
 
 def test_a_product_that_breaks_its_promise_is_refused_and_its_level_told():
     array = np.array([[[980, 5], [5, 10]], [[996, 1], [1, 2]]])
-    # For this p the paper's budget of 0.165 allows a product whose level is 0.531 (docs/side-channels.md);
+    # For this p the paper's budget of 0.165 allows a product whose level is 0.531 (docs/methods.md);
     # whatever the best factors are, a level is told exactly when utility is not.
     outcome = CONTENDERS["srlip-budget"].find(pf.Joint(array), 0.1)
     assert math.isfinite(outcome.level)

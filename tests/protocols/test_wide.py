@@ -266,7 +266,7 @@ def test_words_tell_a_private_model_from_one_without_noise(protocol):
 
 
 def test_words_tell_expectations_that_are_fixed_from_those_that_the_model_gives(protocol, with_gaussian):
-    """Of the latter theorem 2 is not proven where noise is Gaussian, and theorem 3 is (docs/wide.md)."""
+    """Of the latter theorem 2 is not proven where noise is Gaussian, and theorem 3 is (docs/theory.md)."""
     told, records = everything(with_gaussian).words(), 2 * math.prod(with_gaussian.by_model.model.sizes)
     more = with_gaussian.by_model.noise.whatever_expected(records)
     assert more > 1.0

@@ -136,7 +136,7 @@ def _show(screen: Console, found: Estimates) -> None:
     screen.print(found.why, markup=False)
     for table in found.tables:
         screen.print(_table(table, f"{sure}%" if len(sure) == 2 else "interval"))
-        for line in _remarks(table, found):
+        for line in _remarks(table):
             screen.print(line, markup=False)
     if found.summaries:
         screen.print(_summaries(found.summaries))
@@ -180,7 +180,7 @@ def _group(group: dict[str, Any]) -> str:
     return " and ".join(f"{name} is {_word(value)}" for name, value in group.items())
 
 
-def _remarks(found: Frequencies, whole: Estimates) -> list[str]:
+def _remarks(found: Frequencies) -> list[str]:
     lines = []
     if found.untold:
         lines.append(

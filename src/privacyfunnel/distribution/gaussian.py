@@ -1,4 +1,4 @@
-"""Gaussian noise on tables of counts: which δ₀ it has at which ε₀, rounded upwards (proofs: docs/wide.md).
+"""Gaussian noise on tables of counts: which δ₀ it has at which ε₀, rounded upwards (proofs: docs/theory.md).
 
 Every cell of K tables gets a whole number z with P(z) ∝ exp(−z²/2σ²), the discrete Gaussian. A record adds 1 to one
 cell of each table. With noise z in these cells, tables without the record are exp(L) times as likely as with it,

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 FOR_COLUMNS = 0.3
-"""Of ε₀, for the tables of single columns: with 0.1, noise hid who of a rare value has the secret (docs/wide.md)."""
+"""Of ε₀, for the tables of single columns: with 0.1, noise hid who of a rare value has the secret."""
 FOR_CHOICE = 0.05
 """Of ε₀, for choosing pairs, where there are more than are counted."""
 ROUNDINGS = 1e-12

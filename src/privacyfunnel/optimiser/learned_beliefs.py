@@ -19,6 +19,8 @@ MOST_EFFECTS = 600
 """Values of all columns together: with more, single outputs alone are learned from."""
 LARGEST = 30.0
 """A log-odds beyond this is certainty."""
+RIDGE = 1e-9
+"""Of all people, in the curvature of the constant, which would be singular where everybody is taken for certain."""
 
 
 def beliefs(learned: Matrix, codes: Integers) -> Matrix:
@@ -53,7 +55,7 @@ def _main_effects(own: Vector, rows: Vector, effects: Integers, size: int) -> Ve
         slope = -prior * beta
         slope += _summed(places, own - rows * mean, size + 1)
         curve = _summed(pairs, rows * mean * (1 - mean), (size + 1) ** 2).reshape(size + 1, -1) + np.diag(prior)
-        curve[size, size] += 1e-9 * total
+        curve[size, size] += RIDGE * total
         beta = np.clip(beta + np.linalg.solve(curve, slope), -LARGEST, LARGEST)
     return _logistic(beta[places].sum(axis=1))
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import MOST_EPSILON, Noise, noisy_joint
-from privacyfunnel.drawing.laplace import threshold_for
+from privacyfunnel.distribution.noise import MOST_EPSILON, Noise, noisy_joint, threshold_for
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.optimiser.rehearsed_lifts import Drawn, Group, clauses_of, groups_found, share_within, together
 from privacyfunnel.promises.notion import Notion

@@ -17,7 +17,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
 
 CHANCES = 100
-"""At most so many times δ₀ is the chance of a lift that is 2% beyond a factor: 1/(1 − 1/1.02) = 51 (docs/wide.md)."""
+"""At most so many times δ₀ is the chance of a lift that is 2% beyond a factor: 1/(1 − 1/1.02) = 51 (docs/theory.md)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Auditing: the exact check of a protocol on the people in a table."""
+"""Auditing: the people in a table as a protocol reads them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ from typing import Any
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidProtocol
-from privacyfunnel.proof.certificate import certify
-from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count
 from privacyfunnel.tables.fitting import fit_reading
 from privacyfunnel.tables.sources import open_source
-
-
-def audit_table(
-    protocol: Protocol, table: Any, *, delimiter: str | None = None, encoding: str = "utf-8", where: str | None = None
-) -> tuple[Joint, Certificate]:
-    """The distribution of a table, read as the protocol says, and whether the promise is kept on it."""
-    joint = audited_joint(protocol, table, delimiter=delimiter, encoding=encoding, where=where)
-    return joint, certify(protocol, joint)
 
 
 def audited_joint(

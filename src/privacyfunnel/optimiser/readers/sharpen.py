@@ -74,7 +74,7 @@ def sharpened(
             break
         if found is None:
             break
-        protocol = _exactly(found, best, joint, notion, polytope, spare)
+        protocol = _exactly(found, best, joint, notion, spare)
         if protocol.utility >= least:
             return replace(protocol, precision=_precision(found, asked, who, constant))
     return replace(best, how=f"{best.how}; nothing sharper was found for readers of any table")
@@ -87,7 +87,7 @@ def _candidates(joint: Joint, notion: Notion, polytope: Polytope) -> Candidates:
     return Vertices(polytope, similarity)
 
 
-def _exactly(found: Design, best: Protocol, joint: Joint, notion: Notion, polytope: Polytope, spare: float) -> Protocol:
+def _exactly(found: Design, best: Protocol, joint: Joint, notion: Notion, spare: float) -> Protocol:
     """The design as an exact protocol, with room for values never seen if that costs next to nothing."""
     granted = Polytope.granted(joint, notion)
     how = f"{best.how}; then {found.rounds} rounds of posteriors that sharpen estimates"

@@ -1,7 +1,7 @@
 """All pairs of columns, counted with Gaussian noise: K tables cost √K in noise, and not K as by Laplace noise.
 
 So nothing is spent on choosing pairs, and nothing on tables of single columns: sums of the tables of pairs are as near
-to these. Proof of ε₀ and δ₀: docs/wide.md.
+to these. Proof of ε₀ and δ₀: docs/theory.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Marginal tables: counts of the secret with one column and with two, with Laplace noise, and which pairs are counted.
 
-Three measurements, each ε-private for one changed row, whose ε add up to ε₀ (proof: docs/wide.md):
+Three measurements, each ε-private for one changed row, whose ε add up to ε₀ (proof: docs/theory.md):
 
 1. the tables (s, x_j) of all columns, each with discrete Laplace noise;
 2. which pairs of columns: round by round the pair whose table differs most, in L1, from what the tables of step 1 say
