@@ -2,7 +2,8 @@
 
 Cells lean towards what pairs of columns say, pairs towards single columns, and these towards all values being as likely
 as each other: each by as much as its own noise says (empirical Bayes). Let y be noisy counts with noise of the variance
-v, of which e are expected. How far people differ from what is expected follows from all counts of a table together:
+v, of which e are expected. How far people differ from what is expected follows from all counts of a table of which
+about as many are expected (beside v: CLASSES):
 
     τ = max(0, Σ ((y − e)² − v − e) / Σ e²),    so that a count of people has the variance w = e + τe²,
     lean(y, v, e) = max(e / 16, e + (y − e) · w / (w + v)).
@@ -25,6 +26,9 @@ UNIT = 1024
 """Weights are numbers of people times this: what noise leaves of a count is seldom a whole number."""
 MOST_LISTED = 4096
 """Combinations of values that are estimated one by one, and listed in a channel: programs over more of them take long."""
+CLASSES = (1 / 16, 1 / 4, 1.0, 4.0)
+"""Times the variance of noise: borders between counts that are expected to be small and large. What is rare differs
+from what is expected by more, for its size, than what is common."""
 LEAST_PART = 16.0
 """Of what is expected, the divisor that leaves the least estimate: a count far below 0 is noise."""
 SWEEPS = 4
@@ -39,8 +43,9 @@ def lean(y: Vector, variance: float, expected: Vector) -> Vector:
     >>> lean(np.array([6.0, 4.0]), 45.0, np.array([5.0, 5.0])).tolist()
     [5.1, 4.9]
     """
-    off = y - expected
-    spread = max(0.0, _sum(off * off - variance - expected) / _sum(expected * expected))
+    off, of = y - expected, np.sum([expected >= variance * border for border in CLASSES], axis=0)
+    beyond, squares = (np.bincount(of, weights=own) for own in (off * off - variance - expected, expected * expected))
+    spread = np.divide(np.maximum(0.0, beyond), squares, out=np.zeros_like(beyond), where=squares > 0)[of]
     people = expected + spread * expected * expected
     return np.maximum(expected / LEAST_PART, expected + off * (people / (people + variance)))
 

@@ -201,11 +201,17 @@ def moved(counts: list[int], total: int) -> list[int]:
 
 
 def lean(y: list[float], variance: float, expected: list[float]) -> list[float]:
-    """What noisy counts say of numbers of people, of which so many are expected: a mean, weighted by variances."""
-    off = [a - e for a, e in zip(y, expected, strict=True)]
-    beyond = added(o * o - variance - e for o, e in zip(off, expected, strict=True))
-    spread = max(0.0, beyond / added(e * e for e in expected))
-    people = [e + spread * e * e for e in expected]
+    """What noisy counts say of numbers of people, of which so many are expected: a mean, weighted by variances.
+
+    How far people differ from what is expected is learned from all that are expected to be about as many.
+    """
+    off, beyond, squares = [a - e for a, e in zip(y, expected, strict=True)], [0.0] * 5, [0.0] * 5
+    classes = [sum(e >= variance * border for border in (1 / 16, 1 / 4, 1, 4)) for e in expected]
+    for e, o, k in zip(expected, off, classes, strict=True):
+        beyond[k] += o * o - variance - e
+        squares[k] += e * e
+    spread = [max(0.0, b) / e if e > 0 else 0.0 for b, e in zip(beyond, squares, strict=True)]
+    people = [e + spread[k] * e * e for e, k in zip(expected, classes, strict=True)]
     return [max(e / 16, e + o * (w / (w + variance))) for e, o, w in zip(expected, off, people, strict=True)]
 
 

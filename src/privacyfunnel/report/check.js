@@ -267,10 +267,15 @@
   const added = (numbers) => { let found = 0; for (const one of numbers) found += one; return found; };
   function lean(y, variance, expected) {
     const off = y.map((a, i) => a - expected[i]);
-    const beyond = added(off.map((o, i) => o * o - variance - expected[i]));
-    const spread = Math.max(0, beyond / added(expected.map((e) => e * e)));
+    const of = expected.map((e) => [1 / 16, 1 / 4, 1, 4].filter((border) => e >= variance * border).length);
+    const beyond = [0, 0, 0, 0, 0], squares = [0, 0, 0, 0, 0];
+    expected.forEach((e, i) => {
+      beyond[of[i]] += off[i] * off[i] - variance - e;
+      squares[of[i]] += e * e;
+    });
+    const spread = beyond.map((b, k) => (squares[k] > 0 ? Math.max(0, b) / squares[k] : 0));
     return expected.map((e, i) => {
-      const people = e + spread * e * e;
+      const people = e + spread[of[i]] * e * e;
       return Math.max(e / 16, e + off[i] * (people / (people + variance)));
     });
   }
