@@ -10,7 +10,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.for_steward import ForSteward
-from privacyfunnel.tables.frequency_threshold import USUAL, can_have_threshold, usual_threshold
+from privacyfunnel.tables.frequency_threshold import USUAL, can_have_threshold, usual_where_any
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.too_fine import fineness
 
@@ -85,5 +85,5 @@ class Counts:
             return self.exact.safely(None, at_least=least if least > 1 else 0, insist=protection.insist)
         if epsilon not in self._noisy:
             self._noisy[epsilon] = self.exact.safely(epsilon, insist=True)
-        usual = usual_threshold(Notion, None, self.exact.joint.combinations)
+        usual = usual_where_any(self.exact.joint.combinations)
         return self._noisy[epsilon].at_threshold(usual if least == 1 else least, protection.insist)

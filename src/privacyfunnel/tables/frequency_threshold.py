@@ -30,7 +30,12 @@ def usual_threshold(kind: type[Notion], confidence: float | None, combinations: 
     There is none either for promises that speak of every combination as it is: those about attackers who know columns,
     and those about a population, with a confidence.
     """
-    return USUAL if can_have_threshold(kind, confidence) and combinations > MOST_LISTED else 0
+    return usual_where_any(combinations) if can_have_threshold(kind, confidence) else 0
+
+
+def usual_where_any(combinations: float) -> int:
+    """The same for promises that can have one."""
+    return USUAL if combinations > MOST_LISTED else 0
 
 
 def can_have_threshold(kind: type[Notion], confidence: float | None) -> bool:
